@@ -29,7 +29,7 @@ from host import (
 )
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
-from host.modules import image, package
+from host.modules import image, package, signing
 from host.modules.prepare import prepare
 from host.progress import clock
 from millrace.errors import BadInput, Failed
@@ -164,13 +164,16 @@ def build(target: Target, cache: Caches, again: bool = False) -> bool:
     return True
 
 
-def build_cold(cold: Caches, uri: str | None = None, files: Mapping[Path, str] | None = None) -> str:
+def build_cold(
+    cold: Caches, modules: Path | None, uri: str | None = None, files: Mapping[Path, str] | None = None
+) -> str:
     """Build the appliance image with caches that are empty; return the key of its tree.
 
-    `uri` and `files` are the package source and what configures apt for it; without, those of this host.
+    `modules` as in `appliance`. `uri` and `files` are the package source and what configures apt for it; without,
+    those of this host.
     """
     uri = uri or apt.archive_uri()
-    target = appliance(cold)
+    target = appliance(cold, modules=modules)
     artefacts.need_space(cold.root, SPACE)
     tool = mkosi.fetch(cold, uri)
     with lock.building(caches()):
@@ -230,13 +233,24 @@ def _outdated(status: Path, uri: str | None) -> bool:
     return bool(found)
 
 
-def build_appliance(look: bool = False, modules: bool = False) -> None:
+def rebuilt_modules(cache: Caches, stock: bool, owner: keys.Keys | None = None) -> Path | None:
+    """Return the package of rebuilt modules, signed where there is an owner; None with `stock`, for Debian's.
+
+    Failed: as `prepare` and `signing.signed`.
+    """
+    if stock:
+        return None
+    deb = prepare(cache, apt.archive_uri())
+    return deb if owner is None else signing.signed(deb, owner, cache.root / "modules", stage.epoch(REPO))
+
+
+def build_appliance(look: bool = False, stock: bool = False, owner: keys.Keys | None = None) -> None:
     """Bring the appliance image up to date with the tree; with `look` also with the package sources.
 
-    With `modules` it has rebuilt kernel modules, otherwise Debian's.
+    With `stock` it has Debian's kernel modules, otherwise the rebuilt ones, with the signatures of `owner`.
     """
     cache = caches()
-    target = appliance(cache, modules=prepare(cache, apt.archive_uri()) if modules else None)
+    target = appliance(cache, modules=rebuilt_modules(cache, stock, owner))
     status = target.output / sources.STATUS
     current = up_to_date(target)[0]
     again = look and current and _outdated(status, apt.archive_uri())
@@ -297,7 +311,7 @@ def main(arguments: list[str]) -> int:
     )
     what.add_argument("--locked", type=Path, metavar="DIR", help="build from these packages, without a network")
     parser.add_argument(
-        "--modules", action="store_true", help="replace Debian's modules of NFS and SMB by rebuilt ones"
+        "--stock-modules", action="store_true", help="keep Debian's modules of NFS and SMB instead of rebuilt ones"
     )
     parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
     parser.add_argument(
@@ -308,12 +322,10 @@ def main(arguments: list[str]) -> int:
         parser.error("--sign is for the image; leave --client, --cves and --lock out.")
     if chosen.release is not None and (chosen.client or chosen.cves or chosen.lock or chosen.check):
         parser.error("--release is for the image; leave --client, --cves, --lock and --check out.")
-    if chosen.modules and (chosen.client or chosen.cves or chosen.lock or chosen.locked):
-        parser.error("--modules is for the image; leave --client, --cves, --lock and --locked out.")
-    if chosen.modules and chosen.sign is not None:
-        parser.error(
-            "--modules is for servers without Secure Boot, where the kernel loads unsigned modules; omit --sign."
-        )
+    if chosen.stock_modules and (chosen.client or chosen.cves):
+        parser.error("--stock-modules is for the image; leave --client and --cves out.")
+    if chosen.stock_modules and chosen.locked:
+        parser.error("The lock decides which modules the image has; leave --stock-modules out.")
     # Before the build: it takes minutes.
     releaser = None if chosen.release is None else keys.load(chosen.release[0])
     owner = None if chosen.sign is None else keys.load(chosen.sign)
@@ -323,14 +335,14 @@ def main(arguments: list[str]) -> int:
     from host.locked import collect, rebuild
 
     if chosen.check:
-        check.check(owner, chosen.modules)
+        check.check(owner, chosen.stock_modules)
     elif chosen.lock is not None:
-        found = collect.collect(chosen.lock.absolute())
+        found = collect.collect(chosen.lock.absolute(), chosen.stock_modules)
         print(f"{chosen.lock} has the {len(found.files)} packages of {found.image_name}; tools/build --locked uses it.")
     elif chosen.locked is not None:
         if (ended := rebuild.without_network(arguments)) is not None:
             return ended
-        with rebuild.rebuilt(chosen.locked.absolute()) as cache:
+        with rebuild.rebuilt(chosen.locked.absolute(), owner) as cache:
             if owner is not None:
                 sign(owner, cache)
     elif chosen.client:
@@ -338,7 +350,7 @@ def main(arguments: list[str]) -> int:
     elif chosen.cves:
         print_cves()
     else:
-        build_appliance(look=True, modules=chosen.modules)
+        build_appliance(look=True, stock=chosen.stock_modules, owner=owner)
         if owner is not None:
             sign(owner, caches())
     if releaser is not None:

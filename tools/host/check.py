@@ -14,7 +14,6 @@ from pathlib import Path
 
 from host import apt, artefacts, build, compare, keys, lock, mkosi, pages, reference, secure_boot, stage
 from host.layout import REPO, Caches, caches
-from host.modules.prepare import prepare
 from host.progress import clock
 from millrace.errors import Failed
 
@@ -73,18 +72,18 @@ def _sign(outputs: tuple[Path, Path], name: str, owner: keys.Keys, tools: Path) 
     return compare.compare(first, second, name, tools)
 
 
-def check(owner: keys.Keys | None = None, modules: bool = False) -> None:
+def check(owner: keys.Keys | None = None, stock: bool = False) -> None:
     """Build twice and compare, and with the keys of `owner` sign both and compare again.
 
-    With `modules` both have the same package of rebuilt kernel modules: like the tools tree it is an input.
+    Both have the same package of rebuilt kernel modules, or Debian's with `stock`: like the tools tree it is an input.
     Failed with the name of what differs.
     """
     cache = caches()
     artefacts.need_space(cache.root, SPACE)
     # Makes mkosi's tools tree, which both builds share: it is an input.
-    build.build_appliance(modules=modules)
+    build.build_appliance(stock=stock, owner=owner)
     uri = apt.archive_uri()
-    own = prepare(cache, uri) if modules else None
+    own = build.rebuilt_modules(cache, stock, owner)
     name = artefacts.image_name(REPO)
     work = cache.root / "check"
     shutil.rmtree(work, ignore_errors=True)

@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tools/run", description="Boot the image as a virtual server.")
     parser.add_argument("--server", default="1u12", metavar="NAME", help="a file of tests/servers (default: 1u12)")
     parser.add_argument("--fresh", action="store_true", help="start over with blank disks")
-    parser.add_argument("--modules", action="store_true", help="boot the image with rebuilt kernel modules")
+    parser.add_argument("--stock-modules", action="store_true", help="boot the image with Debian's kernel modules")
     chosen = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):
         # Also where the caller ignores it, as a shell does for its background jobs.
@@ -151,7 +151,7 @@ def main(arguments: list[str]) -> int:
     phases = Phases()
     model = server.find(chosen.server, SERVERS)
     with phases.phase("build"):
-        build.build_appliance(modules=chosen.modules)
+        build.build_appliance(stock=chosen.stock_modules)
     name = artefacts.image_name(REPO)
     directory = caches().root / "run" / model.name
     with alone(directory):

@@ -215,10 +215,10 @@ def tested_manual() -> Count:
 
 
 @contextmanager
-def building(parts: Sequence[str], modules: bool = False) -> Iterator[Images]:
+def building(parts: Sequence[str], stock: bool = False) -> Iterator[Images]:
     """Bring the images of these parts up to date while the context lasts, nicer than what runs meanwhile.
 
-    With `modules` the appliance's has rebuilt kernel modules.
+    With `stock` the appliance's has Debian's kernel modules.
     """
 
     def build_client() -> None:
@@ -228,7 +228,7 @@ def building(parts: Sequence[str], modules: bool = False) -> Iterator[Images]:
     pool = ThreadPoolExecutor(1, initializer=os.nice, initargs=(NICE,))
     images: Images = {}
     if set(parts) & set(IMAGE_NEEDED):
-        appliance = pool.submit(build.build_appliance, modules=modules)
+        appliance = pool.submit(build.build_appliance, stock=stock)
         images = dict.fromkeys(IMAGE_NEEDED, appliance)
     if clients := {"vm", "soak"} & set(parts):
         images |= dict.fromkeys(clients, pool.submit(build_client))
@@ -266,14 +266,14 @@ def main(arguments: list[str]) -> int:
         return mutants.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=MUTANTS)
     parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all), or by hand {', '.join(BY_HAND)}")
-    parser.add_argument("--modules", action="store_true", help="test the image with rebuilt kernel modules")
+    parser.add_argument("--stock-modules", action="store_true", help="test the image with Debian's kernel modules")
     parsed = parser.parse_args(arguments)
     chosen = parsed.part or list(PARTS)
     if unknown := [part for part in chosen if part not in (*PARTS, *BY_HAND)]:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join((*PARTS, *BY_HAND))}")
     first, *beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
     # A build takes one processor, so do the parts that need none.
-    with building(chosen, parsed.modules) as images, run_beside(beside, images) as counts:
+    with building(chosen, parsed.stock_modules) as images, run_beside(beside, images) as counts:
         total = sum((run_step(step, images) for step in first.steps), Count())
     total = sum(counts, total)
     print(total)

@@ -1813,7 +1813,11 @@ export interface NfsServer {
     networks: string[];
 }
 
-/** The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes. */
+/**
+ * The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes.
+ *
+ * `localio`: clients on the server itself may go around it.
+ */
 export interface Nfsd {
     threads_min: number;
     threads_max: number;
@@ -1821,9 +1825,14 @@ export interface Nfsd {
     max_block_size: number;
     lease_time: number;
     grace_time: number;
+    localio: boolean;
 }
 
-/** `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds. */
+/**
+ * `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
+ *
+ * `localio`: whether NFS clients on the server itself may go around nfsd.
+ */
 export interface NfsdPolicy {
     threads: number | null;
     threads_min: number | null;
@@ -1831,6 +1840,7 @@ export interface NfsdPolicy {
     max_block_size: number | null;
     lease_time: number | null;
     grace_time: number | null;
+    localio: boolean | null;
 }
 
 /** Threads of the NFS server, and the CPUs that they may run on, as a list; null where none runs. */
@@ -3545,7 +3555,8 @@ export interface VolumeRow {
 /**
  * One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
  *
- * `notes` are why something is not known.
+ * `localio` is 1 or more where NFS clients on the server itself go around nfsd: what they read and write is not in
+ * `protocols`. It is null where there are no such clients, or the kernel cannot do it. `notes` are why something is not known.
  */
 export interface Watch {
     schema_version: 1;
@@ -3555,6 +3566,7 @@ export interface Watch {
     drives: DriveRates;
     ports: PortRates[];
     jobs: Job[];
+    localio: number | null;
     notes: string[];
 }
 

@@ -29,10 +29,12 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the command line lets be done, in order."""
     done: list[str] = []
     monkeypatch.setattr(
-        build, "build_appliance", lambda look, modules: done.append(f"build{' with modules' * modules}")
+        build,
+        "build_appliance",
+        lambda look, stock, owner: done.append(f"build{' with Debian modules' * stock}{f' for {owner}' * bool(owner)}"),
     )
     monkeypatch.setattr(build, "sign", lambda owner, cache: done.append(f"sign with {owner}"))
-    monkeypatch.setattr(build.check, "check", lambda owner, modules: done.append(f"check with {owner}"))
+    monkeypatch.setattr(build.check, "check", lambda owner, stock: done.append(f"check with {owner}"))
     return done
 
 
@@ -41,7 +43,8 @@ def test_what_was_built_is_signed(built: list[str], monkeypatch: pytest.MonkeyPa
     build.main(["--sign", "/owner"])
     build.main(["--check", "--sign", "/owner"])
     build.main([])
-    assert built == ["build", "sign with keys of /owner", "check with keys of /owner", "build"]
+    owner = "keys of /owner"
+    assert built == [f"build for {owner}", f"sign with {owner}", f"check with {owner}", "build"]
 
 
 def test_keys_that_are_missing_are_known_before_the_build(built: list[str], tmp_path: Path) -> None:
@@ -73,13 +76,23 @@ def test_image_with_rebuilt_modules_is_another_image(tmp_path: Path) -> None:
     ]
 
 
-def test_rebuilt_modules_are_asked_for(built: list[str]) -> None:
-    build.main(["--modules"])
-    assert built == ["build with modules"]
+def test_modules_of_debian_are_asked_for(built: list[str]) -> None:
+    build.main(["--stock-modules"])
+    assert built == ["build with Debian modules"]
 
 
-@pytest.mark.parametrize("other", ["--client", "--cves", "--lock=new", "--locked=old", "--sign=keys"])
-def test_rebuilt_modules_are_refused_where_they_cannot_be(built: list[str], other: str) -> None:
+def test_modules_are_signed_where_there_is_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.apt, "archive_uri", lambda: "uri")
+    monkeypatch.setattr(build, "prepare", lambda cache, uri: tmp_path / "a.deb")
+    monkeypatch.setattr(build.signing, "signed", lambda deb, owner, place, epoch: place / owner / deb.name)
+    cache = Caches(tmp_path)
+    assert build.rebuilt_modules(cache, stock=True) is None
+    assert build.rebuilt_modules(cache, stock=False) == tmp_path / "a.deb"
+    assert build.rebuilt_modules(cache, False, "owner") == tmp_path / "modules/owner/a.deb"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("other", ["--client", "--cves", "--locked=old"])
+def test_modules_are_not_chosen_where_they_are_given(built: list[str], other: str) -> None:
     with pytest.raises(SystemExit) as ended:
-        build.main([other, "--modules"])
+        build.main([other, "--stock-modules"])
     assert (ended.value.code, built) == (2, [])

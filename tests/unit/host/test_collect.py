@@ -15,6 +15,7 @@ from host.locked.trees import Installed
 from millrace.errors import BadInput, Failed
 
 MDADM = Installed("mdadm", "4.6-3", "amd64")
+OWN = Installed("millrace-modules", "7.2.12-1+millrace1", "amd64")
 KEY = "1" * 64
 
 
@@ -23,15 +24,19 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Inst
     """The trees of a build that is not run; its packages lie in the cold cache."""
     found = {"image": {MDADM}, "initrd": set[Installed](), "tools": {MDADM}}
 
-    def cold(cache: Caches) -> str:
+    def cold(cache: Caches, modules: Path | None) -> str:
         (cache.packages / collect.ARCHIVES).mkdir(parents=True)
-        for one in set().union(*found.values()):
+        for one in set().union(*found.values()) - {OWN}:
             (cache.packages / collect.ARCHIVES / one.file).write_text(one.version)
         cache.mkosi.mkdir()
         (cache.mkosi / "27.1-1.deb").write_text("mkosi")
         return KEY
 
     wheel = Package(name="click", version="8", file="wheels/click-8-any.whl", sha256=KEY)
+    deb = tmp_path / "cache/modules/key" / OWN.file
+    deb.parent.mkdir(parents=True)
+    deb.write_text("rebuilt")
+    monkeypatch.setattr(build, "rebuilt_modules", lambda cache, stock: None if stock else deb)
     monkeypatch.setattr(build, "build_cold", cold)
     monkeypatch.setattr(trees, "built", lambda output, cache: found)
     monkeypatch.setattr(collect, "made", lambda output: {"root_hash": KEY, "image": KEY})
@@ -46,23 +51,33 @@ def _written(new: Path, package: Package) -> Package:
 
 
 def test_packages_are_kept_with_where_they_were_installed(built: object, tmp_path: Path) -> None:
-    lock = collect.collect(tmp_path / "lock", Caches(tmp_path / "cache"))
+    lock = collect.collect(tmp_path / "lock", cache=Caches(tmp_path / "cache"))
     assert [(deb.name, deb.used_in) for deb in lock.debs] == [("mdadm", ["image", "tools"]), ("mkosi", [])]
     assert (tmp_path / "lock/debs/mdadm_4.6-3_amd64.deb").read_text() == "4.6-3"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "lock"]
     assert not (tmp_path / "cache/lock").exists()
 
 
+def test_rebuilt_modules_are_kept_with_the_packages(built: dict[str, set[Installed]], tmp_path: Path) -> None:
+    built["image"] = {MDADM, OWN}
+    lock = collect.collect(tmp_path / "lock", cache=Caches(tmp_path / "cache"))
+    assert (tmp_path / "lock/debs" / OWN.file).read_text() == "rebuilt"
+    assert [(deb.name, deb.used_in) for deb in lock.debs][:2] == [
+        ("mdadm", ["image", "tools"]),
+        ("millrace-modules", ["image"]),
+    ]
+
+
 def test_existing_directory_is_left_alone(built: object, tmp_path: Path) -> None:
     (tmp_path / "lock").mkdir()
     with pytest.raises(BadInput, match="exists: name a new directory"):
-        collect.collect(tmp_path / "lock", Caches(tmp_path / "cache"))
+        collect.collect(tmp_path / "lock", cache=Caches(tmp_path / "cache"))
 
 
 def test_sources_that_changed_during_the_build_leave_nothing(built: dict[str, set[Installed]], tmp_path: Path) -> None:
     built["tools"] = {MDADM._replace(version="4.7-1")}
     with pytest.raises(Failed, match=r"changed during the build \(mdadm\)"):
-        collect.collect(tmp_path / "lock", Caches(tmp_path / "cache"))
+        collect.collect(tmp_path / "lock", cache=Caches(tmp_path / "cache"))
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 

@@ -7,13 +7,17 @@ import os
 import subprocess
 import tarfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 
+from host import keys
 from host.layout import Caches
 from host.modules import compile as compiler
-from host.modules import environment, image, package, prepare, sets, verify
+from host.modules import environment, image, package, prepare, sets, signing, verify
 from host.modules.environment import Packages
 from millrace.errors import Failed
 
@@ -258,6 +262,32 @@ def test_package_has_the_modules_where_depmod_prefers_them(tmp_path: Path) -> No
     assert sorted(files) == sorted(place / package.installed(name) for name in MODULES)
     assert {lzma.decompress(path.read_bytes()) for path in files} == {module()}
     assert {(path.stat().st_mode & 0o777, path.stat().st_mtime) for path in files} == {(0o644, EPOCH)}
+
+
+def test_modules_are_signed_as_the_kernel_reads_it(tmp_path: Path) -> None:
+    owner = keys.make(tmp_path / "owner", datetime(2026, 11, 25, tzinfo=UTC))
+    deb = packed(tmp_path)
+    made = signing.signed(deb, owner, tmp_path / "cache", EPOCH)
+    assert made.name == deb.name and len(list(made.parent.iterdir())) == 1
+    subprocess.run(["dpkg-deb", "--extract", made, tmp_path / "image"], check=True)
+    place = tmp_path / "image/usr/lib/modules" / ABI
+    for name in MODULES:
+        whole = lzma.decompress((place / package.installed(name)).read_bytes())
+        assert whole.endswith(b"~Module signature appended~\n")
+        rest = whole.removesuffix(b"~Module signature appended~\n")
+        # algorithm, hash and lengths of a signer are in the message; its own length is the last field
+        assert rest[-12:-4] == b"\0\0\2\0\0\0\0\0"
+        size = int.from_bytes(rest[-4:])
+        message, content = rest[-12 - size : -12], rest[: -12 - size]
+        assert content == module()
+        # without attributes the signature is over the content, and is the last field of the message
+        owner.key("db").public_key().verify(message[-256:], content, PKCS1v15(), SHA256())
+    before = made.stat()
+    assert signing.signed(deb, owner, tmp_path / "cache", EPOCH) == made and made.stat() == before
+    content = made.read_bytes()
+    made.unlink()
+    assert signing.signed(deb, owner, tmp_path / "cache", EPOCH).read_bytes() == content
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == [made.parent.name]
 
 
 def test_same_modules_give_the_same_package(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A build from a lock has the packages of the lock and is the same image, or the reason is named."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from host.layout import Caches
 from host.locked import rebuild
 from host.locked.trees import Installed, Tree
 from millrace.errors import Failed
@@ -11,6 +15,22 @@ from tests.unit.host.test_model import DIGEST, lock
 MDADM = Installed("mdadm", "4.6-3", "amd64")
 SAME = {"root_hash": DIGEST, "image": DIGEST}
 OTHER = "0" * 64
+
+
+@pytest.mark.parametrize("owner", [None, "owner"])
+def test_rebuilt_modules_are_those_of_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: str | None
+) -> None:
+    own = lock().debs[0].model_copy(update={"name": "millrace-modules", "file": "debs/millrace-modules_1_amd64.deb"})
+    (tmp_path / "debs").mkdir()
+    (tmp_path / own.file).write_text("rebuilt")
+    monkeypatch.setattr(rebuild.signing, "signed", lambda deb, keys, place, epoch: place / "signed" / deb.name)
+    cold = Caches(tmp_path / "cold")
+    given: Any = (tmp_path, lock().model_copy(update={"debs": [own]}), cold, owner)
+    place = cold.root / ("signed" if owner else "modules")
+    assert rebuild.modules_of(*given) == place / "millrace-modules_1_amd64.deb"
+    assert [path.read_text() for path in (cold.root / "modules").iterdir()] == ["rebuilt"]
+    assert rebuild.modules_of(tmp_path, lock(), cold, None) is None
 
 
 def built(*packages: Installed) -> dict[Tree, set[Installed]]:

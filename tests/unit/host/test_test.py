@@ -130,7 +130,7 @@ def test_tests_of_an_image_wait_for_it_and_no_others(monkeypatch: pytest.MonkeyP
 def test_a_build_is_nicer_than_the_tests_that_run_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, int]] = []
     before = os.nice(0)
-    monkeypatch.setattr("host.test.build.build_appliance", lambda modules: seen.append(("appliance", os.nice(0))))
+    monkeypatch.setattr("host.test.build.build_appliance", lambda stock: seen.append(("appliance", os.nice(0))))
     monkeypatch.setattr("host.test.build.build_client", lambda: seen.append(("client", os.nice(0))))
     with building(["unit", "vm"]) as images:
         images["vm"].result()
@@ -139,7 +139,7 @@ def test_a_build_is_nicer_than_the_tests_that_run_meanwhile(monkeypatch: pytest.
 
 
 def test_nothing_is_built_for_what_needs_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("host.test.build.build_appliance", lambda modules: pytest.fail("it is built"))
+    monkeypatch.setattr("host.test.build.build_appliance", lambda stock: pytest.fail("it is built"))
     with building(["unit", "pages"]) as images:
         assert images == {}
 
@@ -147,24 +147,24 @@ def test_nothing_is_built_for_what_needs_no_image(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("part", ["vm", "soak"])
 def test_stories_with_clients_wait_for_the_image_of_the_client(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     built: list[str] = []
-    monkeypatch.setattr("host.test.build.build_appliance", lambda modules: built.append("appliance"))
+    monkeypatch.setattr("host.test.build.build_appliance", lambda stock: built.append("appliance"))
     monkeypatch.setattr("host.test.build.build_client", lambda: built.append("client"))
     with building([part]) as images:
         images[part].result()
     assert built == ["appliance", "client"]
 
 
-@pytest.mark.parametrize("modules", [True, False])
-def test_image_has_the_modules_that_are_asked_for(monkeypatch: pytest.MonkeyPatch, modules: bool) -> None:
+@pytest.mark.parametrize("stock", [True, False])
+def test_image_has_the_modules_that_are_asked_for(monkeypatch: pytest.MonkeyPatch, stock: bool) -> None:
     built: list[bool] = []
-    monkeypatch.setattr("host.test.build.build_appliance", lambda **given: built.append(given["modules"]))
-    with building(["image"], modules) as images:
+    monkeypatch.setattr("host.test.build.build_appliance", lambda **given: built.append(given["stock"]))
+    with building(["image"], stock) as images:
         images["image"].result()
-    assert built == [modules]
+    assert built == [stock]
 
 
 def test_an_image_that_cannot_be_built_ends_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(modules: bool) -> None:
+    def fail(stock: bool) -> None:
         raise Failed("mkosi failed")
 
     monkeypatch.setattr("host.test.build.build_appliance", fail)

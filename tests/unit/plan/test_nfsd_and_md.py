@@ -133,6 +133,13 @@ class TestPolicyForNfsd:
             assert said[name].source.startswith("policy file: nfsd."), name
         assert "without it: pernode." in said["nfsd.pool_mode"].reason
 
+    def test_localio_is_on_until_the_policy_switches_it_off(self) -> None:
+        assert nfsd(server([])).localio and nfsd(server([]), localio=True).localio
+        assert not nfsd(server([]), localio=False).localio
+        said = reasons(server([]), localio=False)["nfsd.localio"]
+        assert (said.value, said.source) == (False, "policy file: nfsd.localio")
+        assert said.reason == "Set by the policy (nfsd.localio); computed without it: on."
+
     def test_a_short_grace_shortens_the_lease(self) -> None:
         found = nfsd(server([]), grace_time=20)
         assert (found.lease_time, found.grace_time) == (20, 20)

@@ -56,3 +56,15 @@ def test_server_whose_hardware_cannot_be_read_serves_with_the_last_settings_and_
     [warning] = [one for one in render().warnings if "settings" in one]
     assert "cannot be computed" in warning and "stay in force" in warning
     assert environment(box)["THREADS_MAX"] == "16"
+
+
+def test_policy_switches_localio_off_before_the_kernel_loads_its_client(box: Box) -> None:
+    options = box.root / "etc/modprobe.d/millrace-nfs.conf"
+    render()
+    assert not options.exists()
+    paths.policy_file().write_text(POLICY + "[nfsd]\nlocalio = false\n")
+    render()
+    assert options.read_text() == "options nfs localio_enabled=N\n"
+    paths.policy_file().write_text(POLICY)
+    render()
+    assert not options.exists()

@@ -9,7 +9,7 @@ from millrace import paths
 from millrace.plan.model import Nfsd
 from millrace.system.run import Result
 from millrace.tune.model import TuneReport
-from millrace.tune.nfsd import nfsd_settings
+from millrace.tune.nfsd import localio_settings, nfsd_settings
 from millrace.tune.run import run
 from tests.fakes.samples import NFSD
 from tests.unit.tune.fake_sysfs import add_nfsd, add_rdma_device
@@ -99,3 +99,13 @@ def test_no_listener_is_taken_away(machine: Machine) -> None:
     before = machine.snapshot()
     run([lambda: (nfsd_settings(NFSD, machine), [])], restore=True)
     assert machine.snapshot() == before
+
+
+def test_localio_follows_the_policy_where_the_client_is_loaded(machine: Machine) -> None:
+    off = NFSD.model_copy(update={"localio": False})
+    assert localio_settings(off) == []
+    machine.write("sys/module/nfs/parameters/localio_enabled", "Y")
+    assert run([lambda: (localio_settings(NFSD), [])], diff_only=False).drift == []
+    (drift,) = run([lambda: (localio_settings(off), [])], diff_only=False).drift
+    assert (drift.before, drift.wanted, drift.changed) == ("Y", "N", True)
+    assert machine.read("sys/module/nfs/parameters/localio_enabled") == "N"

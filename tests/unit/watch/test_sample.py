@@ -65,6 +65,17 @@ def test_user_without_rights_gets_the_reason_of_unknown_values(tmp_path: Path) -
         ]
 
 
+@pytest.mark.parametrize(("shown", "found"), [({}, None), ({"1": "0"}, 0), ({"1": "0", "2": "1"}, 1)])
+def test_clients_that_go_around_nfsd_are_named(box: Box, shown: dict[str, str], found: int | None) -> None:
+    for number, text in shown.items():
+        path = box.root / f"sys/fs/nfs/server-{number}/localio"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{text}\n")
+    (line,) = watched(box, 1)
+    assert line.localio == found
+    assert ("LOCALIO in use" in verbs._text(line)) == bool(found)
+
+
 def test_restarted_server_has_no_rate_for_that_second(box: Box) -> None:
     def restart(second: int) -> None:
         if second == 2:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from host import artefacts, efivars, keys, layout, secure_boot, stage
+from host import artefacts, build, efivars, keys, layout, secure_boot, stage
 from tests.vm.box import Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
@@ -53,10 +53,10 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> keys.Keys:
 
 @pytest.fixture(scope="module")
 def signed(owner: keys.Keys, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    build = tmp_path_factory.mktemp("build")
-    for suffix in artefacts.APPLIANCE:
-        keep(layout.OUTPUT / (NAME + suffix), build / (NAME + suffix))
-    return secure_boot.sign(build, NAME, owner, TOOLS, stage.epoch(layout.REPO)) / f"{NAME}.raw"
+    """As `tools/build --sign` makes it: rebuilt modules are signed before the build, the kernel image after it."""
+    cache, output = layout.caches(), tmp_path_factory.mktemp("build")
+    build.build(build.appliance(cache, output, build.rebuilt_modules(cache, stock=False, owner=owner)), cache)
+    return secure_boot.sign(output, NAME, owner, TOOLS, stage.epoch(layout.REPO)) / f"{NAME}.raw"
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from host.layout import OUTPUT, REPO, Caches, caches
 from host.locked import trees
 from host.locked.model import DEBS, LOCK, NPM, WHEELS, Deb, Lock, Package, read
 from host.locked.trees import Installed, Tree
+from host.modules import package
 from millrace.errors import BadInput, Failed
 from millrace.system.documents import write_model
 
@@ -24,8 +25,10 @@ MKOSI = "mkosi"
 PLATFORM = {"os": "linux", "cpu": "x64", "libc": "glibc"}
 
 
-def collect(directory: Path, cache: Caches | None = None) -> Lock:
+def collect(directory: Path, stock: bool = False, cache: Caches | None = None) -> Lock:
     """Build the image with empty caches; `directory` becomes its lock with all files, or stays as it was.
+
+    The package of rebuilt kernel modules is one of them, but with `stock`.
 
     BadInput: it exists. Failed: a package cannot be had, or the sources changed during the build.
     """
@@ -39,12 +42,13 @@ def collect(directory: Path, cache: Caches | None = None) -> Lock:
     for room in (DEBS, NPM, WHEELS):
         (new / room).mkdir(parents=True)
     try:
-        key = build.build_cold(cold)
+        modules = build.rebuilt_modules(usual, stock)
+        key = build.build_cold(cold, modules)
         lock = Lock(
             image_name=artefacts.image_name(REPO),
             day=datetime.now(UTC).date().isoformat(),
             tree=key,
-            debs=_debs(trees.built(OUTPUT, cold), cold, new),
+            debs=_debs(trees.built(OUTPUT, cold), cold, modules, new),
             npm=_npm(usual, new),
             wheels=_wheels(new),
             **made(OUTPUT),
@@ -79,10 +83,11 @@ def _suits(names: list[str] | None, own: str) -> bool:
     return own in names or (all(name.startswith("!") for name in names) and f"!{own}" not in names)
 
 
-def _debs(found: Mapping[Tree, set[Installed]], cold: Caches, new: Path) -> list[Deb]:
+def _debs(found: Mapping[Tree, set[Installed]], cold: Caches, modules: Path | None, new: Path) -> list[Deb]:
     debs = []
     for one in sorted(set().union(*found.values())):
-        source = cold.packages / ARCHIVES / one.file
+        own = modules is not None and one.name == package.NAME
+        source = modules if own and modules else cold.packages / ARCHIVES / one.file
         if not source.is_file():
             raise Failed(f"{one.file} was installed and is not in the package cache; run the command again.")
         used_in = [tree for tree, packages in found.items() if one in packages]

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from host import artefacts, build
+from host import artefacts, build, keys, stage
 from host.layout import OUTPUT, REPO, Caches, caches
 from host.locked import collect, shelf, trees
 from host.locked.model import Lock, read
 from host.locked.trees import Installed, Tree
+from host.modules import package, signing
 from millrace.errors import Failed
 
 INSIDE = "MILLRACE_WITHOUT_NETWORK"
@@ -35,8 +36,10 @@ def without_network(arguments: Sequence[str]) -> int | None:
 
 
 @contextmanager
-def rebuilt(directory: Path) -> Iterator[Caches]:
+def rebuilt(directory: Path, owner: keys.Keys | None = None) -> Iterator[Caches]:
     """Build the image from a lock; yields the caches, which are removed at the end.
+
+    Rebuilt kernel modules get the signatures of `owner`.
 
     BadInput: the lock or a file of it is damaged; nothing was changed. Failed: other packages were installed than the
     lock has, or the same tree gave another image.
@@ -45,16 +48,32 @@ def rebuilt(directory: Path) -> Iterator[Caches]:
     cold = Caches(caches().root / "locked")
     shutil.rmtree(cold.root, ignore_errors=True)
     try:
+        modules = modules_of(directory, lock, cold, owner)
         with shelf.served(shelf.Shelf(directory, lock)) as uri:
             os.environ["NPM_CONFIG_REGISTRY"] = f"{uri}/"
-            key = build.build_cold(cold, uri, shelf.sources(uri))
+            key = build.build_cold(cold, modules, uri, shelf.sources(uri))
         different = differences(lock, trees.built(OUTPUT, cold))
         if different:
             raise Failed(f"The image has other packages than the lock: {different}.")
-        print(compared(lock, key, artefacts.image_name(REPO), collect.made(OUTPUT)))
+        if modules is not None and owner is not None:
+            print(f"Built with the packages of {lock.image_name} of {lock.day}, and its modules signed.")
+        else:
+            print(compared(lock, key, artefacts.image_name(REPO), collect.made(OUTPUT)))
         yield cold
     finally:
         shutil.rmtree(cold.root, ignore_errors=True)
+
+
+def modules_of(directory: Path, lock: Lock, cold: Caches, owner: keys.Keys | None) -> Path | None:
+    """Return the lock's package of rebuilt kernel modules, alone in a directory; None where it has Debian's."""
+    files = [one.file for one in lock.debs if one.name == package.NAME]
+    if not files:
+        return None
+    place = cold.root / "modules"
+    place.mkdir(parents=True)
+    deb = place / Path(files[0]).name
+    shutil.copyfile(directory / files[0], deb)
+    return deb if owner is None else signing.signed(deb, owner, cold.root, stage.epoch(REPO))
 
 
 def differences(lock: Lock, built: Mapping[Tree, set[Installed]]) -> str:

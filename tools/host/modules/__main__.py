@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m host.modules`: build the package of modules that `tools/build --modules` installs, without an image."""
+"""`python -m host.modules`: build the package of modules that `tools/build` installs, without an image."""
 
 import argparse
 
@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> int:
     """Build the package where it is not in the cache, and print where it is. Failed: as `prepare`."""
     parser = argparse.ArgumentParser(
         prog="python -m host.modules",
-        description="Build the kernel modules that Debian leaves out, as a package for tools/build --modules.",
+        description="Build the kernel modules that Debian leaves out, as a package for tools/build.",
     )
     parser.parse_args(arguments)
     print(prepare(caches(), apt.archive_uri()))

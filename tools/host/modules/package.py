@@ -69,16 +69,21 @@ def make(modules: Sequence[Path], built: Path, root: Path, found: Packages, epoc
     names = sorted(f"/{path.relative_to(root)}" for path in place.rglob("*.ko"))
     checked(run, inside(root, [*XZ, *names]), "The rebuilt modules were not compressed")
     _describe(tree, found)
+    target = built / f"{NAME}_{version_for(found.version)}_amd64.deb"
+    pack(tree, target, epoch, run)
+    return target
+
+
+def pack(tree: Path, target: Path, epoch: int, run: Run = run_quietly) -> None:
+    """Write a package of the files of `tree`, all of the time `epoch` in seconds. Failed: dpkg-deb fails."""
     for path in sorted(tree.rglob("*"), reverse=True):
         path.chmod(0o755 if path.is_dir() or path.name == "postinst" else 0o644)
         os.utime(path, (epoch, epoch))
     tree.chmod(0o755)
     os.utime(tree, (epoch, epoch))
-    target = built / f"{NAME}_{version_for(found.version)}_amd64.deb"
     # The modules are compressed; so the version of the host's compressor plays no part.
     argv = ["dpkg-deb", "--build", "--root-owner-group", "--uniform-compression", "-Znone", str(tree), str(target)]
     checked(run, ["env", f"SOURCE_DATE_EPOCH={epoch}", *argv], f"{target.name} was not made")
-    return target
 
 
 def _describe(tree: Path, found: Packages) -> None:

@@ -10,7 +10,7 @@ from millrace.system import sysfs
 
 # What a pool may be made of and how it is served.
 MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")
-# Clients and servers of NFS and SMB, by the directory of the kernel's source. Those of tools/build --modules are below
+# Clients and servers of NFS and SMB, by the directory of the kernel's source. Rebuilt ones are below
 # updates/millrace instead of kernel; depmod lists only the one that is loaded.
 FILE_MODULES = re.compile(r"(kernel|updates/millrace)/fs/(?:nfs|nfs_common|nfsd|smb)/")
 

@@ -114,7 +114,10 @@ class Filesystem(Contract):
 
 
 class Nfsd(Contract):
-    """The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes."""
+    """The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes.
+
+    `localio`: clients on the server itself may go around it.
+    """
 
     threads_min: int
     threads_max: int
@@ -122,6 +125,7 @@ class Nfsd(Contract):
     max_block_size: int
     lease_time: int
     grace_time: int
+    localio: bool = True
 
 
 class MdSettings(Contract):
@@ -206,9 +210,11 @@ class Plan(Contract):
         for key in LATER_KEYS:
             if content["filesystem"][key] is None:
                 del content["filesystem"][key]
-        # one of md is the plan that it was before there were others
+        # what has its default is the plan that it was before there were others
         if self.backend == "md":
             del content["backend"]
+        if self.nfsd.localio:
+            del content["nfsd"]["localio"]
         return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

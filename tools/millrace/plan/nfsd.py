@@ -47,12 +47,14 @@ def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
         max_block_size=block,
         lease_time=requested.lease_time or min(LEASE, requested.grace_time or LEASE),
         grace_time=requested.grace_time or max(LEASE, requested.lease_time or LEASE),
+        localio=requested.localio is not False,
     )
     decisions = [
         _threads(size, server, requested),
         _pool_mode(mode, computed_mode, server, requested),
         _block(nfsd, requested),
         _io_modes(),
+        _localio(nfsd, requested),
         _times(nfsd, requested),
         *_exports(policy),
     ]
@@ -159,6 +161,17 @@ def _io_modes() -> Decision:
         "reads gain 8 % the first time only; reads that drop their pages (dontcache) discard the read-ahead as well.",
         source=sources.NFSD_IO_MODES,
     )
+
+
+def _localio(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:
+    decision = Decision(
+        name="nfsd.localio",
+        value=nfsd.localio,
+        reason="NFS clients on the server itself, such as containers, read and write the files directly, without "
+        "requests to nfsd. The kernel needs the rebuilt modules for it.",
+        source=sources.NFSD_LOCALIO,
+    )
+    return decision if requested.localio is None else by_policy(decision, "nfsd.localio", "on")
 
 
 def _times(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:

@@ -162,7 +162,10 @@ class XfsPolicy(Section):
 
 
 class NfsdPolicy(Section):
-    """`threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds."""
+    """`threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
+
+    `localio`: whether NFS clients on the server itself may go around nfsd.
+    """
 
     threads: int | None = Field(None, ge=1, le=8192)
     threads_min: int | None = Field(None, ge=1, le=1024)
@@ -171,6 +174,7 @@ class NfsdPolicy(Section):
     # the kernel takes 10 to 3600
     lease_time: int | None = Field(None, ge=10, le=3600)
     grace_time: int | None = Field(None, ge=10, le=3600)
+    localio: bool | None = None
 
     @model_validator(mode="after")
     def grace_covers_a_lease(self) -> "NfsdPolicy":

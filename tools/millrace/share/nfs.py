@@ -13,6 +13,7 @@ EXPORTS = "etc/exports.d/millrace.exports"
 VERIFY_EXPORTS = "etc/exports.d/millrace-verify.exports"
 SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
+MODULE_OPTIONS = "etc/modprobe.d/millrace-nfs.conf"
 
 # Handles of one export are worth nothing in another (share/handle_key.py).
 SIGNED = "sign_fh"
@@ -79,3 +80,8 @@ def environment(nfsd: Nfsd) -> str:
         "BLOCK": nfsd.max_block_size,
     }
     return "".join(f"MILLRACE_NFSD_{name}={value}\n" for name, value in values.items())
+
+
+def module_options(nfsd: Nfsd) -> str:
+    """Return the text of modprobe.d's file for the NFS client, which the kernel loads for the first mount."""
+    return f"options nfs localio_enabled={'Y' if nfsd.localio else 'N'}\n"

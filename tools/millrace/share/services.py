@@ -78,6 +78,7 @@ def services(
             [
                 Entry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
                 Entry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
+                Entry(nfs.MODULE_OPTIONS, lambda: nfs.module_options(nfsd), when=not nfsd.localio),
                 Entry(nfs.EXPORTS, lambda: nfs.exports(shares)),
                 Entry(quota.PROJECTS, lambda: quota.projects(shares)),
                 Entry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the NFS server of the kernel shows of itself in /proc/fs/nfsd."""
+"""What the NFS server of the kernel shows of itself in /proc/fs/nfsd, and of clients on the server itself."""
 
 from millrace import paths
 from millrace.system import sysfs
@@ -19,3 +19,13 @@ def is_serving() -> bool:
 def listens_on_rdma() -> bool:
     """Whether nfsd has a listener for RDMA."""
     return any("rdma" in line for line in lines("portlist"))
+
+
+def gone_around() -> int | None:
+    """Return how many servers the NFS client of this machine goes around (LOCALIO); None where its kernel cannot.
+
+    Only nfsd of the same machine can be gone around. The kernel shows it of each server that it has a mount of
+    (kernel 7.2, fs/nfs/sysfs.c).
+    """
+    shown = [sysfs.text(path) for path in (paths.ROOT / "sys/fs/nfs").glob("server-*/localio")]
+    return shown.count("1") if shown else None

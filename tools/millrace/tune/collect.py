@@ -12,7 +12,7 @@ from millrace.system.run import Runner
 from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
-from millrace.tune.nfsd import nfsd_settings
+from millrace.tune.nfsd import localio_settings, nfsd_settings
 from millrace.tune.pace import pace_settings
 from millrace.tune.slots import slot_settings
 from millrace.tune.smb import smb_settings
@@ -48,6 +48,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
         *sysctl_settings(wanted, pool),
         *nfsd_settings(wanted.nfsd, run),
+        *localio_settings(wanted.nfsd),
         *smb_settings(view.ports, cores, run),
     ]
     return settings, [*view.warnings, *ports.packet_losses(view), *warnings]

@@ -49,6 +49,17 @@ class ThreadsKnob(Setting):
             raise Failed(last_words(result))
 
 
+def localio_settings(nfsd: Nfsd) -> list[Setting]:
+    """Return whether clients on this server go around nfsd; nothing until the kernel has loaded its NFS client.
+
+    That one gets it from modprobe.d.
+    """
+    path = paths.ROOT / "sys/module/nfs/parameters/localio_enabled"
+    wanted = "Y" if nfsd.localio else "N"
+    reason = "NFS clients on the server itself go around nfsd, or the policy has switched that off"
+    return [Knob(path, wanted, reason, default="Y")] if path.exists() else []
+
+
 def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
     """Return threads and listeners, which are set, and pool mode and block size, which are only compared."""
     directory = paths.ROOT / "proc/fs/nfsd"

@@ -44,7 +44,9 @@ class PortRates(Contract):
 class Watch(Contract):
     """One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
 
-    `notes` are why something is not known.
+    `localio` is 1 or more where NFS clients on the server itself go around nfsd: what they read and write is not in
+    `protocols`. It is null where there are no such clients, or the kernel cannot do it. `notes` are why something is
+    not known.
     """
 
     schema_version: Literal[1] = 1
@@ -54,4 +56,5 @@ class Watch(Contract):
     drives: DriveRates
     ports: list[PortRates]
     jobs: list[Job]
+    localio: int | None
     notes: list[str]

@@ -9,7 +9,7 @@ from millrace.health.current import level_now
 from millrace.health.host import Host
 from millrace.health.jobs import jobs
 from millrace.provision.model import Pool
-from millrace.system import sysfs
+from millrace.system import nfsd, sysfs
 from millrace.system.run import Runner
 from millrace.watch import counters, latency
 from millrace.watch.counters import DriveCounters, PortCounters, ProtocolCounters
@@ -59,6 +59,7 @@ def line(before: Sample | None, now: Sample, host: Host) -> Watch:
         drives=_drives(before, now),
         ports=[_port(name, before, now) for name in now.ports],
         jobs=jobs(host.pool),
+        localio=nfsd.gone_around(),
         notes=now.notes,
     )
 

@@ -65,7 +65,8 @@ def _print(lines: "Iterable[Watch]") -> None:
 
 def _text(one: "Watch") -> str:
     jobs = "".join(f"  {job.name} {'waiting' if job.progress is None else f'{job.progress:.1%}'}" for job in one.jobs)
-    return f"{one.health:<7}  " + "  ".join(map(_rates, one.protocols)) + jobs
+    around = "  LOCALIO in use" if one.localio else ""
+    return f"{one.health:<7}  " + "  ".join(map(_rates, one.protocols)) + around + jobs
 
 
 def _rates(one: "ProtocolRates") -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LOCALIO: NFS clients on the server itself go around nfsd, straight to the file system.
 
-Only the rebuilt modules of `tools/build --modules` have it, and there it is on. It is switched for all clients at once,
+Only the rebuilt modules have it, not those of `tools/build --stock-modules`. It is switched for all clients at once,
 and a client looks for it when it mounts (kernel 7.2, fs/nfs/localio.c). Data does not pass nfsd then: a rung that
 measures nfsd must be without it.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.errors import Failed
 from millrace.inventory import features
-from millrace.system import sysfs
+from millrace.system import nfsd, sysfs
 from millrace.system.files import write_text
 from millrace.system.wait import wait_until
 
@@ -59,12 +59,8 @@ def restore() -> bool:
 
 def verify() -> None:
     """Verify that a mount uses it. Failed: none does, and what is measured would be nfsd."""
-    if not wait_until(_is_used, bool, PAUSES):
+    if not wait_until(nfsd.gone_around, bool, PAUSES):
         raise Failed("the NFS client does not use LOCALIO: journalctl -k | grep -i nfs")
-
-
-def _is_used() -> bool:
-    return any(sysfs.text(path) == "1" for path in (paths.ROOT / "sys/fs/nfs").glob("server-*/localio"))
 
 
 def _switch() -> Path:

@@ -281,10 +281,13 @@ def sign(owner: keys.Keys, cache: Caches) -> None:
     print(f"Signed {name} for Secure Boot in {signed.relative_to(REPO)}/.")
 
 
-def make_release(owner: keys.Keys, directory: Path) -> None:
-    """Write what servers update from; BadInput and Failed as `release.write`."""
+def make_release(owner: keys.Keys, directory: Path, cache: Caches) -> None:
+    """Write what servers update from, of the image that was built with these caches.
+
+    BadInput and Failed as `release.write`.
+    """
     number = version.current(REPO)
-    tools = caches().stages / "image" / "mkosi.tools"
+    tools = cache.stages / "image" / "mkosi.tools"
     with lock.building(caches()):
         archive = release.write(OUTPUT, owner, tools, number, REPO / NEWS, directory, stage.epoch(REPO))
     print(f"{directory} is the release {number} for your web server; {archive.name} in it has all of it in one file.")
@@ -345,6 +348,8 @@ def main(arguments: list[str]) -> int:
         with rebuild.rebuilt(chosen.locked.absolute(), owner) as cache:
             if owner is not None:
                 sign(owner, cache)
+            if releaser is not None:
+                make_release(releaser, chosen.release[1].absolute(), cache)
     elif chosen.client:
         build_client()
     elif chosen.cves:
@@ -353,8 +358,8 @@ def main(arguments: list[str]) -> int:
         build_appliance(look=True, stock=chosen.stock_modules, owner=owner)
         if owner is not None:
             sign(owner, caches())
-    if releaser is not None:
-        make_release(releaser, chosen.release[1].absolute())
+        if releaser is not None:
+            make_release(releaser, chosen.release[1].absolute(), caches())
     return 0
 
 

@@ -43,7 +43,7 @@ class Kernel(Tools):
             if not self.switch.exists():
                 self.switch.parent.mkdir(parents=True)
                 self.switch.write_text("Y\n")
-            used = self.root / "sys/fs/nfs/server-3/localio"
+            used = self.root / "sys/fs/nfs/0:47/localio"
             used.parent.mkdir(parents=True, exist_ok=True)
             used.write_text(f"{self.used}\n")
             self.at_mounts.append(self.switch.read_text().strip())

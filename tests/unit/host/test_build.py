@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An image is built again when what it is made of has changed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +47,31 @@ def test_what_was_built_is_signed(built: list[str], monkeypatch: pytest.MonkeyPa
     build.main([])
     owner = "keys of /owner"
     assert built == [f"build for {owner}", f"sign with {owner}", f"check with {owner}", "build"]
+
+
+def test_release_of_a_lock_is_made_with_the_tools_of_its_build(
+    built: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def rebuilt(directory: Path, owner: object) -> Iterator[Caches]:
+        tools.mkdir(parents=True)
+        yield cold
+        tools.rmdir()
+
+    def write(*given: object) -> Path:
+        assert given[2] == tools and tools.is_dir()
+        return tmp_path / "release.tar"
+
+    cold = Caches(tmp_path / "locked")
+    tools = cold.stages / "image/mkosi.tools"
+    monkeypatch.setenv(build.version.RELEASE, "")
+    monkeypatch.setattr(build.version, "dated", lambda root: "0.1.0")
+    monkeypatch.setattr(keys, "load", lambda directory: "keys")
+    monkeypatch.setattr("host.locked.rebuild.without_network", lambda arguments: None)
+    monkeypatch.setattr("host.locked.rebuild.rebuilt", rebuilt)
+    monkeypatch.setattr(build.release, "write", write)
+    build.main(["--locked", "lock", "--release", "owner", str(tmp_path / "new")])
+    assert not tools.exists()
 
 
 def test_keys_that_are_missing_are_known_before_the_build(built: list[str], tmp_path: Path) -> None:

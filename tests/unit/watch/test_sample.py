@@ -68,7 +68,7 @@ def test_user_without_rights_gets_the_reason_of_unknown_values(tmp_path: Path) -
 @pytest.mark.parametrize(("shown", "found"), [({}, None), ({"1": "0"}, 0), ({"1": "0", "2": "1"}, 1)])
 def test_clients_that_go_around_nfsd_are_named(box: Box, shown: dict[str, str], found: int | None) -> None:
     for number, text in shown.items():
-        path = box.root / f"sys/fs/nfs/server-{number}/localio"
+        path = box.root / f"sys/fs/nfs/0:{number}/localio"
         path.parent.mkdir(parents=True)
         path.write_text(f"{text}\n")
     (line,) = watched(box, 1)

@@ -14,7 +14,6 @@ from tests.vm.box import Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import Appliance, appliance
-from vm.disks import keep
 
 # three boots, one of which builds a pool
 pytestmark = pytest.mark.soak

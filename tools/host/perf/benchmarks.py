@@ -260,10 +260,22 @@ BENCHMARKS = {
             Ratio("4 KiB appended to 8 files, fsync", "planned", "unit a chunk", (0.9, 1.15)),
         ),
     ),
+    "localio": Benchmark(
+        12,
+        "A client on the server itself",
+        "NFS over TCP",
+        drives,
+        _tuned,
+        (
+            Ratio("4 KiB random reads, 16 at a time", "LOCALIO", "NFS over TCP"),
+            Ratio("4 KiB random writes, 16 at a time", "LOCALIO", "NFS over TCP"),
+            Ratio("1 MiB reads", "LOCALIO", "NFS over TCP"),
+        ),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of `rebuild` and `newfiles`; the
 # others have none: their results are not known yet.
-UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles")
+UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

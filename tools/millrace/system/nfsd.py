@@ -22,10 +22,10 @@ def listens_on_rdma() -> bool:
 
 
 def gone_around() -> int | None:
-    """Return how many servers the NFS client of this machine goes around (LOCALIO); None where its kernel cannot.
+    """Return how many NFS mounts of this machine go around nfsd (LOCALIO); None without mounts, or where none can.
 
-    Only nfsd of the same machine can be gone around. The kernel shows it of each server that it has a mount of
-    (kernel 7.2, fs/nfs/sysfs.c).
+    Only nfsd of the same machine can be gone around. The kernel shows it of each mount, by the number of its device
+    (kernel 7.2, fs/nfs/sysfs.c nfs_sysfs_move_server_to_sb).
     """
-    shown = [sysfs.text(path) for path in (paths.ROOT / "sys/fs/nfs").glob("server-*/localio")]
+    shown = [sysfs.text(path) for path in (paths.ROOT / "sys/fs/nfs").glob("*/localio")]
     return shown.count("1") if shown else None

@@ -15,6 +15,7 @@ from host.perf.guest import (
     degraded,
     iocache,
     job,
+    localio,
     log,
     newfiles,
     readahead,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "rebuild": rebuild.bench,
     "trim": trim.bench,
     "newfiles": newfiles.bench,
+    "localio": localio.bench,
 }
 
 

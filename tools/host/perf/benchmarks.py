@@ -272,10 +272,18 @@ BENCHMARKS = {
             Ratio("1 MiB reads", "LOCALIO", "NFS over TCP"),
         ),
     ),
+    "streams": Benchmark(
+        13,
+        "Read-ahead and readers",
+        "128 KiB",
+        lambda: drives(bandwidth=BANDWIDTH),
+        _tuned,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of `rebuild` and `newfiles`; the
 # others have none: their results are not known yet.
-UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio")
+UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio", "streams")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

@@ -20,6 +20,7 @@ from host.perf.guest import (
     newfiles,
     readahead,
     rebuild,
+    streams,
     stripe,
     transfer,
     trim,
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "trim": trim.bench,
     "newfiles": newfiles.bench,
     "localio": localio.bench,
+    "streams": streams.bench,
 }
 
 

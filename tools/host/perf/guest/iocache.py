@@ -41,7 +41,12 @@ def transfer(rw: str, block: str, **more: str | int) -> Load:
 
 def cold() -> None:
     """Let the server forget the file."""
-    handle = os.open(BACKING, os.O_RDONLY)
+    drop(BACKING)
+
+
+def drop(path: Path) -> None:
+    """Drop a file on the pool from the page cache."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)

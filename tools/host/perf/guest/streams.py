@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""13: files read in order by one reader or many, by how far ahead the kernel reads; whole and with a drive dead."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from host.perf.guest import nfsd, pool
+from host.perf.guest.bitmap import take_out
+from host.perf.guest.iocache import drop
+from host.perf.guest.job import Setup
+from host.perf.guest.lab import Lab, Load
+from host.perf.guest.load import fio
+from host.perf.guest.pool import DATA, MOUNTPOINT
+from host.perf.guest.shell import write
+
+STREAMS = (1, 4, 16, 64)
+# MiB that are read in all, and of one file at least
+TOTAL, SHORTEST = 128, 4
+# KiB; 128 is the kernel's default
+SIZES = {"128 KiB": 128, "1 MiB": 1 << 10, "2 MiB": 2 << 10}
+
+
+def bench(lab: Lab) -> None:
+    """Measure every number of readers with every size, on the server and over NFS."""
+    (setup,) = lab.job.setups
+    with pool.pool(setup), nfsd.server(setup):
+        for streams in STREAMS:
+            fio(**options(MOUNTPOINT, streams), ioengine="psync", rw="write", bs="1m", end_fsync=1)
+        loads(lab, setup, "whole")
+        take_out()
+        loads(lab, setup, "a drive dead")
+
+
+def loads(lab: Lab, setup: Setup, state: str) -> None:
+    """Measure both places in one state of the array."""
+    for streams in STREAMS:
+        for name, kib in (*SIZES.items(), ("planned", setup.read_ahead)):
+            write(f"/sys/block/{pool.kernel_name(DATA)}/queue/read_ahead_kb", kib)
+            test = f"{state}: {streams} read"
+            lab.measure(test, name, readers(MOUNTPOINT, streams), cold(streams), first(MOUNTPOINT))
+            with nfsd.client("4.2"):
+                lab.measure(f"{test} over NFS", name, readers(nfsd.MNT, streams), cold(streams), first(nfsd.MNT))
+
+
+def options(directory: str, streams: int) -> dict[str, str | int]:
+    """Return options for as many jobs as streams, each with a file of its own."""
+    size = max(SHORTEST, TOTAL // streams) << 20
+    return {"directory": directory, "numjobs": streams, "size": size, "filename_format": f"{streams}.$jobnum"}
+
+
+def readers(directory: str, streams: int) -> Load:
+    """Read the files through the page cache."""
+    return lambda _: fio(**options(directory, streams), ioengine="psync", rw="read", bs="1m", invalidate=1)
+
+
+def first(directory: str) -> Load:
+    """Read a little, which brings programs into memory."""
+    few: dict[str, str | int] = {**options(directory, 1), "io_size": 4 << 20}
+    return lambda _: fio(**few, ioengine="psync", rw="read", bs="1m", invalidate=1)
+
+
+def cold(streams: int) -> Callable[[], None]:
+    """Return what makes the server forget the files."""
+
+    def forget() -> None:
+        for path in Path(MOUNTPOINT).glob(f"{streams}.*"):
+            drop(path)
+
+    return forget

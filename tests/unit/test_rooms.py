@@ -35,7 +35,7 @@ ORDER = [
         "encryption",  # the keys of the root file system
     ],  # verbs over what several rooms below keep
     ["rescue"],  # the way back for a pool without its log
-    ["share", "user", "domain", "port", "certificate", "journal", "volume"],  # what people decide
+    ["share", "user", "domain", "port", "certificate", "journal", "volume", "backend"],  # what people decide
     ["membership"],  # what a member of a domain has: `domain` joins with it, `share` serves with it
     ["etc"],  # the files that we render
     ["state"],  # the desired state and its history

@@ -36,6 +36,7 @@ VERBS = {
     "drive": ("millrace.drive.verbs", "List drives with verdict, wear and temperature; replace, locate or erase one."),
     "tune": ("millrace.tune.verbs", "Apply runtime tuning (md, block, IRQ, NIC, nfsd, smbd)."),
     "share": ("millrace.share.verbs", "Manage shares over NFS and SMB."),
+    "backend": ("millrace.backend.verbs", "Connect the pool's external device over NVMe/TCP or NVMe/RDMA."),
     "volume": ("millrace.volume.verbs", "Manage volumes for hosts that connect over NVMe/TCP or NVMe/RDMA."),
     "client": ("millrace.client.verbs", "Print mount recipes for clients."),
     "port": ("millrace.port.verbs", "Manage network ports and their addresses."),

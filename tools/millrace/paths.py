@@ -229,6 +229,16 @@ def adoption_state_file() -> Path:
     return state_dir() / "adoption.state"
 
 
+def connections_file() -> Path:
+    """The subsystems of NVMe over Fabrics that are connected at each boot."""
+    return state_dir() / "backend/connections.json"
+
+
+def connection_secrets_file() -> Path:
+    """The secrets of these connections; root alone reads them."""
+    return state_dir() / "backend/secrets.json"
+
+
 def keep_dir() -> Path:
     """How the state of this server was kept last, and the key that seals its secrets."""
     return state_dir() / "keep"

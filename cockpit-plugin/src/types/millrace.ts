@@ -502,6 +502,32 @@ export interface ConnectedHost {
     connections: number;
 }
 
+/** All connections. `host_nqn`: what a target knows this server by and must allow, "" before it has one. */
+export interface ConnectionList {
+    schema_version: 1;
+    host_nqn: string;
+    connections: ConnectionRow[];
+}
+
+/** A change: how the connection is now, None where it was removed, and what to know about it. */
+export interface ConnectionReport {
+    schema_version: 1;
+    nqn: string;
+    connection: ConnectionRow | null;
+    done: string;
+    warnings: string[];
+}
+
+/** One connection with its paths and block devices as they are now. */
+export interface ConnectionRow {
+    nqn: string;
+    transport: "tcp" | "rdma";
+    port: number;
+    authenticated: boolean;
+    paths: PathRow[];
+    namespaces: NamespaceRow[];
+}
+
 /**
  * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
  *
@@ -1755,6 +1781,13 @@ export interface Moment {
     temperature: number | null;
 }
 
+/** A block device of the subsystem; `device` is a name that no restart changes, `size` in bytes. */
+export interface NamespaceRow {
+    name: string;
+    device: string;
+    size: number;
+}
+
 /** An option without which a version is not installed, and the reason. */
 export interface Need {
     option: "older" | "again" | "degraded";
@@ -1946,6 +1979,13 @@ export interface PartitionRecord {
     size: number;
     label: string;
     partuuid: string;
+}
+
+/** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
+export interface PathRow {
+    address: string;
+    controller: string | null;
+    state: string;
 }
 
 /**
@@ -3556,7 +3596,8 @@ export interface VolumeRow {
  * One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
  *
  * `localio` is 1 or more where NFS clients on the server itself go around nfsd: what they read and write is not in
- * `protocols`. It is null where there are no such clients, or the kernel cannot do it. `notes` are why something is not known.
+ * `protocols`. It is null where there are no such clients, or the kernel cannot do it. `notes` are why something is
+ * not known.
  */
 export interface Watch {
     schema_version: 1;
@@ -3617,6 +3658,9 @@ export interface Outputs {
     "alert test": TestReport;
     "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
+    "backend connect": ConnectionReport;
+    "backend disconnect": ConnectionReport;
+    "backend list": ConnectionList;
     "bench clients add": BenchClients;
     "bench clients list": BenchClients;
     "bench clients remove": BenchClients;

@@ -23,6 +23,7 @@ class Held:
     slot: int | None
     events: int = 10
     states: str = ""
+    clean: bool = True
 
 
 class Drives(Commands):
@@ -72,7 +73,7 @@ class Drives(Commands):
         content = {
             "UUID": held.uuid,
             "level": held.level,
-            "clean": "1",
+            "clean": "1" if held.clean else "0",
             "role": "spare" if held.slot is None else str(held.slot),
             "events": str(held.events),
             "states": held.states or "A" * held.slots,

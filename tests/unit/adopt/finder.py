@@ -19,6 +19,7 @@ from tests.fakes.samples import pool
 from tests.unit.adopt import states
 from tests.unit.adopt.conftest import Drives, Held
 
+DIRTY = Result(1, "", "mdadm: Not enough devices to start the array while not clean - consider --force.")
 BAD_MOUNT = Result(32, "", "mount: wrong fs type, bad option, bad superblock")
 
 
@@ -37,7 +38,8 @@ class Finder(Drives):
     TAKEN: ClassVar = (
         *Drives.TAKEN,
         "modprobe --all raid0 raid1 raid456",
-        "mdadm --assemble /dev/md/millrace-find-* --run --readonly --uuid=* --homehost=millrace /dev/*...",
+        "mdadm --assemble /dev/md/millrace-find-* --run --readonly [--force] --uuid=* --homehost=millrace /dev/*...",
+        "mdadm --stop /dev/md*",
         "mdadm --detail --export /dev/md*",
         "mdadm --readwrite /dev/md*",
         "mount --make-rprivate /",
@@ -52,6 +54,8 @@ class Finder(Drives):
         self.over: dict[str, Held] = {}
         self.file_systems: dict[str, FileSystem] = {}
         self.running: dict[str, Held] = {}
+        # collected and not started
+        self.inactive: set[str] = set()
         self.mounted: Path | None = None
         # at the top of a file system, beside what Millrace keeps there
         self.directories: list[str] = []
@@ -82,7 +86,7 @@ class Finder(Drives):
         return sorted(self.running)
 
     def md_state(self, name: str) -> str:
-        return "readonly" if name in self.running else "clear"
+        return "readonly" if name in self.running and name not in self.inactive else "clear"
 
     def now(self) -> str:
         return "2026-11-24T10:00:00+00:00"
@@ -94,6 +98,10 @@ class Finder(Drives):
             case "--detail":
                 held = self.running[words[-1].removeprefix("/dev/")]
                 return Result(0, f"MD_LEVEL={held.level}\nMD_DEVICES={held.slots}\nMD_UUID={held.uuid}\n", "")
+            case "--stop":
+                self.running.pop(words[-1].removeprefix("/dev/"))
+                self.inactive.discard(words[-1].removeprefix("/dev/"))
+                return GOOD
             case "--readwrite":
                 assert words[-1].removeprefix("/dev/") in self.running
                 return GOOD
@@ -107,7 +115,13 @@ class Finder(Drives):
         members = [self.held[word.removeprefix("/dev/")] for word in words if word.startswith(("/dev/dm-", "/dev/md1"))]
         assert members and all(same_uuid(one.uuid, uuid) for one in members)
         device = f"md{127 - len(self.running)}"
+        # md.c keeps the members of an array that it does not start: they are busy
+        assert not any(same_uuid(one.uuid, uuid) for one in self.running.values())
         self.running[device] = members[0]
+        # raid5.c: "cannot start dirty degraded array"
+        if len(members) < members[0].slots and not all(one.clean for one in members) and "--force" not in words:
+            self.inactive.add(device)
+            return DIRTY
         if uuid in self.over:
             self.held[device] = self.over[uuid]
         action = paths.ROOT / "sys/block" / device / "md/sync_action"

@@ -75,6 +75,16 @@ def test_pool_of_legs_is_found_by_its_physical_arrays(finder: Finder) -> None:
     assert [array.name for array in one.pool.arrays] == ["leg-0", "leg-1", "leg-2", "log"]
 
 
+def test_pool_that_lost_its_power_while_written_and_then_a_drive_is_found(finder: Finder) -> None:
+    finder.array("data", DATA, "raid5", ["a1", "b1", "c1", "d1"], slots=5)
+    for name in ("a1", "b1", "c1", "d1"):
+        finder.held[name].clean = False
+    finder.file_systems[DATA] = FileSystem(UUID, None, kept_of({"data": DATA}))
+    one = found(finder)
+    assert one.problem is None and one.pool is not None
+    assert (one.pool.uuid, one.pool.missing) == (UUID, 1)
+
+
 def test_server_without_a_pool_on_its_drives(finder: Finder) -> None:
     one = found(finder)
     assert (one.pool, one.problem) == (None, look.NOTHING)

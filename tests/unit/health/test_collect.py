@@ -56,6 +56,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
     assert {one.check for one in health.findings} == set(CHECKS) - {
         "alerts",
         "backend",
+        "connections",
         "domain",
         "encryption",
         "journal",

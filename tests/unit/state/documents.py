@@ -5,6 +5,8 @@ from pydantic import BaseModel
 
 from millrace.adopt.model import Adoption
 from millrace.alert.model import Acknowledgements, Routes, Secrets, State
+from millrace.backend.model import Connections
+from millrace.backend.model import Secrets as ConnectionSecrets
 from millrace.bench.result.client import BenchClients
 from millrace.bench.result.model import Run
 from millrace.bench.run.remote.tokens import Tokens
@@ -48,6 +50,8 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "alert-secrets.json": ((f"{STATE}/alert/secrets.json",), Secrets),
     "alert-state.json": ((f"{STATE}-alert/state.json",), State),
     "approval.json": ((f"{STATE}/approval.json",), Approval),
+    "backend-connections.json": ((f"{STATE}/backend/connections.json",), Connections),
+    "backend-secrets.json": ((f"{STATE}/backend/secrets.json",), ConnectionSecrets),
     "bench-clients.json": ((f"{STATE}/bench/clients.json",), BenchClients),
     "bench-run.json": ((f"{STATE}/bench/20261120-120000/run.json",), Run),
     "bench-tokens.json": ((f"{STATE}/bench/tokens.json",), Tokens),
@@ -103,6 +107,7 @@ WRITERS: dict[str, set[str]] = {
     "alert/listing.py": {"alert-acknowledged.json"},
     "alert/routes.py": {"alert-routes.json", "alert-secrets.json"},
     "alert/service.py": {"alert-state.json"},
+    "backend/store.py": {"backend-connections.json", "backend-secrets.json"},
     "bench/plan/clients.py": {"bench-clients.json"},
     "bench/result/store.py": {"bench-run.json"},
     "bench/run/order.py": set(),

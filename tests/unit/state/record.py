@@ -27,6 +27,8 @@ from millrace.alert.model import (
     SyslogRoute,
     WebhookRoute,
 )
+from millrace.backend.model import Connection, Connections
+from millrace.backend.model import Secrets as ConnectionSecrets
 from millrace.bench.result.client import BenchClients
 from millrace.bench.run.remote.tokens import Tokens
 from millrace.certificate.model import CertificateSettings
@@ -258,6 +260,14 @@ def _others() -> dict[str, BaseModel]:
     measured = run(done("L1/xfs/seq/read", 1e9))
     environment = measured.environment.model_copy(update={"settings": {"vm.dirty_bytes": "1073741824"}})
     return {
+        "backend-connections.json": Connections(
+            connections=[
+                Connection(
+                    nqn=NODE, transport="rdma", port=4420, addresses=["10.77.0.1", "10.77.1.1"], authenticated=True
+                )
+            ]
+        ),
+        "backend-secrets.json": ConnectionSecrets(secrets={NODE: SECRET}),
         "bench-clients.json": BenchClients(clients=[client("gpu1")]),
         "bench-run.json": measured.model_copy(update={"environment": environment}),
         "bench-tokens.json": Tokens(tokens={"gpu1": "0123456789abcdef"}),

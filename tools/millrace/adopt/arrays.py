@@ -40,10 +40,14 @@ class OnDrives:
         return self.slots - len(self.members)
 
     @property
+    def needed(self) -> int:
+        """How many members it needs to start."""
+        return 1 if self.level == "raid1" else self.slots - LOST_MEMBERS.get(self.level, 0)
+
+    @property
     def can_start(self) -> bool:
         """Whether enough members are there."""
-        lost = self.slots - 1 if self.level == "raid1" else LOST_MEMBERS.get(self.level, 0)
-        return self.missing <= lost
+        return len(self.members) >= self.needed
 
 
 def on_drives(system: System, names: Sequence[str] | None = None) -> list[OnDrives]:

@@ -21,10 +21,11 @@ from millrace.keep import generations
 from millrace.keep.generations import LaterState, Newest
 from millrace.keep.model import Manifest
 from millrace.plan.model import Role
-from millrace.provision import md
+from millrace.provision import md, unclean
 from millrace.provision.md import load_modules
 from millrace.provision.model import Pool
 from millrace.provision.signature import signature
+from millrace.provision.superblock import Superblock, examine
 from millrace.provision.system import System
 from millrace.state.model import Config
 from millrace.system import sysfs
@@ -193,9 +194,18 @@ def _over(system: System, arrays: Sequence[OnDrives], started: Mapping[str, str]
 
 
 def _started(system: System, one: OnDrives, devices: Sequence[str]) -> str:
-    """Start an array over snapshots, without a rebuild; return its md device."""
-    argv = ["mdadm", "--assemble", f"/dev/md/millrace-find-{one.name}", "--run", "--readonly", f"--uuid={one.uuid}"]
-    must(system.attempt, [*argv, f"--homehost={md.HOMEHOST}", *(f"/dev/{device}" for device in devices)])
+    """Start an array over snapshots, without a rebuild; return its md device.
+
+    One that was written while degraded when the power went is started as `provision.assemble` will start it.
+    """
+    try:
+        _assemble(system, one, devices)
+    except Failed:
+        blocks: list[Superblock] = [block for device in devices if (block := examine(system, device)) is not None]
+        members = unclean.forceable(blocks, one.needed)
+        if not members:
+            raise
+        _assemble(system, one, [block.name for block in members], force=True)
     active = md.find(system, one.uuid)
     if active is None or not active.running:
         raise Failed(f"array {one.name} does not start from the drives in this server; see `journalctl -k`")
@@ -204,6 +214,15 @@ def _started(system: System, one: OnDrives, devices: Sequence[str]) -> str:
         sysfs.write(paths.ROOT / "sys/block" / active.device / "md/sync_action", "frozen")
     must(system.attempt, ["mdadm", "--readwrite", f"/dev/{active.device}"])
     return active.device
+
+
+def _assemble(system: System, one: OnDrives, devices: Sequence[str], force: bool = False) -> None:
+    left = md.find(system, one.uuid)
+    if left is not None and not left.running:
+        must(system.attempt, ["mdadm", "--stop", f"/dev/{left.device}"])
+    argv = ["mdadm", "--assemble", f"/dev/md/millrace-find-{one.name}", "--run", "--readonly"]
+    argv += [*(["--force"] if force else []), f"--uuid={one.uuid}", f"--homehost={md.HOMEHOST}"]
+    must(system.attempt, [*argv, *(f"/dev/{device}" for device in devices)])
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.documents import checked
 from millrace.system.names import several
 from millrace.system.net import has_rdma_device
+from millrace.system.nvme import FIRST_PORT, Nqn, Secret, Transport
 from millrace.volume.connected import connected
-from millrace.volume.model import FIRST_PORT, MOST_EXPORTED, Export, Exports, Nqn, Secret, Transport, Volume
+from millrace.volume.model import MOST_EXPORTED, Export, Exports, Volume
 from millrace.volume.serve import CLOSED, Volumes, rows, settle
 
 

@@ -4,21 +4,17 @@
 What identifies it lies beside its data on the pool, so that a new boot drive finds both. Its size is that of its file.
 """
 
-import base64
-import binascii
-import zlib
 from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from millrace.system.documents import Contract, Count
+from millrace.system.nvme import FIRST_PORT, Nqn, Secret, Transport
 from millrace.system.rule import Check, Rule
 
-Transport = Literal["tcp", "rdma"]
-
-FIRST_PORT, MOST_EXPORTED = 4420, 64
-"""Each exported volume has a port of its own from here on: the kernel reports who is connected by port alone."""
+MOST_EXPORTED = 64
+"""Each exported volume has a port of its own, from 4420 on: the kernel reports who is connected by port alone."""
 
 NSID = 1
 
@@ -36,35 +32,7 @@ volume_size = Rule(
     )
 )
 
-_NQN = "write the NQN of the host as its /etc/nvme/hostnqn has it, nqn.2014-08.org.nvmexpress:uuid:…"
-host_nqn = Rule(
-    # NVM Express Base 2.0, 4.7: at most 223 bytes. It becomes the name of a directory: no slash.
-    Check(r"nqn\.[0-9]{4}-(?:0[1-9]|1[0-2])\.[A-Za-z0-9.-]+(?::[!-.0-~]+)?", f"$0 is not an NQN: {_NQN}"),
-    Check(".{1,223}", "an NQN has at most 223 characters, this one has $1"),
-)
-
-
-def _secret(text: str) -> str:
-    """A secret as `nvme gen-dhchap-key` prints it; the sentence never has a part of it."""
-    prefix, _, rest = text.partition(":")
-    kind, _, key = rest.partition(":")
-    try:
-        found = base64.b64decode(key.removesuffix(":"), validate=True)
-    except (binascii.Error, ValueError):
-        found = b""
-    sizes = {"00": (36, 52, 68), "01": (36,), "02": (52,), "03": (68,)}.get(kind, ())
-    whole = prefix == "DHHC-1" and text.endswith(":") and len(found) in sizes
-    # TP 8006: the last four bytes are the CRC-32 of those before
-    if not whole or zlib.crc32(found[:-4]).to_bytes(4, "little") != found[-4:]:
-        raise ValueError("a DH-HMAC-CHAP secret is one line like DHHC-1:00:…:, as `nvme gen-dhchap-key` prints it")
-    return text
-
-
-dhchap_secret = Rule(Check(".{1,120}", "a DH-HMAC-CHAP secret has 1 to 120 characters, this one has $1"), then=_secret)
-
 VolumeName = Annotated[str, volume_name]
-Nqn = Annotated[str, host_nqn]
-Secret = Annotated[str, dhchap_secret]
 
 
 class Volume(Contract):

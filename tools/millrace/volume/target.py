@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 
+from millrace.system.nvme import Transport
 from millrace.volume.configfs import Configfs
-from millrace.volume.model import NSID, Exports, Transport, Volume
+from millrace.volume.model import NSID, Exports, Volume
 
 Address = IPv4Address | IPv6Address
 MODEL = "Millrace volume"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from millrace.system.nvme import Transport
 from millrace.system.output import Output, prints
-from millrace.volume.model import Transport
 
 if TYPE_CHECKING:
     from millrace.volume.export import Order

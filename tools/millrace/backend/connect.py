@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connect a subsystem, now and at each boot; connect it no more."""
+
+from collections.abc import Sequence
+
+from millrace.backend import fabrics, store
+from millrace.backend.model import Connection, ConnectionList, ConnectionReport
+from millrace.errors import BadInput, Failed, Refused
+from millrace.provision import backend
+from millrace.provision.pool_file import known_pool
+from millrace.system.documents import checked
+from millrace.system.nvme import Transport, dhchap_secret
+from millrace.system.run import Runner, must
+from millrace.system.wait import wait_until
+
+UNIT = "millrace-backend.service"
+PAUSES = (0.1,) * 100
+"""udev names a device after the kernel has it, and the kernel has it after the connection."""
+
+
+def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], secret: str | None) -> Connection:
+    """Return what is to be connected. BadInput: a part of it is malformed, in one sentence without the secret."""
+    try:
+        if secret is not None:
+            dhchap_secret(secret)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    return checked(
+        lambda: Connection(
+            nqn=nqn,
+            transport=transport,
+            port=port,
+            addresses=list(dict.fromkeys(addresses)),
+            authenticated=secret is not None,
+        )
+    )
+
+
+def connect(one: Connection, secret: str | None, run: Runner) -> ConnectionReport:
+    """Connect a subsystem at its addresses and record it.
+
+    Refused: it is connected already, also by somebody else. Failed: no address connects; nothing was recorded.
+    """
+    with store.change():
+        known = store.connections()
+        if any(each.nqn == one.nqn for each in known):
+            raise Refused(
+                f"{one.nqn} is connected already: millrace backend list, or first millrace backend disconnect"
+            )
+        if any(each.nqn == one.nqn for each in fabrics.controllers()):
+            raise Refused(f"{one.nqn} was connected by hand: first nvme disconnect --nqn={one.nqn}")
+        problems = _attach(one, one.addresses, secret, run)
+        if len(problems) == len(one.addresses):
+            raise Failed(f"{one.nqn} was not connected: {'; '.join(problems)}")
+        store.save([*known, one], {**store.secrets(), **({one.nqn: secret} if secret else {})})
+    wait_until(lambda: fabrics.namespaces(one.nqn), bool, PAUSES)
+    row = fabrics.row(one)
+    if problems:
+        must(run, ["systemctl", "restart", "--no-block", UNIT])
+    later = [f"{problem}; it is tried again until it connects" for problem in problems]
+    bare = [] if row.namespaces else ["the subsystem has no namespace yet: its target has to add one"]
+    return ConnectionReport(
+        nqn=one.nqn, connection=row, done=f"{one.nqn} is connected, now and at each boot.", warnings=[*later, *bare]
+    )
+
+
+def connect_all(run: Runner) -> list[str]:
+    """Connect every path that is recorded and not there; return why some are not, a sentence each."""
+    with store.change():
+        known = store.connections()
+        secrets = store.secrets() if any(one.authenticated for one in known) else {}
+        problems = []
+        for one in known:
+            missing = [path.address for path in fabrics.row(one).paths if path.controller is None]
+            if missing:
+                problems += _attach(one, missing, secrets.get(one.nqn), run)
+        return problems
+
+
+def disconnect(nqn: str) -> ConnectionReport:
+    """Connect a subsystem no more, from now on.
+
+    Refused: it is not one of ours; the pool lies on it, or something else uses it. Failed: the kernel refuses.
+    """
+    with store.change():
+        known = store.connections()
+        if not any(one.nqn == nqn for one in known):
+            raise Refused(f"{nqn} is not connected by Millrace: millrace backend list")
+        _refuse_used(nqn)
+        # first: a power cut leaves it disconnected, and no record of what is away
+        left = [one for one in known if one.nqn != nqn]
+        store.save(left, store.secrets() if any(one.authenticated for one in left) else {})
+        for each in fabrics.controllers():
+            if each.nqn == nqn:
+                try:
+                    fabrics.detach(each.name)
+                except OSError as error:
+                    raise Failed(
+                        f"{each.address} port {each.port} was not disconnected: {error.strerror}; it will not be "
+                        "connected at the next boot"
+                    ) from error
+    return ConnectionReport(nqn=nqn, connection=None, done=f"{nqn} is disconnected, now and at each boot.")
+
+
+def connection_list() -> ConnectionList:
+    """Return all connections as they are now. BadInput: the record is damaged."""
+    rows = [fabrics.row(one) for one in store.connections()]
+    return ConnectionList(host_nqn=fabrics.host_nqn(), connections=sorted(rows, key=lambda row: row.nqn))
+
+
+def _attach(one: Connection, addresses: Sequence[str], secret: str | None, run: Runner) -> list[str]:
+    must(run, ["modprobe", f"nvme-{one.transport}"])
+    problems = []
+    for address in addresses:
+        try:
+            fabrics.attach(one, address, secret)
+        except Failed as error:
+            problems.append(str(error))
+    return problems
+
+
+def _refuse_used(nqn: str) -> None:
+    names = [each.name for each in fabrics.namespaces(nqn)]
+    pool = known_pool()
+    carriers = [] if pool is None else [part.record.partuuid for part in backend.parts(pool)]
+    for name in names:
+        if any(found.startswith(f"{name}p") for uuid in carriers for found in backend.devices(uuid)):
+            raise Refused(f"the pool lies on /dev/{name}: first move it to another server, with millrace reset here")
+        if fabrics.is_in_use(name):
+            raise Refused(f"/dev/{name} is in use: unmount it first")

@@ -521,6 +521,7 @@ export interface ConnectionReport {
 /** One connection with its paths and block devices as they are now. */
 export interface ConnectionRow {
     nqn: string;
+    host_nqn: string;
     transport: "tcp" | "rdma";
     port: number;
     authenticated: boolean;

@@ -145,8 +145,21 @@ def test_server_without_an_identity_is_told_how_to_get_one(kernel: Kernel) -> No
     assert connect.connection_list().host_nqn == ""
 
 
+def test_target_goes_on_to_know_the_server_by_the_name_that_it_allows(kernel: Kernel) -> None:
+    made(kernel)
+    (kernel.root / "etc/nvme/hostnqn").write_text("nqn.2014-08.org.nvmexpress:uuid:adopted\n")
+    (found,) = connect.connection_list().connections
+    assert found.host_nqn == HOST
+    (kernel.root / "sys/class/nvme/nvme0/transport").unlink()
+    assert connect.connect_all(kernel) == []
+    assert f",hostnqn={HOST}," in kernel.lines[-1]
+
+
 def test_controllers_of_drives_are_no_paths(kernel: Kernel) -> None:
     assert fabrics.controllers() == []
     assert (
-        fabrics.row(Connection(nqn=NQN, transport="tcp", port=4420, addresses=["10.0.0.1"])).paths[0].state == "missing"
+        fabrics.row(Connection(nqn=NQN, host_nqn=HOST, transport="tcp", port=4420, addresses=["10.0.0.1"]))
+        .paths[0]
+        .state
+        == "missing"
     )

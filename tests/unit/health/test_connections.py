@@ -18,7 +18,7 @@ BOTH = ("10.0.0.1", "10.0.1.1")
 
 def found(root: Path, **states: str) -> Finding:
     """The finding of a server whose controllers to both addresses are in these states."""
-    store.save([Connection(nqn=NQN, transport="tcp", port=4420, addresses=list(BOTH))], {})
+    store.save([Connection(nqn=NQN, host_nqn=NQN, transport="tcp", port=4420, addresses=list(BOTH))], {})
     for number, state in enumerate(states.values()):
         place = root / f"sys/class/nvme/nvme{number}"
         place.mkdir(parents=True)

@@ -263,7 +263,12 @@ def _others() -> dict[str, BaseModel]:
         "backend-connections.json": Connections(
             connections=[
                 Connection(
-                    nqn=NODE, transport="rdma", port=4420, addresses=["10.77.0.1", "10.77.1.1"], authenticated=True
+                    nqn=NODE,
+                    host_nqn=NODE,
+                    transport="rdma",
+                    port=4420,
+                    addresses=["10.77.0.1", "10.77.1.1"],
+                    authenticated=True,
                 )
             ]
         ),

@@ -19,15 +19,22 @@ PAUSES = (0.1,) * 100
 
 
 def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], secret: str | None) -> Connection:
-    """Return what is to be connected. BadInput: a part of it is malformed, in one sentence without the secret."""
+    """Return what is to be connected.
+
+    BadInput: a part of it is malformed, in one sentence without the secret. Failed: this server has no identity yet.
+    """
     try:
         if secret is not None:
             dhchap_secret(secret)
     except ValueError as error:
         raise BadInput(str(error)) from error
+    host = fabrics.host_nqn()
+    if not host:
+        raise Failed("this server has no NQN yet: systemctl start millrace-nvme-hostid, then try again")
     return checked(
         lambda: Connection(
             nqn=nqn,
+            host_nqn=host,
             transport=transport,
             port=port,
             addresses=list(dict.fromkeys(addresses)),

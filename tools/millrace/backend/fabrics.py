@@ -9,7 +9,7 @@ import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from millrace import paths
 from millrace.backend.model import Connection, ConnectionRow, NamespaceRow, PathRow
@@ -81,6 +81,7 @@ def row(one: Connection) -> ConnectionRow:
     seen = [(address, here.get((address, one.port))) for address in one.addresses]
     return ConnectionRow(
         nqn=one.nqn,
+        host_nqn=one.host_nqn,
         transport=one.transport,
         port=one.port,
         authenticated=one.authenticated,
@@ -115,7 +116,7 @@ def host_nqn() -> str:
 
 def attach(one: Connection, address: str, secret: str | None) -> None:
     """Connect one path. Failed: the target cannot be reached or refuses, in words, without any part of the secret."""
-    text = ",".join(options(one, address, host_nqn(), secret))
+    text = ",".join(options(one, address, secret))
     try:
         _send(text)
     except OSError as error:
@@ -134,15 +135,15 @@ def _send(text: str) -> None:
         os.close(device)
 
 
-def options(one: Connection, address: str, host: str, secret: str | None) -> Sequence[str]:
+def options(one: Connection, address: str, secret: str | None) -> Sequence[str]:
     """Return the options of a path as the kernel takes them (nvme-connect(1) has the same)."""
     found = [
         f"nqn={one.nqn}",
         f"transport={one.transport}",
         f"traddr={address}",
         f"trsvcid={one.port}",
-        f"hostnqn={host}",
-        f"hostid={host_id(host)}",
+        f"hostnqn={one.host_nqn}",
+        f"hostid={host_id(one.host_nqn)}",
         f"ctrl_loss_tmo={FOR_EVER}",
         f"reconnect_delay={RECONNECT_SECONDS}",
     ]
@@ -150,13 +151,11 @@ def options(one: Connection, address: str, host: str, secret: str | None) -> Seq
 
 
 def host_id(host: str) -> UUID:
-    """Return the host ID that goes with an NQN of a UUID. Failed: this server has none yet, or another kind."""
+    """Return the host ID that goes with an NQN: the UUID in it, as libnvme does, else one that is made of it."""
     try:
         return UUID(host.rpartition("uuid:")[2])
-    except ValueError as error:
-        raise Failed(
-            "/etc/nvme/hostnqn has no NQN with a UUID: remove the file, then: systemctl start millrace-nvme-hostid"
-        ) from error
+    except ValueError:
+        return uuid5(NAMESPACE_OID, host)
 
 
 def detach(name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from millrace.system.documents import Contract, Count
-from millrace.system.nvme import Secret, SubsystemNqn, Transport
+from millrace.system.nvme import Nqn, Secret, SubsystemNqn, Transport
 from millrace.system.text import shown
 
 
@@ -26,9 +26,14 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 class Connection(Contract):
-    """What is connected: a subsystem at each of its addresses, which are paths to the same namespaces."""
+    """What is connected: a subsystem at each of its addresses, which are paths to the same namespaces.
+
+    `host_nqn` is that of this server when it was connected: the target allows it, also after an adoption has brought
+    back another one.
+    """
 
     nqn: SubsystemNqn
+    host_nqn: Nqn
     transport: Transport
     port: Port
     addresses: list[Address] = Field(min_length=1, max_length=16)
@@ -69,6 +74,7 @@ class ConnectionRow(Contract):
     """One connection with its paths and block devices as they are now."""
 
     nqn: str
+    host_nqn: str
     transport: Transport
     port: int
     authenticated: bool

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pool on a volume of another Millrace: connected, served while the target restarts, and moved to a third server."""
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from millrace.errors import Failed
+from tests.vm.box import MTU, SERVER_ADDRESSES, Box, credentials
+from tests.vm.lives.test_adopt import ONCE
+from tests.vm.servers import server_named
+from vm.accel import Accel
+from vm.appliance import appliance
+from vm.client import client as client_machine
+from vm.client import give_addresses
+from vm.link import Cables
+from vm.machine import Machine
+from vm.server import Nic, Node
+
+# two servers and a client; eight boots, two of which build a pool
+pytestmark = pytest.mark.soak
+
+TARGET = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0)])
+# It has no drive of its own. Its first port leads to the client, the second one to the target.
+SERVER = dataclasses.replace(
+    TARGET, name="without-drives", nodes=(Node(cpus=2, memory="2G"),), drives=(), nics=(Nic(node=0), Nic(node=0))
+)
+ADDRESS, TO_TARGET, CLIENT = "10.78.0.1", "10.77.0.5", "10.78.0.2"
+WHERE = "/mnt/data"
+POLICY = """
+[nfs]
+networks = ["10.78.0.0/24"]
+
+[layout]
+backend = "external"
+
+[external]
+devices = ["{device}"]
+"""
+
+
+@pytest.fixture(scope="module")
+def cables() -> Iterator[Cables]:
+    """The first one is between both servers, the second one leads to the client."""
+    with Cables(2) as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def target(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=ONCE)
+    directory = tmp_path_factory.mktemp("target")
+    with appliance(TARGET, image, directory, accelerator, credentials=given, links=cables.server_ends[:1]) as machine:
+        machine.start()
+        box = Box(machine)
+        machine.wait_agent()
+        box.wait_serving()
+        yield box
+
+
+@contextmanager
+def without_drives(image: Path, accelerator: Accel, cables: Cables, directory: Path) -> Iterator[Box]:
+    """A server between the target and the client."""
+    given = credentials(systemd__unit_dropin__millrace_health__timer=ONCE)
+    for number, address in enumerate((ADDRESS, TO_TARGET)):
+        name = f"network.network.50-data{number}"
+        given[name] = given[name].replace(SERVER_ADDRESSES[number].encode(), address.encode())
+    given["millrace.policy"] = b'[nfs]\nnetworks = ["10.78.0.0/24"]\n'
+    links = [cables.server_ends[1], cables.client_ends[0]]
+    with appliance(SERVER, image, directory, accelerator, credentials=given, links=links) as machine:
+        machine.start()
+        box = Box(machine)
+        machine.wait_agent()
+        box.wait_booted()
+        yield box
+
+
+@pytest.fixture(scope="module")
+def box(
+    image: Path, accelerator: Accel, cables: Cables, target: Box, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Box]:
+    with without_drives(image, accelerator, cables, tmp_path_factory.mktemp("first")) as box:
+        yield box
+
+
+@pytest.fixture(scope="module")
+def client(
+    client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machine]:
+    links = cables.client_ends[1:]
+    with client_machine(client_images, tmp_path_factory.mktemp("client"), links, accelerator) as machine:
+        machine.start()
+        give_addresses(machine, [f"{CLIENT}/24"], MTU)
+        yield machine
+
+
+def allow(target: Box, box: Box) -> tuple[str, int]:
+    """Let a server connect the volume of the target; return its NQN and port."""
+    host = box.shown("backend list --json")["host_nqn"]
+    volumes = target.shown("volume list --json")["volumes"]
+    verb = "export tank --transport tcp" if volumes else "create tank --size 1G --export tcp"
+    made = json.loads(target.millrace(f"volume {verb} --host {host} --json", seconds=900).out)["volume"]
+    return made["nqn"], made["export"]["port"]
+
+
+def connect(target: Box, box: Box) -> str:
+    """Connect the volume; return the name of its device that no restart changes."""
+    nqn, port = allow(target, box)
+    said = box.millrace(f"backend connect {nqn} --address {SERVER_ADDRESSES[0]} --port {port} --json", seconds=300)
+    (device,) = json.loads(said.out)["connection"]["namespaces"]
+    box.machine.wait_command(f"test -b {device['device']}", "the name of the device", 120)
+    return str(device["device"])
+
+
+def failures(box: Box) -> list[dict[str, str]]:
+    box.say("systemctl start millrace-health.service", seconds=600)
+    return [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
+
+
+@pytest.fixture(scope="module")
+def pool(target: Box, box: Box, client: Machine) -> str:
+    """The pool of the server lies on the volume, and the client has a file on it; its digest."""
+    device = connect(target, box)
+    box.machine.run("cat > /etc/millrace/policy.toml", stdin=POLICY.format(device=device))
+    box.millrace("plan --again", seconds=600)
+    digest = box.read_json("cat /run/millrace/plan.json")["sha256"]
+    box.millrace(["approve", digest], seconds=900)
+    box.wait_serving()
+    client.run(f"mkdir -p {WHERE} && mount -t nfs4 -o vers=4.2,hard {ADDRESS}:/srv/pool/data {WHERE}", seconds=300)
+    client.run(f"head -c 16M /dev/urandom > {WHERE}/kept && sync {WHERE}/kept", seconds=600)
+    return client.run(f"sha256sum < {WHERE}/kept", seconds=300).out.strip()
+
+
+def test_mistakes_are_one_sentence_and_change_nothing(target: Box, box: Box) -> None:
+    wrong = [
+        ("backend connect tank --address 10.77.0.1", 2, "is not an NQN"),
+        ("backend connect nqn.2014-08.org.nvmexpress:uuid:none --address nas", 2, "is not an address"),
+        ("backend connect nqn.2014-08.org.nvmexpress:uuid:none --address 10.77.0.1", 1, "nothing listens on this port"),
+        ("backend disconnect nqn.2014-08.org.nvmexpress:uuid:none", 1, "is not connected by Millrace"),
+    ]
+    for words, status, said in wrong:
+        done = box.millrace(words, check=False, seconds=300)
+        assert (done.status, done.err.count("\n")) == (status, 1) and said in done.err, done
+    assert box.shown("backend list --json")["connections"] == []
+    assert box.say("ls /var/lib/millrace/backend 2>/dev/null; true") == ""
+
+
+def test_pool_on_the_volume_is_served(pool: str, box: Box, client: Machine) -> None:
+    assert box.pool["backend"] == "external"
+    source = box.say("findmnt -no SOURCE /srv/pool")
+    assert source.startswith("/dev/nvme"), source
+    assert failures(box) == []
+    assert box.failed_units() == []
+
+
+def test_volume_that_carries_the_pool_is_not_disconnected(pool: str, box: Box) -> None:
+    (one,) = box.shown("backend list --json")["connections"]
+    assert [path["state"] for path in one["paths"]] == ["live"]
+    done = box.millrace(f"backend disconnect {one['nqn']}", check=False)
+    assert done.status == 1 and "the pool lies on" in done.err
+
+
+def test_client_goes_on_while_the_target_restarts(pool: str, target: Box, box: Box, client: Machine) -> None:
+    client.run(
+        f"systemd-run --unit=writer sh -c 'n=0; while :; do n=$((n+1)); echo $n >> {WHERE}/counted || exit 1; "
+        f"sync {WHERE}/counted || exit 1; sleep 1; done'"
+    )
+    target.machine.reboot()
+    away = [one for one in failures(box) if one["check"] == "connections"]
+    assert away and away[0]["todo"], away
+    target.wait_serving()
+    line = f"tail -n 1 {WHERE}/counted"
+    before = int(client.run(line, seconds=900).out)
+    deadline = time.monotonic() + 300 * client.accel.scale
+    while int(client.run(line, seconds=900).out) <= before:
+        assert time.monotonic() < deadline, "the writer stands still"
+        time.sleep(3)
+    assert client.run("systemctl is-active writer").out.strip() == "active"
+    client.run("systemctl stop writer")
+    lines = client.run(f"cat {WHERE}/counted", seconds=300).out.split()
+    assert lines == [str(number + 1) for number in range(len(lines))]
+    assert client.run(f"sha256sum < {WHERE}/kept", seconds=300).out.strip() == pool
+    assert box.say("grep ' /srv/pool ' /proc/mounts | grep -c ' ro,'; true") == "0"
+
+
+def test_server_connects_and_serves_again_after_a_reboot(pool: str, box: Box, client: Machine) -> None:
+    box.machine.reboot()
+    box.wait_serving()
+    box.wait_booted()
+    box.see_stopped_whole()
+    assert client.run(f"sha256sum < {WHERE}/kept", seconds=900).out.strip() == pool
+    assert failures(box) == []
+    assert box.failed_units() == []
+
+
+def test_pool_moves_to_another_server(
+    pool: str,
+    target: Box,
+    box: Box,
+    client: Machine,
+    image: Path,
+    accelerator: Accel,
+    cables: Cables,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    fsid = box.say("exportfs -s | grep -o '^/srv/pool/data.*fsid=[^,]*'")
+    host = box.say("cat /proc/sys/kernel/hostname")
+    with suppress(Failed):
+        # the agent may go down before the verb has ended
+        done = box.millrace(["reset", "start", f"--host={host}"], seconds=600, check=False)
+        assert done.status == 0, done.err
+    box.machine.wait_off()
+    (volume,) = target.shown("volume list --json")["volumes"]
+    assert volume["connected"] == []
+    with without_drives(image, accelerator, cables, tmp_path_factory.mktemp("second")) as other:
+        assert other.say("cat /proc/sys/kernel/hostname") != host
+        connect(target, other)
+        found = other.shown("pool find --json")
+        assert found["problem"] is None, found
+        other.millrace("pool adopt --yes", seconds=900)
+        other.wait_serving()
+        assert other.say("exportfs -s | grep -o '^/srv/pool/data.*fsid=[^,]*'") == fsid
+        assert client.run(f"sha256sum < {WHERE}/kept", seconds=900).out.strip() == pool
+        assert failures(other) == []
+        other.machine.reboot()
+        other.wait_serving()
+        assert client.run(f"sha256sum < {WHERE}/kept", seconds=900).out.strip() == pool
+        other.wait_booted()
+        assert other.failed_units() == []

@@ -20,6 +20,8 @@ RAW = 160
 # MB/s: drives, not the processor, hold up whole stripes; scaled down further than latency, so only where it matters.
 BANDWIDTH, FAST_BANDWIDTH = 25, 60
 FAR_US = 400
+# Bandwidth times latency is 240 KB of each drive in flight, as with 3 GB/s and 80 µs.
+DISTANT_US = 4000
 CONTROL = "control"
 
 
@@ -280,10 +282,18 @@ BENCHMARKS = {
         _tuned,
         (),
     ),
+    "farstreams": Benchmark(
+        14,
+        "Read-ahead and readers, where much must be in flight",
+        "128 KiB",
+        lambda: drives(latency_us=DISTANT_US, bandwidth=FAST_BANDWIDTH),
+        _tuned,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of `rebuild` and `newfiles`; the
 # others have none: their results are not known yet.
-UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio", "streams")
+UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio", "streams", "farstreams")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

@@ -43,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "newfiles": newfiles.bench,
     "localio": localio.bench,
     "streams": streams.bench,
+    "farstreams": streams.bench,
 }
 
 

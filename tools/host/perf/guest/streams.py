@@ -17,7 +17,7 @@ STREAMS = (1, 4, 16, 64)
 # MiB that are read in all, and of one file at least
 TOTAL, SHORTEST = 128, 4
 # KiB; 128 is the kernel's default
-SIZES = {"128 KiB": 128, "512 KiB": 512, "32 MiB": 32 << 10}
+SIZES = {"128 KiB": 128, "512 KiB": 512, "2 MiB": 2 << 10}
 
 
 def bench(lab: Lab) -> None:

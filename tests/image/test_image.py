@@ -59,6 +59,7 @@ EXPOSURE = {
     "millrace-rescue.service": 46,
     "millrace-reset.service": 22,
     "millrace-assemble.service": 39,
+    "millrace-backend.service": 27,
     "millrace-find.service": 42,
     "millrace-adopt.service": 58,
     "millrace-pool.service": 23,

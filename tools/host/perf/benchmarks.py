@@ -269,9 +269,9 @@ BENCHMARKS = {
         drives,
         _tuned,
         (
-            Ratio("4 KiB random reads, 16 at a time", "LOCALIO", "NFS over TCP"),
-            Ratio("4 KiB random writes, 16 at a time", "LOCALIO", "NFS over TCP"),
-            Ratio("1 MiB reads", "LOCALIO", "NFS over TCP"),
+            Ratio("4 KiB random reads, 16 at a time", "LOCALIO", "NFS over TCP", (2.7, 3.4)),
+            Ratio("4 KiB random writes, 16 at a time", "LOCALIO", "NFS over TCP", (1.8, 2.4)),
+            Ratio("1 MiB reads", "LOCALIO", "NFS over TCP", (1.9, 2.6)),
         ),
     ),
     "streams": Benchmark(
@@ -280,7 +280,13 @@ BENCHMARKS = {
         "128 KiB",
         lambda: drives(bandwidth=BANDWIDTH),
         _tuned,
-        (),
+        (
+            Ratio("whole: 64 at once over NFS", "planned", "128 KiB", (0.93, 1.1)),
+            Ratio("whole: 64 at once over NFS", "32 MiB", "planned", (0.8, 0.97)),
+            Ratio("a drive dead: 1 at once", "planned", "128 KiB", (2, 2.6)),
+            Ratio("a drive dead: 16 at once over NFS", "planned", "128 KiB", (0.92, 1.1)),
+            Ratio("a drive dead: 64 at once over NFS", "32 MiB", "planned", (0.8, 0.97)),
+        ),
     ),
     "farstreams": Benchmark(
         14,
@@ -288,10 +294,15 @@ BENCHMARKS = {
         "128 KiB",
         lambda: drives(latency_us=DISTANT_US, bandwidth=FAST_BANDWIDTH),
         _tuned,
-        (),
+        (
+            Ratio("whole: 1 at once over NFS", "planned", "128 KiB", (4.5, 7)),
+            Ratio("whole: 1 at once over NFS", "planned", "512 KiB", (1.8, 3)),
+            Ratio("whole: 16 at once over NFS", "planned", "128 KiB", (0.98, 1.15)),
+            Ratio("whole: 64 at once", "planned", "128 KiB", (0.85, 1)),
+        ),
     ),
 }
-# Asked for by name only: they take minutes of a processor. tools/perf checks the bands of `rebuild` and `newfiles`; the
+# Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
 UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio", "streams", "farstreams")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]

@@ -17,7 +17,7 @@ STREAMS = (1, 4, 16, 64)
 # MiB that are read in all, and of one file at least
 TOTAL, SHORTEST = 128, 4
 # KiB; 128 is the kernel's default
-SIZES = {"128 KiB": 128, "512 KiB": 512, "2 MiB": 2 << 10}
+SIZES = {"128 KiB": 128, "512 KiB": 512, "32 MiB": 32 << 10}
 
 
 def bench(lab: Lab) -> None:
@@ -36,7 +36,7 @@ def loads(lab: Lab, setup: Setup, state: str) -> None:
     for streams in STREAMS:
         for name, kib in (*SIZES.items(), ("planned", setup.read_ahead)):
             write(f"/sys/block/{pool.kernel_name(DATA)}/queue/read_ahead_kb", kib)
-            test = f"{state}: {streams} read"
+            test = f"{state}: {streams} at once"
             lab.measure(test, name, readers(MOUNTPOINT, streams), cold(streams), first(MOUNTPOINT))
             with nfsd.client("4.2"):
                 lab.measure(f"{test} over NFS", name, readers(nfsd.MNT, streams), cold(streams), first(nfsd.MNT))

@@ -140,7 +140,7 @@ def test_mistakes_are_one_sentence_and_change_nothing(target: Box, box: Box) -> 
     wrong = [
         ("backend connect tank --address 10.77.0.1", 2, "is not an NQN"),
         ("backend connect nqn.2014-08.org.nvmexpress:uuid:none --address nas", 2, "is not an address"),
-        ("backend connect nqn.2014-08.org.nvmexpress:uuid:none --address 10.77.0.1", 1, "nothing listens on this port"),
+        ("backend connect nqn.2014-08.org.nvmexpress:uuid:none --address 10.77.0.1", 1, "nothing answers there"),
         ("backend disconnect nqn.2014-08.org.nvmexpress:uuid:none", 1, "is not connected by Millrace"),
     ]
     for words, status, said in wrong:

@@ -144,6 +144,11 @@ def volume_port_file() -> Path:
     return run_dir() / "nftables/volumes.nft"
 
 
+def copy_sources_file() -> Path:
+    """The servers that this one may connect to over NFS, included by /etc/nftables.conf."""
+    return run_dir() / "nftables/copy.nft"
+
+
 def child_quota_file() -> Path:
     """How many directories of each share have a quota of their own, and which could not get one."""
     return run_dir() / "child-quota-state.json"

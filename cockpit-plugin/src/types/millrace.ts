@@ -1850,7 +1850,8 @@ export interface NfsServer {
 /**
  * The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes.
  *
- * `localio`: clients on the server itself may go around it.
+ * `localio`: clients on the server itself may go around it. `copy_from`: addresses of the servers that it may copy
+ * from when a client asks it to (inter-server copy).
  */
 export interface Nfsd {
     threads_min: number;
@@ -1860,6 +1861,7 @@ export interface Nfsd {
     lease_time: number;
     grace_time: number;
     localio: boolean;
+    copy_from: string[];
 }
 
 /**

@@ -4,13 +4,14 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from millrace.inventory.model import Inventory, Node, PcieLink
 from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd, Plan, Refusal
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.override import InapplicablePolicy
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose
 from millrace.plan.server import server_of
 from tests.unit.plan.servers import GIB, drives_1u12, drives_2u24, server
@@ -25,6 +26,11 @@ def nfsd(inventory: Inventory, **wish: Any) -> Nfsd:
 def reasons(inventory: Inventory, **wish: Any) -> dict[str, Decision]:
     decisions = plan_nfsd(server_of(inventory), Policy(nfsd=NfsdPolicy(**wish)))[1]
     return {decision.name: decision for decision in decisions}
+
+
+def copies(servers: list[str]) -> tuple[Nfsd, list[Decision]]:
+    found, decisions = plan_nfsd(server_of(server([])), Policy(nfs=NfsPolicy(copy_from=servers)))
+    return found, [decision for decision in decisions if decision.name == "nfsd.copy_from"]
 
 
 def with_ports(inventory: Inventory, *nodes: int | None) -> Inventory:
@@ -139,6 +145,18 @@ class TestPolicyForNfsd:
         said = reasons(server([]), localio=False)["nfsd.localio"]
         assert (said.value, said.source) == (False, "policy file: nfsd.localio")
         assert said.reason == "Set by the policy (nfsd.localio); computed without it: on."
+
+    def test_no_server_is_copied_from_until_the_policy_names_it(self) -> None:
+        without, [closed] = copies([])
+        assert without.copy_from == [] and closed.value == []
+        named, [decision] = copies(["10.0.0.7", "fd00:1:0::7", "10.0.0.7"])
+        assert named.copy_from == decision.value == ["10.0.0.7", "fd00:1::7"]
+        assert "from 10.0.0.7, fd00:1::7 without" in decision.reason
+
+    @pytest.mark.parametrize("server", ["10.0.0.0/24", "filer", "0.0.0.0", "127.0.0.1", "::1", "224.0.0.1", ""])
+    def test_what_is_no_address_of_another_server_is_refused(self, server: str) -> None:
+        with pytest.raises(ValidationError, match="address"):
+            NfsPolicy(copy_from=[server])
 
     def test_a_short_grace_shortens_the_lease(self) -> None:
         found = nfsd(server([]), grace_time=20)

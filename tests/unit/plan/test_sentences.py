@@ -27,8 +27,8 @@ DECISIONS = [
     "exports.privileged_ports", "filesystem.allocation_group_size", "filesystem.allocation_groups",
     "filesystem.autofsck", "filesystem.log_size", "filesystem.mount_options", "filesystem.sector", "filesystem.stripe",
     "layout", "log", "md.group_thread_cnt", "md.read_ahead", "md.stripe_cache_size", "md.sync_speed_max",
-    "md.workqueue", "nfsd.io_modes", "nfsd.lease_time", "nfsd.localio", "nfsd.max_block_size", "nfsd.pool_mode",
-    "nfsd.threads", "partition",
+    "md.workqueue", "nfsd.copy_from", "nfsd.io_modes", "nfsd.lease_time", "nfsd.localio",
+    "nfsd.max_block_size", "nfsd.pool_mode", "nfsd.threads", "partition",
     "ports.interrupts", "ports.queues", "ports.rings", "smb.affinity", "sysctl.dirty_bytes",
 ]  # fmt: skip
 

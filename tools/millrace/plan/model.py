@@ -116,7 +116,8 @@ class Filesystem(Contract):
 class Nfsd(Contract):
     """The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes.
 
-    `localio`: clients on the server itself may go around it.
+    `localio`: clients on the server itself may go around it. `copy_from`: addresses of the servers that it may copy
+    from when a client asks it to (inter-server copy).
     """
 
     threads_min: int
@@ -126,6 +127,7 @@ class Nfsd(Contract):
     lease_time: int
     grace_time: int
     localio: bool = True
+    copy_from: list[str] = Field(default_factory=list)
 
 
 class MdSettings(Contract):
@@ -215,6 +217,8 @@ class Plan(Contract):
             del content["backend"]
         if self.nfsd.localio:
             del content["nfsd"]["localio"]
+        if not self.nfsd.copy_from:
+            del content["nfsd"]["copy_from"]
         return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -48,6 +48,7 @@ def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
         lease_time=requested.lease_time or min(LEASE, requested.grace_time or LEASE),
         grace_time=requested.grace_time or max(LEASE, requested.lease_time or LEASE),
         localio=requested.localio is not False,
+        copy_from=policy.nfs.copy_from,
     )
     decisions = [
         _threads(size, server, requested),
@@ -55,6 +56,7 @@ def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
         _block(nfsd, requested),
         _io_modes(),
         _localio(nfsd, requested),
+        _copy_from(nfsd),
         _times(nfsd, requested),
         *_exports(policy),
     ]
@@ -172,6 +174,19 @@ def _localio(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:
         source=sources.NFSD_LOCALIO,
     )
     return decision if requested.localio is None else by_policy(decision, "nfsd.localio", "on")
+
+
+def _copy_from(nfsd: Nfsd) -> Decision:
+    return Decision(
+        name="nfsd.copy_from",
+        value=list(nfsd.copy_from),
+        reason=f"A client of both servers can let this server copy files from {', '.join(nfsd.copy_from)} without "
+        "passing the data itself. The kernel needs the rebuilt modules for it; without them the client copies."
+        if nfsd.copy_from
+        else "The policy names no server (nfs.copy_from): this server does not connect to other NFS servers, and a "
+        "client copies between two servers itself.",
+        source=f"{sources.NFSD_COPY}; {sources.POLICY}",
+    )
 
 
 def _times(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:

@@ -55,10 +55,14 @@ def _pages(value: int) -> int:
 
 
 class NfsPolicy(Section):
-    """`networks` in CIDR form: the clients that NFS is exported to. `privileged_ports`: only ports below 1024."""
+    """`networks` in CIDR form: the clients that NFS is exported to. `privileged_ports`: only ports below 1024.
+
+    `copy_from`: addresses of the servers that this server may copy files from when a client asks it to.
+    """
 
     networks: list[str] = Field(default_factory=list)
     privileged_ports: bool = True
+    copy_from: list[str] = Field(default_factory=list)
 
     @field_validator("networks")
     @classmethod
@@ -68,6 +72,12 @@ class NfsPolicy(Section):
         ValueError: one is no network.
         """
         return [names.network(network) for network in networks]
+
+    @field_validator("copy_from")
+    @classmethod
+    def servers_are_addresses(cls, servers: list[str]) -> list[str]:
+        """Return one spelling for one address, each once. ValueError: one is no address of another server."""
+        return sorted({names.server_address(server) for server in servers})
 
 
 class DrivesPolicy(Section):

@@ -92,6 +92,14 @@ def _host_address(text: str) -> str:
         raise ValueError(_ADDRESS.sentence_for(text)) from error
 
 
+def server_address(text: str) -> str:
+    """Return the address of another server in one spelling. ValueError: it is none."""
+    found = ip_address(_host_address(text))
+    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local:
+        raise ValueError(f"{shown(text)} is not the address of another server: write it like 10.0.0.7 or fd00:1::7")
+    return str(found)
+
+
 def _client(text: str) -> str:
     if is_network(text) or text == "*":
         return network(text)

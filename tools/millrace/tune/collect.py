@@ -11,6 +11,7 @@ from millrace.system import sysfs
 from millrace.system.run import Runner
 from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings
+from millrace.tune.copy_from import copy_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
 from millrace.tune.nfsd import localio_settings, nfsd_settings
 from millrace.tune.pace import pace_settings
@@ -49,6 +50,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *sysctl_settings(wanted, pool),
         *nfsd_settings(wanted.nfsd, run),
         *localio_settings(wanted.nfsd),
+        *copy_settings(wanted.nfsd, run),
         *smb_settings(view.ports, cores, run),
     ]
     return settings, [*view.warnings, *ports.packet_losses(view), *warnings]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from millrace.provision.pool_file import known_pool
-from millrace.share import clone_verbs
+from millrace.share import clone_verbs, copy_verbs
 from millrace.state.choices import Encryption, Profile
 from millrace.system.output import Output, prints
 
@@ -80,6 +80,7 @@ for verb in (
     clone_verbs.clone_end,
     clone_verbs.clone_sweep,
     clone_verbs.unseal,
+    copy_verbs.copy,
 ):
     share.add_command(verb)
 

@@ -529,6 +529,37 @@ export interface ConnectionRow {
     namespaces: NamespaceRow[];
 }
 
+/** How far a copy is, in bytes and in files, directories and links; `rate` in bytes a second; totals are counted. */
+export interface CopyProgress {
+    schema_version: 1;
+    state: "running";
+    entries: number;
+    bytes: number;
+    total_entries: number;
+    total_bytes: number;
+    rate: number;
+    seconds_left: number | null;
+}
+
+/**
+ * What a copy has done. `kept` files were there from an earlier copy.
+ *
+ * Not copied: `unreadable` files and directories, which the source server does not let this server read; `changed`,
+ * which changed while they were read; `skipped` devices, pipes and sockets.
+ */
+export interface CopyReport {
+    schema_version: 1;
+    state: "done";
+    source: string;
+    target: string;
+    entries: number;
+    bytes: number;
+    kept: number;
+    unreadable: number;
+    changed: number;
+    skipped: number;
+}
+
 /**
  * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
  *
@@ -3771,6 +3802,7 @@ export interface Outputs {
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;
     "share clone-status": CloneStatus;
+    "share copy": CopyProgress | CopyReport;
     "share create": ChangeReport;
     "share create --dry-run": Preview;
     "share list": ShareList;
@@ -3824,4 +3856,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "install write" | "share clone" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "install write" | "share clone" | "share copy" | "tuner follow" | "tuner run" | "update upload" | "watch";

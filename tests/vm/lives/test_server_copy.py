@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files go from one Millrace to another without a client in between: asked for by a client, and by the server itself."""
+"""Files go from one Millrace to another with no client in between: asked for by a client, or by the server."""
 
 import dataclasses
 from collections.abc import Iterator

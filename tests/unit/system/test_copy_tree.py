@@ -78,6 +78,14 @@ def test_interrupted_copy_goes_on_where_it_was(source: Path, monkeypatch: pytest
     assert not list((target / "a").glob(f"{PARTIAL}*"))
 
 
+def test_copy_ends_where_the_quota_of_the_share_ends(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = os.statvfs_result((1, 4096, 10, 10, 10, 10, 10, 10, 0, 255))
+    monkeypatch.setattr(os, "fstatvfs", lambda descriptor: free)
+    with pytest.raises(OSError, match="quota"):
+        copied(source)
+    assert not (source.parent / "target/a/large").exists()
+
+
 def test_changed_source_is_not_continued_with_what_it_was(source: Path) -> None:
     copied(source)
     (source / "a/large").write_bytes(LARGE[::-1])

@@ -4,6 +4,7 @@
 A file has its name when it is complete: until then it has one of root's, which says what version of the source it is.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -155,7 +156,7 @@ class TreeCopy:
         try:
             copy = _partial(partial, target)
             try:
-                self._data(original, copy)
+                self._data(original, copy, target)
                 now, size = os.fstat(original), os.fstat(copy).st_size
                 if (now.st_size, now.st_mtime_ns) != (held.st_size, held.st_mtime_ns) or size != held.st_size:
                     os.unlink(partial, dir_fd=target)
@@ -171,11 +172,15 @@ class TreeCopy:
             os.close(original)
         self.done.entries += 1
 
-    def _data(self, original: int, copy: int) -> None:
-        """Copy what is missing at the end."""
+    def _data(self, original: int, copy: int, directory: int) -> None:
+        """Copy what is missing at the end. OSError: the share is full."""
         at = os.fstat(copy).st_size // BLOCK * BLOCK
         self.done.bytes += at
         while block := os.pread(original, BLOCK, at):
+            # Root passes limits of quotas. Of a directory XFS shows what its project has left (xfs_qm_bhv.c).
+            space = os.fstatvfs(directory)
+            if space.f_bavail * space.f_frsize < len(block):
+                raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
             view = memoryview(block)
             while view:
                 written = os.pwrite(copy, view, at)

@@ -23,6 +23,7 @@ from millrace.system import run
 from millrace.system.documents import read_model, write_model
 from tests.fakes.commands import Commands
 from tests.fakes.samples import found_pool, pool
+from tests.unit.adopt import states
 
 POOL = "b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11"
 ADOPTION = Adoption(pool=POOL, generation=3, by="admin", at="2026-11-23T10:00:00+00:00", secrets=True, ports={})
@@ -67,7 +68,7 @@ def say(command: object, *words: str) -> Result:
 
 
 def keep_state() -> None:
-    stored = {look.CONFIG: first_config().model_dump_json().encode(), look.POOL: pool().model_dump_json().encode()}
+    stored = {states.CONFIG: first_config().model_dump_json().encode(), look.POOL: pool().model_dump_json().encode()}
     members = [
         Member(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
         for path, data in stored.items()

@@ -68,6 +68,16 @@ def test_pool_is_found_with_what_comes_back(finder: Finder) -> None:
     assert (one.pool.uuid, one.pool.missing, one.pool.kept.users) == (UUID, 0, ["anna"])
 
 
+def test_pool_of_a_server_on_which_nothing_was_decided_is_found(finder: Finder) -> None:
+    files = states.kept(pool().model_copy(update={"arrays": [pool().arrays[0].model_copy(update={"uuid": DATA})]}))
+    del files[states.CONFIG]
+    finder.array("data", DATA, "raid1", ["a1", "b1"])
+    finder.file_systems[DATA] = FileSystem(UUID, None, {3: states.packed(files)})
+    one = found(finder)
+    assert one.problem is None and one.pool is not None and one.pool.kept is not None
+    assert (one.pool.kept.shares, one.pool.kept.users) == (["data"], [])
+
+
 def test_pool_of_legs_is_found_by_its_physical_arrays(finder: Finder) -> None:
     raid50(finder)
     one = found(finder)

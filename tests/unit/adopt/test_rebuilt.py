@@ -24,6 +24,7 @@ from millrace.system import reflink
 from millrace.system.documents import parse_model
 from tests.fakes.commands import Commands
 from tests.fakes.samples import pool
+from tests.unit.adopt import states
 from tests.unit.adopt.conftest import Held
 from tests.unit.adopt.finder import FileSystem, Finder
 
@@ -92,7 +93,7 @@ def begun(finder: Finder) -> tuple[Pool, Config, dict[str, bytes]]:
     stored = generation.unpack(paths.adoption_state_file().read_bytes()).stored
     return (
         parse_model(stored[look.POOL], Path("pool"), Pool),
-        parse_model(stored[look.CONFIG], Path("config"), Config),
+        parse_model(stored[states.CONFIG], Path("config"), Config),
         stored,
     )
 

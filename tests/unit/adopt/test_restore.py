@@ -16,6 +16,7 @@ from millrace.errors import BadInput, Failed
 from millrace.etc import rendered
 from millrace.keep.model import Manifest, Member
 from millrace.state import store
+from millrace.state.model import first_config
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
 from tests.unit.adopt import states
@@ -75,6 +76,21 @@ def test_files_accounts_and_identities_come_back_and_pool_json_does_not_yet(
     passwords = tools.stdin[tools.calls.index(["chpasswd", "--encrypted"])]
     assert passwords == "admin:$y$admin\nanna:$y$anna\n"
     assert any(call[0] == "useradd" and call[-1] == "anna" for call in tools.calls)
+
+
+def test_server_on_which_nothing_was_decided_comes_back_as_a_new_one(contents: dict[str, bytes]) -> None:
+    """It has no config.json before the first change."""
+    del contents[states.CONFIG]
+    del contents["accounts/shadow"]
+    assert restore.restore(manifest(contents), contents, {}, Tools()) == []
+    assert store.read().config == first_config()
+
+
+def test_desired_state_that_could_not_be_kept_is_not_taken_for_none(contents: dict[str, bytes]) -> None:
+    del contents[states.CONFIG]
+    of = manifest(contents, problems=[f"{states.CONFIG}: it cannot be read"])
+    with pytest.raises(BadInput):
+        restore.config_of(of, contents)
 
 
 def test_name_of_the_machine_id_is_the_one_that_the_next_boot_gives(root: Path, contents: dict[str, bytes]) -> None:

@@ -2,10 +2,11 @@
 """Find the pool on the drives of a server that has none, and read the state that it carries. Nothing is written."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from millrace import paths
 from millrace.adopt import restore
@@ -29,11 +30,13 @@ from millrace.provision.superblock import Superblock, examine
 from millrace.provision.system import System
 from millrace.state.model import Config
 from millrace.system import sysfs
-from millrace.system.documents import Model, parse_model
+from millrace.system.documents import parse_model
 from millrace.system.files import describe
 from millrace.system.run import Runner, must
 
-CONFIG, POOL = "var/lib/millrace/config.json", "var/lib/millrace/pool.json"
+POOL = "var/lib/millrace/pool.json"
+
+Parsed = TypeVar("Parsed")
 NOTHING = "no drive of this server carries a pool of Millrace"
 BY_HAND = (
     "keep the drives as they are: the boot drive of the server that created the pool starts it, on this server too"
@@ -273,17 +276,17 @@ def verify(seen: Seen) -> tuple[Pool, Config]:
 
 def pool_of(newest: Newest) -> Pool:
     """Return the pool as it was when the state was kept. LaterState: a later release wrote it. BadInput: damaged."""
-    return _document(newest, POOL, Pool)
+    return _document(newest, lambda readable: parse_model(readable.get(POOL, b""), Path(POOL), Pool))
 
 
 def config_of(newest: Newest) -> Config:
     """Return the desired state that was kept. LaterState: a later release wrote it. BadInput: damaged."""
-    return _document(newest, CONFIG, Config)
+    return _document(newest, lambda readable: restore.config_of(newest.generation.manifest, readable))
 
 
-def _document(newest: Newest, path: str, kind: type[Model]) -> Model:
+def _document(newest: Newest, parse: Callable[[Mapping[str, bytes]], Parsed]) -> Parsed:
     try:
-        return parse_model(newest.generation.readable().get(path, b""), Path(path), kind)
+        return parse(newest.generation.readable())
     except LaterRelease as error:
         # the kept state as a whole says which release that is
         file = generations.file(Path(), newest.number)

@@ -18,7 +18,7 @@ from millrace.keep import ssh_keys
 from millrace.keep.kept import KEPT, Kept, has
 from millrace.keep.model import Manifest, Member
 from millrace.state import files
-from millrace.state.model import Config
+from millrace.state.model import Config, first_config
 from millrace.system import sysfs
 from millrace.system.documents import parse_model, write_model
 from millrace.system.files import replace_link, write_bytes
@@ -48,7 +48,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
         missing = _files(members, contents, run)
         missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
         missing += _lost([one for one, _ in members if one.path not in contents])
-        config = moved(parse_model(contents[CONFIG], Path(CONFIG), Config), macs)
+        config = moved(config_of(manifest, contents), macs)
         write_model(files.config_file(), config)
         _quotas(contents.get(QUOTAS))
         _identity(run)
@@ -131,6 +131,15 @@ def _database(path: Path, dump: bytes, run: Runner) -> None:
         path.chmod(0o600)
     finally:
         made.unlink(missing_ok=True)
+
+
+def config_of(manifest: Manifest, contents: Mapping[str, bytes]) -> Config:
+    """Return the desired state that was kept, else that of a server on which nothing was decided yet.
+
+    LaterRelease: a later release wrote it. BadInput: it is damaged, or could not be kept.
+    """
+    decided = any(one.path == CONFIG for one in (*manifest.members, *_unread(manifest)))
+    return parse_model(contents.get(CONFIG, b""), Path(CONFIG), Config) if decided else first_config()
 
 
 def _unread(manifest: Manifest) -> Iterator[Kept]:

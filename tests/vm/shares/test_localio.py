@@ -76,3 +76,14 @@ def test_policy_switches_it_off_for_mounts_and_for_the_next_boot(box: Box) -> No
     box.millrace("tune", seconds=600)
     assert box.say(f"cat {SWITCH}") == "Y"
     box.say(f"systemctl restart millrace-share.service; ! test -e {OPTIONS}", seconds=600)
+
+
+@pytest.mark.soak
+def test_server_that_is_its_own_client_goes_down(box: Box) -> None:
+    """The mount goes before nfsd, which answers it until then."""
+    box.say(f"mkdir -p {MOUNT}; mount -t nfs4 -o vers=4.2,hard {SERVER_ADDRESSES[0]}:/srv/pool/models {MOUNT}")
+    box.say(f"echo open > {MOUNT}/localio; sync {MOUNT}/localio")
+    box.machine.reboot()
+    box.wait_serving()
+    box.see_stopped_whole()
+    assert box.say("cat /srv/pool/models/localio; rm /srv/pool/models/localio") == "open"

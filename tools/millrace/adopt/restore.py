@@ -138,7 +138,7 @@ def config_of(manifest: Manifest, contents: Mapping[str, bytes]) -> Config:
 
     LaterRelease: a later release wrote it. BadInput: it is damaged, or could not be kept.
     """
-    decided = any(one.path == CONFIG for one in (*manifest.members, *_unread(manifest)))
+    decided = CONFIG in {one.path for one in manifest.members} | {one.path for one in _unread(manifest)}
     return parse_model(contents.get(CONFIG, b""), Path(CONFIG), Config) if decided else first_config()
 
 

@@ -46,7 +46,7 @@ def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], 
 def connect(one: Connection, secret: str | None, run: Runner) -> ConnectionReport:
     """Connect a subsystem at its addresses and record it.
 
-    Refused: it is connected already, also by somebody else. Failed: no address connects; nothing was recorded.
+    Refused: it is connected already, also by hand. Failed: no address connects; nothing was recorded.
     """
     with store.change():
         known = store.connections()

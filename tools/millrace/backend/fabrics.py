@@ -55,7 +55,7 @@ class Controller:
 
 
 def controllers() -> list[Controller]:
-    """Return the controllers over TCP and RDMA, whoever connected them."""
+    """Return the controllers over TCP and RDMA, those that were connected by hand, too."""
     found = []
     for name in sysfs.names(paths.ROOT / CONTROLLERS):
         place = paths.ROOT / CONTROLLERS / name

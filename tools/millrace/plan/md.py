@@ -143,7 +143,7 @@ def _decisions(settings: MdSettings, data: DataArrays, server: Server) -> list[D
         name="md.read_ahead",
         value=settings.read_ahead,
         reason="One reader over NFS keeps all drives busy with it: it reads 5.6 times as fast as with the kernel's "
-        "default where latency binds. 32 MiB are slower where many read, or a drive is dead.",
+        "default where latency is the bottleneck. 32 MiB are slower where many read, or a drive is dead.",
         source=f"{sources.TALK_FORMAT}; measured: tools/perf streams, farstreams",
     )
     if data.external:

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from ipaddress import ip_address
@@ -110,7 +110,7 @@ def _followed(export: Export, place: Place, source: int, target: int) -> Iterato
             counted.result()
             began, running = time.monotonic(), pool.submit(work.run)
             while not running.done():
-                time.sleep(POLL)
+                wait([running], POLL)
                 yield _progress(work.done, total, time.monotonic() - began)
             done = running.result()
         except OSError as error:

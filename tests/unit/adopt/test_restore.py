@@ -86,9 +86,18 @@ def test_server_on_which_nothing_was_decided_comes_back_as_a_new_one(contents: d
     assert store.read().config == first_config()
 
 
-def test_desired_state_that_could_not_be_kept_is_not_taken_for_none(contents: dict[str, bytes]) -> None:
+@pytest.mark.parametrize(
+    ("problem", "change"),
+    [(f"{states.CONFIG}: it cannot be read", ""), ("", "var/lib/millrace/config-history/000001.json")],
+    ids=["not kept", "lost after a change"],
+)
+def test_desired_state_that_is_lost_is_not_taken_for_none(
+    contents: dict[str, bytes], problem: str, change: str
+) -> None:
     del contents[states.CONFIG]
-    of = manifest(contents, problems=[f"{states.CONFIG}: it cannot be read"])
+    if change:
+        contents[change] = b"{}"
+    of = manifest(contents, problems=[problem] if problem else [])
     with pytest.raises(BadInput):
         restore.config_of(of, contents)
 

@@ -27,6 +27,7 @@ from millrace.user import accounts
 
 SHADOW, QUOTAS, DUMP = "accounts/shadow", "accounts/quotas.json", ".dump"
 POOL, CONFIG = "var/lib/millrace/pool.json", "var/lib/millrace/config.json"
+HISTORY = "var/lib/millrace/config-history/"
 ZONE = re.compile(r"(\.\.|)/usr/share/zoneinfo(/[A-Za-z0-9_+-]+)+")
 LAST = (POOL, CONFIG, SHADOW, QUOTAS)
 """What is not a file to be written as it is."""
@@ -136,9 +137,11 @@ def _database(path: Path, dump: bytes, run: Runner) -> None:
 def config_of(manifest: Manifest, contents: Mapping[str, bytes]) -> Config:
     """Return the desired state that was kept, else that of a server on which nothing was decided yet.
 
-    LaterRelease: a later release wrote it. BadInput: it is damaged, or could not be kept.
+    As there (`state.store.read`), a history of changes without the state itself is a loss: the default could open what
+    was closed. LaterRelease: a later release wrote it. BadInput: it is damaged, lost, or could not be kept.
     """
-    decided = CONFIG in {one.path for one in manifest.members} | {one.path for one in _unread(manifest)}
+    named = [*(one.path for one in manifest.members), *(one.path for one in _unread(manifest))]
+    decided = any(path == CONFIG or path.startswith(HISTORY) for path in named)
     return parse_model(contents.get(CONFIG, b""), Path(CONFIG), Config) if decided else first_config()
 
 

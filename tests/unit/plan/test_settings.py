@@ -8,7 +8,7 @@ import pytest
 from millrace.inventory.model import Inventory
 from millrace.plan.md import data_arrays, slowest_link
 from millrace.plan.model import Plan, Role
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose
 from millrace.plan.server import server_of
 from millrace.plan.settings import Basis, SettingChange, Settings, planned_settings, relevant, settings_of
@@ -18,6 +18,7 @@ from tests.unit.plan.table_of_servers import SERVERS
 
 DEFAULTS = Policy()
 OVERRIDES = Policy(
+    nfs=NfsPolicy(copy_from=["10.77.0.1"]),
     nfsd=NfsdPolicy(threads=40, lease_time=30),
     md=MdPolicy(read_ahead_kib=4096),
     sysctl=SysctlPolicy(dirty_bytes=1 << 28),

@@ -16,7 +16,7 @@ from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
 from millrace.plan.nfsd import grace_decision, plan_nfsd
 from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import MdPolicy, Policy
+from millrace.plan.policy import MdPolicy, NfsPolicy, Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.server import Server
 from millrace.system.documents import Contract
@@ -32,8 +32,12 @@ RUNTIME = frozenset({"md", "nfsd", "sysctl", "ports", "smb"})
 
 
 class RuntimePolicy(Overrides):
-    """The sections of the policy that settings depend on, and what the tuner measured and was applied."""
+    """The sections of the policy that settings depend on, and what the tuner measured and was applied.
 
+    `copy_from` is the key of that name in the policy's section nfs; what else is there does not change a setting.
+    """
+
+    copy_from: list[str] = Field(default_factory=list)
     measured: MeasuredPolicy | None = None
 
 
@@ -108,7 +112,9 @@ class SettingsFile(Contract):
 
 def relevant(policy: Policy, measured: MeasuredPolicy | None = None) -> RuntimePolicy:
     """Return the sections of a policy that settings depend on, with what was measured."""
-    return RuntimePolicy(nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl, measured=measured)
+    return RuntimePolicy(
+        nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl, copy_from=policy.nfs.copy_from, measured=measured
+    )
 
 
 def settings_of(basis: Basis) -> Settings:
@@ -127,7 +133,8 @@ def settings_of(basis: Basis) -> Settings:
 
 def _computed(basis: Basis, wanted: Overrides) -> Settings:
     server = basis.server
-    policy = Policy(nfsd=wanted.nfsd, md=wanted.md, sysctl=wanted.sysctl)
+    nfs = NfsPolicy(copy_from=basis.policy.copy_from)
+    policy = Policy(nfs=nfs, nfsd=wanted.nfsd, md=wanted.md, sysctl=wanted.sysctl)
     warnings: list[str] = []
     nfsd, about_nfsd = _fitting(lambda wanted: plan_nfsd(server, wanted), policy, warnings)
     md, about_md = _fitting(lambda wanted: plan_md(basis.arrays, basis.link, server, wanted), policy, warnings)

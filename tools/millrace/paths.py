@@ -24,6 +24,15 @@ CHILD_QUOTA = "run/millrace/millrace-child-quota.json"
 """The shares whose directories have a quota each, rendered for millrace-child-quota.service."""
 
 
+SMB_DIRECT = "run/millrace/millrace-smb-direct.conf"
+"""The configuration of the kernel's SMB server, rendered for millrace-smb-direct.service; gone without such a share."""
+
+
+def smb_direct_users() -> Path:
+    """The password hashes that the kernel's SMB server knows, in memory only."""
+    return run_dir() / "millrace-smb-direct.users"
+
+
 def run_dir() -> Path:
     """Facts of this boot: inventory.json, plan.json, health.json."""
     return ROOT / "run/millrace"

@@ -609,6 +609,17 @@ export interface Dimm {
 }
 
 /**
+ * Users and groups that may open a share over SMB Direct, from every machine that reaches the RDMA ports.
+ *
+ * `obstacle` is why the server does not serve it.
+ */
+export interface DirectAccess {
+    users: string[];
+    groups: string[];
+    obstacle: string | null;
+}
+
+/**
  * An Active Directory domain that this server is a member of, written when it was joined.
  *
  * `machine` is the account of this server there, without the dollar; `dns` the addresses that know the domain, none
@@ -2644,11 +2655,16 @@ export interface Rung {
     raw: string[];
 }
 
-/** The sections of the policy that settings depend on, and what the tuner measured and was applied. */
+/**
+ * The sections of the policy that settings depend on, and what the tuner measured and was applied.
+ *
+ * `copy_from` is the key of that name in the policy's section nfs; what else is there does not change a setting.
+ */
 export interface RuntimePolicy {
     nfsd: NfsdPolicy;
     md: MdPolicy;
     sysctl: SysctlPolicy;
+    copy_from: string[];
     measured: MeasuredPolicy | null;
 }
 
@@ -2790,6 +2806,7 @@ export interface Serving {
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
  * `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
+ * SMB Direct: `host` is empty where the server does not know it, `open_files` null where there are several clients.
  */
 export interface Session {
     protocol: "nfs" | "smb";
@@ -2800,7 +2817,7 @@ export interface Session {
     lanes: number | null;
     slots: number | null;
     encryption: string | null;
-    open_files: number;
+    open_files: number | null;
 }
 
 /** All clients. `warnings` are what could not be read. */
@@ -2870,7 +2887,8 @@ export type Severity = "info" | "warn" | "fail";
  * `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
  * it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
  * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
- * limits each directory at its top, in bytes; `used` counts these, too.
+ * limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
+ * it is not on Samba then, and `smb` is null.
  */
 export interface Share {
     name: string;
@@ -2891,6 +2909,7 @@ export interface Share {
     obstacle: string | null;
     sealed: boolean;
     child_size: number | null;
+    direct: DirectAccess | null;
 }
 
 /** All shares of this server. */
@@ -2946,7 +2965,8 @@ export interface ShownStep {
 /**
  * The SMB side of a share. No network named: share/networks.py. Guests have no access.
  *
- * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
+ * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
+ * served over SMB Direct by the kernel, and not by Samba.
  */
 export interface Smb {
     enabled: boolean;
@@ -2956,6 +2976,7 @@ export interface Smb {
     encryption: "offered" | "required";
     time_machine: boolean;
     io_uring: boolean;
+    direct: boolean;
 }
 
 /** Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it. */

@@ -20,7 +20,12 @@ NO_RDMA = replace(TRAIN, rdma=[])
 @pytest.mark.parametrize(
     ("ask", "instead"),
     [
-        (lambda: recipe(protocol="smb-rdma"), "use --protocol nfs-rdma"),
+        (lambda: recipe(protocol="smb-rdma"), "not on SMB Direct.*use --protocol nfs-rdma"),
+        (lambda: recipe(protocol="smb-rdma", served=replace(TRAIN, direct=True, rdma=[])), "no RDMA device.*of train"),
+        (
+            lambda: recipe(protocol="smb-multichannel", served=replace(TRAIN, smb=False, direct=True)),
+            "use --protocol smb-rdma",
+        ),
         (lambda: recipe(protocol="nfs-rdma", served=NO_RDMA), "no RDMA device.*of train: use --protocol nfs-tcp"),
         (lambda: recipe(protocol="nfs-rdma", served=replace(TRAIN, xprtsec="tls")), "TLS.*use --protocol nfs-tcp"),
         (lambda: recipe(protocol="nfs-tcp", served=SMB_ONLY), "not on NFS: use --protocol smb-multichannel"),

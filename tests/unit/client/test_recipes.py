@@ -14,6 +14,7 @@ from tests.fakes.certificates import certificate
 from tests.unit.client.servers import SMB_ONLY, TRAIN, recipe
 
 GOLDEN = Path(__file__).parent / "golden"
+DIRECT = replace(TRAIN, nfs=False, smb=False, direct=True)
 PROFILES = [one.value for one in Profile]
 PROTOCOLS = [one.value for one in Protocol if one is not Protocol.SMB_RDMA]
 
@@ -21,6 +22,15 @@ PROTOCOLS = [one.value for one in Protocol if one is not Protocol.SMB_RDMA]
 @pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
 def test_every_profile_over_every_protocol(profile: str, protocol: str) -> None:
     assert text.lines(recipe(profile, protocol)) == (GOLDEN / f"{profile}-{protocol}").read_text().split("\n")[:-1]
+
+
+def test_smb_direct_mounts_without_what_it_does_not_have() -> None:
+    made = recipe("training", "smb-rdma", DIRECT)
+    assert text.lines(made) == (GOLDEN / "training-smb-rdma").read_text().split("\n")[:-1]
+    options = {one.option for one in made.options}
+    assert "rdma" in options and not options & {"seal", "multichannel", "posix"}
+    assert (made.expect.encrypted, made.expect.lanes) == (False, 1)
+    assert all(one.reason and one.source for one in [*made.options, *made.left_out])
 
 
 @pytest.mark.parametrize("gpu", ["nvidia", "amd"])

@@ -52,6 +52,27 @@ def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
     assert "WARN: A directory has no complete quota: data/a has 1 files and 1 more." in sentences(shares.check(up))
 
 
+def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> None:
+    smb = {"users": ["admin"], "direct": True}
+    share = Share.model_validate(
+        {"name": "fast", "profile": "training", "project": 1002, "nfs": {"enabled": False}, "smb": smb}
+    )
+    wanted(shares=[share.model_dump()])
+    state = "systemctl show --property=ActiveState --value millrace-smb-direct.service"
+    down, up = (Host(Tools({**WELL, state: Result(0, f"{one}\n", "")})) for one in ("inactive", "active"))
+    assert "FAIL: fast is not served over SMB Direct: SMB Direct is off" in sentences(shares.check(down))
+    assert "FAIL: The kernel's SMB server still answers: SMB Direct is off" in sentences(shares.check(up))
+    (serving / "etc/millrace").mkdir(parents=True, exist_ok=True)
+    paths.policy_file().write_text('[smb_direct]\nports = ["ens1"]\ntrusted_network = true\n')
+    (serving / "usr/sbin").mkdir(parents=True, exist_ok=True)
+    (serving / "usr/sbin/ksmbd.mountd").touch()
+    device = serving / "sys/class/infiniband/rxe0"
+    device.mkdir(parents=True)
+    (device / "parent").write_text("ens1\n")
+    assert "fast is not served over SMB Direct: millrace-smb-direct.service is not run" in sentences(shares.check(down))
+    assert [one.level for one in shares.check(up)] == [Level.OK]
+
+
 def test_all_is_well(serving: Path) -> None:
     wanted()
     assert [one.level for one in (*shares.check(host()), *ports.check(host()))] == [Level.OK, Level.OK]

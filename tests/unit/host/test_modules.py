@@ -23,7 +23,9 @@ from millrace.errors import Failed
 
 ABI, VERSION = "7.2.12+deb14-amd64", "7.2.12-1"
 MAGIC = f"{ABI} SMP preempt mod_unload modversions "
+DAEMON = "ksmbd-tools_3.5.7-1_amd64.deb"
 FILES = (
+    DAEMON,
     f"linux-headers-{ABI}_{VERSION}_amd64.deb",
     f"linux-headers-amd64_{VERSION}_amd64.deb",
     f"linux-headers-7.2.12+deb14-common_{VERSION}_all.deb",
@@ -49,17 +51,20 @@ def found(directory: Path = Path("/packages")) -> Packages:
 def test_packages_name_their_kernel() -> None:
     one = found()
     assert (one.abi, one.version, one.source) == (ABI, VERSION, "7.2")
-    assert one.debian == Path("/packages") / FILES[3]
+    assert one.debian == Path("/packages") / FILES[4]
+    assert one.daemon == (Path("/packages") / DAEMON, "3.5.7-1")
 
 
 def test_headers_without_their_source_are_refused() -> None:
-    newer = [*FILES[:4], "linux-source-7.2_7.2.13-1_all.deb"]
+    newer = [*FILES[:5], "linux-source-7.2_7.2.13-1_all.deb"]
     with pytest.raises(Failed, match=r"kernel headers 7\.2\.12-1 and kernel source 7\.2\.13-1"):
         environment.packages(newer, Path())
     with pytest.raises(Failed, match="headers and source of one kernel"):
-        environment.packages(FILES[1:], Path())
+        environment.packages(FILES[2:], Path())
     with pytest.raises(Failed, match="linux-modules-7"):
-        _ = environment.packages([*FILES[:3], *FILES[4:]], Path()).debian
+        _ = environment.packages([*FILES[:4], *FILES[5:]], Path()).debian
+    with pytest.raises(Failed, match="do not have ksmbd-tools"):
+        _ = environment.packages(FILES[1:], Path()).daemon
 
 
 def test_key_follows_the_content_of_packages(tmp_path: Path) -> None:
@@ -84,7 +89,7 @@ class Apt:
                 return answer(argv, self.update[0], err=self.update[1])
             case ["apt-get", "install", "--print-uris", "-qq", *names]:
                 assert not any(word == f"Dir::Cache::archives={self.directory}" for word in argv)
-                files = [file for file in FILES if file != FILES[3] or f"linux-modules-{ABI}" in names]
+                files = [file for file in FILES if file != FILES[4] or f"linux-modules-{ABI}" in names]
                 return answer(argv, out="".join(f"'http://mirror.example/{f}' {f} 1 MD5Sum:0\n" for f in files))
             case ["apt-get", "install", "--download-only", "--yes", "-qq", *names]:
                 assert f"Dir::Cache::archives={self.directory}" in argv
@@ -223,6 +228,9 @@ class Tools:
         self.argv.append(argv)
         if argv[0] == "env":
             return environment.run_quietly(argv)
+        if argv[:2] == ["dpkg-deb", "--field"]:
+            assert argv[2:] == [str(Path("/packages") / DAEMON), "Depends"]
+            return answer(argv, out="libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)\n")
         root, command = Path(argv[argv.index("-c") + 2]), argv[argv.index("HOME=/") + 1 :]
         assert tuple(command[:4]) == package.XZ
         for name in command[4:]:
@@ -235,9 +243,15 @@ class Tools:
 EPOCH = 1577836800
 
 
+def with_daemon(root: Path) -> Path:
+    for name in (package.DAEMON, Path("usr/share/doc/ksmbd-tools/copyright")):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text(name.name)
+    return root
+
+
 def packed(directory: Path) -> Path:
-    built, root = directory / "new", directory / "root"
-    root.mkdir(parents=True)
+    built, root = directory / "new", with_daemon(directory / "root")
     return package.make(rebuilt(built), built, root, found(), EPOCH, Tools())
 
 
@@ -247,7 +261,8 @@ def test_package_depends_on_exactly_its_kernel(tmp_path: Path) -> None:
     fields = subprocess.run(
         ["dpkg-deb", "--field", deb], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert f"Depends: linux-image-{ABI} (= {VERSION})" in fields
+    assert f"Depends: linux-image-{ABI} (= {VERSION}), libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)" in fields
+    assert "Built-Using: ksmbd-tools (= 3.5.7-1)" in fields
     # Debian's security tracker knows the source package
     assert f"Source: linux ({VERSION})" in fields
     subprocess.run(["dpkg-deb", "--control", deb, tmp_path / "control"], check=True)
@@ -257,11 +272,20 @@ def test_package_depends_on_exactly_its_kernel(tmp_path: Path) -> None:
 def test_package_has_the_modules_where_depmod_prefers_them(tmp_path: Path) -> None:
     deb = packed(tmp_path)
     subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
-    files = [path for path in (tmp_path / "image").rglob("*") if path.is_file()]
     place = tmp_path / "image/usr/lib/modules" / ABI
+    files = [path for path in place.rglob("*") if path.is_file()]
     assert sorted(files) == sorted(place / package.installed(name) for name in MODULES)
     assert {lzma.decompress(path.read_bytes()) for path in files} == {module()}
     assert {(path.stat().st_mode & 0o777, path.stat().st_mtime) for path in files} == {(0o644, EPOCH)}
+
+
+def test_package_has_the_daemon_of_ksmbd_by_its_names(tmp_path: Path) -> None:
+    deb = packed(tmp_path)
+    subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
+    image = tmp_path / "image"
+    assert (image / package.DAEMON).stat().st_mode & 0o777 == 0o755
+    assert [path.resolve() for path in sorted((image / "usr/sbin").iterdir())] == [image / package.DAEMON] * 2
+    assert (image / "usr/share/doc/millrace-modules/copyright").read_text() == "copyright"
 
 
 def test_modules_are_signed_as_the_kernel_reads_it(tmp_path: Path) -> None:
@@ -304,9 +328,9 @@ class Built:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.times = 0
-        monkeypatch.setattr(environment, "fetch", lambda work, uri, run: found(work))
+        monkeypatch.setattr(environment, "fetch", lambda work, uri, run: found())
         monkeypatch.setattr(Packages, "key", property(lambda one: "a key"))
-        monkeypatch.setattr(environment, "unpack", lambda one, root, run: root.mkdir())
+        monkeypatch.setattr(environment, "unpack", lambda one, root, run: with_daemon(root))
         monkeypatch.setattr(compiler, "build", self.build)
         monkeypatch.setattr(verify, "debian_modules", lambda deb: {"fs/nfsd/nfsd": module()})
 

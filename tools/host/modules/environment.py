@@ -17,8 +17,10 @@ from host import artefacts, sources
 from host.modules.sets import ASN1_COMPILER, SETS
 from millrace.errors import Failed
 
-# The headers bring the compiler that Debian built this kernel with; the rest is what kbuild starts.
+# The headers bring the compiler that Debian built this kernel with; the rest is what kbuild starts. The daemon of ksmbd
+# is Debian's, as it is: its package conflicts with samba, which has other programs for the same port.
 PACKAGES = (
+    "ksmbd-tools",
     *("linux-headers-amd64", "linux-source", "make", "libc6-dev", "libssl-dev", "kmod", "xz-utils"),
     *("bash", "coreutils", "dash", "diffutils", "findutils", "grep", "gzip", "mawk", "perl-base", "sed"),
 )
@@ -26,7 +28,10 @@ HEADERS = re.compile(r"^linux-headers-(\d\S*-amd64)_([^_]+)_amd64\.deb$")
 SOURCE = re.compile(r"^linux-source-(\d[\d.]*)_([^_]+)_all\.deb$")
 # Debian's own modules, which the rebuilt ones are compared with; not part of the environment.
 DEBIAN = re.compile(r"^linux-modules-\d\S*-amd64_[^_]+_amd64\.deb$")
+DAEMON = re.compile(r"^ksmbd-tools_([^_]+)_amd64\.deb$")
 URI = re.compile(r"^'[^']+' (\S+\.deb) \d+ ?\S*$")
+# Debian compresses the source in blocks, which can be read side by side: half of the time on 2 cores.
+UNXZ = "--use-compress-program=xz --decompress --threads=0"
 BUILD = Path("build")
 """Where the source is in the environment: one path, whatever the host's, because the compiler writes it down."""
 
@@ -50,6 +55,14 @@ class Packages:
         if len(names) != 1:
             raise Failed(f"The package sources do not have linux-modules-{self.abi}; run host.modules again later.")
         return self.directory / names[0]
+
+    @property
+    def daemon(self) -> tuple[Path, str]:
+        """Return Debian's package of the daemon of ksmbd, and its version. Failed: it was not fetched."""
+        found = [(name, match[1]) for name in self.files if (match := DAEMON.match(name))]
+        if len(found) != 1:
+            raise Failed("The package sources do not have ksmbd-tools; run host.modules again later.")
+        return self.directory / found[0][0], found[0][1]
 
     @property
     def key(self) -> str:
@@ -160,6 +173,6 @@ def _unpack_source(found: Packages, build: Path, run: Run) -> None:
         archive = Path(name) / f"usr/src/{top}.tar.xz"
         checked(
             run,
-            ["tar", "-xJf", str(archive), "-C", str(build), "--strip-components=1", "--no-same-owner", *wanted],
+            ["tar", UNXZ, "-xf", str(archive), "-C", str(build), "--strip-components=1", "--no-same-owner", *wanted],
             f"{archive.name} was not unpacked",
         )

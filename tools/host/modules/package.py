@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rebuilt modules as one package of Debian's format, which mkosi installs like any other.
 
-It depends on exactly the kernel that it was built for. The modules are below `updates/`, which depmod(8) prefers to
-`kernel/` where depmod.d does not say otherwise; Debian's own stay in the image and are not loaded.
+It has the daemon of ksmbd, too: without it the kernel's SMB server knows neither users nor shares. It depends on
+exactly the kernel that it was built for. The modules are below `updates/`, which depmod(8) prefers to `kernel/`
+where depmod.d does not say otherwise; Debian's own stay in the image and are not loaded.
 """
 
 import os
@@ -19,6 +20,11 @@ PLACE = "updates/millrace"
 XZ = ("xz", "--check=crc32", "--lzma2=dict=1MiB", "--threads=1")
 # Where the files of the package are in the environment.
 TREE = Path("package")
+# The daemon of ksmbd is one program, which acts by the name that it is called by.
+DAEMON = Path("usr/libexec/ksmbd.tools")
+NAMES = ("ksmbd.control", "ksmbd.mountd")
+PROGRAMS = (DAEMON.name, "postinst")
+COPYRIGHT = "usr/share/doc/{}/copyright"
 CONTROL = """\
 Package: {name}
 Source: linux ({kernel})
@@ -26,12 +32,14 @@ Version: {version}
 Architecture: amd64
 Maintainer: Millrace
 Installed-Size: {size}
-Depends: linux-image-{abi} (= {kernel})
+Depends: linux-image-{abi} (= {kernel}), {depends}
+Built-Using: ksmbd-tools (= {daemon})
 Section: kernel
 Priority: optional
 Description: modules of NFS and SMB, rebuilt with features that Debian leaves out
  NFS with LOCALIO and inter-server copy, SMB with SMB Direct; compiled from
- Debian's source of this kernel.
+ Debian's source of this kernel. Also the daemon of ksmbd, the kernel's SMB
+ server, as Debian built it.
 """
 # As that of linux-modules: the one of mkosi runs only where a module is newer than the lists.
 POSTINST = """\
@@ -68,7 +76,9 @@ def make(modules: Sequence[Path], built: Path, root: Path, found: Packages, epoc
         shutil.copyfile(module, target)
     names = sorted(f"/{path.relative_to(root)}" for path in place.rglob("*.ko"))
     checked(run, inside(root, [*XZ, *names]), "The rebuilt modules were not compressed")
-    _describe(tree, found)
+    _add_daemon(root, tree)
+    depends = checked(run, ["dpkg-deb", "--field", str(found.daemon[0]), "Depends"], "ksmbd-tools cannot be read")
+    _describe(tree, found, depends.strip())
     target = built / f"{NAME}_{version_for(found.version)}_amd64.deb"
     pack(tree, target, epoch, run)
     return target
@@ -77,8 +87,9 @@ def make(modules: Sequence[Path], built: Path, root: Path, found: Packages, epoc
 def pack(tree: Path, target: Path, epoch: int, run: Run = run_quietly) -> None:
     """Write a package of the files of `tree`, all of the time `epoch` in seconds. Failed: dpkg-deb fails."""
     for path in sorted(tree.rglob("*"), reverse=True):
-        path.chmod(0o755 if path.is_dir() or path.name == "postinst" else 0o644)
-        os.utime(path, (epoch, epoch))
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.name in PROGRAMS else 0o644)
+        os.utime(path, (epoch, epoch), follow_symlinks=False)
     tree.chmod(0o755)
     os.utime(tree, (epoch, epoch))
     # The modules are compressed; so the version of the host's compressor plays no part.
@@ -86,8 +97,20 @@ def pack(tree: Path, target: Path, epoch: int, run: Run = run_quietly) -> None:
     checked(run, ["env", f"SOURCE_DATE_EPOCH={epoch}", *argv], f"{target.name} was not made")
 
 
-def _describe(tree: Path, found: Packages) -> None:
-    files = [path for path in tree.rglob("*") if path.is_file()]
+def _add_daemon(root: Path, tree: Path) -> None:
+    for source, target in (
+        (DAEMON, DAEMON),
+        (Path(COPYRIGHT.format("ksmbd-tools")), Path(COPYRIGHT.format(NAME))),
+    ):
+        (tree / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / source, tree / target)
+    (tree / "usr/sbin").mkdir(parents=True)
+    for name in NAMES:
+        (tree / "usr/sbin" / name).symlink_to(f"../{DAEMON.relative_to('usr')}")
+
+
+def _describe(tree: Path, found: Packages, depends: str) -> None:
+    files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
     size = sum((path.stat().st_size + 1023) // 1024 for path in files)
     control = tree / "DEBIAN"
     control.mkdir()
@@ -97,6 +120,8 @@ def _describe(tree: Path, found: Packages) -> None:
         "version": version_for(found.version),
         "size": size,
         "abi": found.abi,
+        "depends": depends,
+        "daemon": found.daemon[1],
     }
     (control / "control").write_text(CONTROL.format(**fields))
     (control / "postinst").write_text(POSTINST.format(abi=found.abi))

@@ -19,7 +19,7 @@ def build(served: ServedShare, wanted: Wanted) -> Recipe:
         gpu.refuse(served, wanted)
     protocol = wanted.protocol or gpu.best_protocol(served)
     if protocol is Protocol.SMB_RDMA:
-        raise Refused(smb.NO_RDMA)
+        return smb.direct_recipe(served, wanted.profile, wanted.host, wanted.user)
     if protocol.is_nfs:
         return nfs.recipe(served, wanted, protocol)
     if wanted.local_cache:

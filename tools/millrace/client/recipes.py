@@ -6,7 +6,7 @@ Where a talk and the kernel of today disagree the kernel wins, and the option is
 
 from millrace.client import sources
 from millrace.client.choices import Profile
-from millrace.client.model import Choice, ModuleParameter
+from millrace.client.model import Choice, ModuleParameter, Note
 
 NFS_PORT = 2049
 RDMA_PORT = 20049
@@ -236,6 +236,40 @@ def smb_common(posix: bool) -> list[Choice]:
         _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT),
         *_BOUNDARY,
     ]
+
+
+def smb_direct() -> list[Choice]:
+    """Return the options of every mount over SMB Direct."""
+    return [
+        _choice("vers=3.1.1", "the only version that this server supports", sources.TALK_CIFS),
+        _choice("rdma", "transport: SMB Direct", sources.CIFS_MANUAL),
+        _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT),
+        *_BOUNDARY,
+    ]
+
+
+SMB_DIRECT_LEFT_OUT = [
+    _choice("seal, sign", "data would go through messages instead of RDMA, at a fraction of the speed", sources.KSMBD),
+    _choice("multichannel", "the server's part was the cause of vulnerabilities and is off", sources.KSMBD),
+    _choice("posix", "symbolic links cannot be made", sources.KSMBD),
+    _choice("rsize, wsize", "client and server agree on the largest size that the RDMA devices take", sources.KSMBD),
+]
+SMB_DIRECT_NOTES = [
+    Note(
+        text="Nothing is signed or encrypted on the way: use it in a network of trusted machines only.",
+        source=sources.KSMBD,
+    ),
+    Note(
+        text="The kernel of the client needs CONFIG_CIFS_SMB_DIRECT, which Debian and others leave out: "
+        "grep CIFS_SMB_DIRECT /boot/config-$(uname -r). Without it the mount fails; use NFS over RDMA then.",
+        source=sources.CIFS_CONFIG,
+    ),
+    Note(
+        text="Windows cannot use it: it begins on port 445 of TCP, which Samba has, and a session cannot go from one "
+        "server to the other. Windows clients use shares over SMB with several channels.",
+        source=sources.KSMBD,
+    ),
+]
 
 
 def smb_caching(profile: Profile, leases: bool) -> list[Choice]:

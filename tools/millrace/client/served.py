@@ -19,7 +19,7 @@ from millrace.system.text import shown
 class ServedShare:
     """A share from outside. `addresses` in the order of preference, `mtu` in bytes of the first one's port.
 
-    `rdma` are the addresses that an RDMA device answers on.
+    `rdma` are the addresses that an RDMA device answers on. `direct`: it is served over SMB Direct, and not by Samba.
     """
 
     name: str
@@ -38,6 +38,7 @@ class ServedShare:
     closed: bool = False
     rdma: Sequence[Address] = ()
     rdma_mtu: int | None = None
+    direct: bool = False
 
     def over_rdma(self) -> "ServedShare":
         """Return the share as a mount over RDMA meets it. Refused: no address of this server has RDMA."""
@@ -74,7 +75,8 @@ def served(
         rdma=rdma,
         rdma_mtu=_mtu(ports, rdma[0]) if rdma else None,
         nfs=share.nfs.enabled,
-        smb=share.smb.enabled,
+        smb=share.smb.enabled and not share.smb.direct,
+        direct=share.smb.enabled and share.smb.direct,
         read_only=share.profile == "dataset-ro" or _all_read_only(share.nfs),
         sec=_security(share.nfs),
         xprtsec=transport,

@@ -12,9 +12,9 @@ from millrace.client.trunking import host_name
 from millrace.errors import BadInput, Refused
 from millrace.system.rule import Check, Rule
 
-NO_RDMA = (
-    "SMB over RDMA (SMB Direct) is not offered: neither the kernel nor Samba has it today; use --protocol nfs-rdma for "
-    "RDMA or smb-multichannel for SMB"
+NO_DIRECT = (
+    "the share {name} is not on SMB Direct, which is neither signed nor encrypted: use --protocol nfs-rdma for RDMA or "
+    "smb-multichannel for SMB"
 )
 
 DEFAULT_USER = "admin"
@@ -29,6 +29,8 @@ USER = Rule(
 
 def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
     """Return the recipe. Refused: the share is not on SMB. BadInput: `user` is no name of a user."""
+    if served.direct:
+        raise Refused(f"the share {served.name} is on SMB Direct alone: use --protocol smb-rdma")
     if not served.smb:
         raise Refused(f"the share {served.name} is not on SMB: use --protocol nfs-tcp, or switch SMB on")
     name = host_name(host) if host else str(served.addresses[0].ip)
@@ -38,6 +40,35 @@ def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str 
         *recipes.smb_caching(profile, served.leases),
         *_required_options(served),
     ]
+    left_out = [*recipes.SMB_LEFT_OUT, *([] if served.posix else recipes.SMB_MIXED_LEFT_OUT)]
+    return _recipe(served, profile, protocol, name, credentials, options, left_out, _notes(served, credentials.path))
+
+
+def direct_recipe(served: ServedShare, profile: Profile, host: str | None, user: str | None) -> Recipe:
+    """Return the recipe of a mount over SMB Direct.
+
+    Refused: the share is not on it, or no RDMA device has an address. BadInput: `user` is no name of a user.
+    """
+    if not served.direct:
+        raise Refused(NO_DIRECT.format(name=served.name))
+    served = served.over_rdma()
+    name = host_name(host) if host else str(served.addresses[0].ip)
+    credentials = _credentials(served, user or DEFAULT_USER)
+    options = [*recipes.smb_direct(), *recipes.smb_caching(profile, True), *_required_options(served)]
+    notes = [*_notes(served, credentials.path)[:1], *recipes.SMB_DIRECT_NOTES]
+    return _recipe(served, profile, Protocol.SMB_RDMA, name, credentials, options, recipes.SMB_DIRECT_LEFT_OUT, notes)
+
+
+def _recipe(
+    served: ServedShare,
+    profile: Profile,
+    protocol: Protocol,
+    name: str,
+    credentials: File,
+    options: list[Choice],
+    left_out: list[Choice],
+    notes: list[Note],
+) -> Recipe:
     main = Mount(
         description=f"Millrace share {served.name}",
         fstype="cifs",
@@ -53,7 +84,7 @@ def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str 
         mountpoint=main.mountpoint,
         source=main.source,
         options=options,
-        left_out=[*recipes.SMB_LEFT_OUT, *([] if served.posix else recipes.SMB_MIXED_LEFT_OUT)],
+        left_out=left_out,
         files=[credentials],
         prepare=[],
         fstab=[mount.fstab(main)],
@@ -61,7 +92,7 @@ def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str 
         unit_commands=mount.activation([main], enable=True),
         units=mount.units(main),
         commands=mount.commands(main),
-        notes=_notes(served, credentials.path),
+        notes=notes,
         zone=None,
         expect=_expect(served, profile, protocol, options),
     )
@@ -117,9 +148,9 @@ def _expect(served: ServedShare, profile: Profile, protocol: Protocol, options: 
         source=served.name,
         port=recipes.SMB_PORT,
         options={key: value for key, _, value in (text.partition("=") for text in printed)},
-        lanes=recipes.CHANNELS,
+        lanes=1 if protocol is Protocol.SMB_RDMA else recipes.CHANNELS,
         lane_addresses=[],
         modules=[],
-        encrypted=True,
+        encrypted=protocol is not Protocol.SMB_RDMA,
         mtu=served.mtu,
     )

@@ -13,6 +13,7 @@ from millrace.state import carried
 from millrace.state.model import AccountName, Config, Wanted
 from millrace.system.documents import sentence, write_model
 from millrace.system.run import Runner
+from millrace.system.smb_passwords import nt_hashes
 from millrace.system.text import shown
 from millrace.user import accounts
 
@@ -49,7 +50,7 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         config=config,
         shadow=accounts.shadow_hashes(names),
-        nt=accounts.nt_hashes(names, run) if names else {},
+        nt=nt_hashes(names, run) if names else {},
         carried={key: one.exported() for key, one in carried.known().items()},
     )
     try:

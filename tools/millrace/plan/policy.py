@@ -96,6 +96,32 @@ class DrivesPolicy(Section):
         return sorted(set(serials))
 
 
+class SmbDirectPolicy(Section):
+    """Where shares over SMB Direct are served: `ports`, the names of network ports; without one it is off.
+
+    `trusted_network`: that only trusted machines reach these ports, because nothing is signed or encrypted there.
+    """
+
+    ports: list[Annotated[str, names.interface]] = Field(default_factory=list)
+    trusted_network: bool = False
+
+    @field_validator("ports")
+    @classmethod
+    def ports_are_a_set(cls, ports: list[str]) -> list[str]:
+        """Sort the ports: the order in the file has no meaning."""
+        return sorted(set(ports))
+
+    @model_validator(mode="after")
+    def network_is_trusted(self) -> "SmbDirectPolicy":
+        """Verify that ports come with a network that is trusted. ValueError: they do not."""
+        if self.ports and not self.trusted_network:
+            raise ValueError(
+                "SMB Direct is neither signed nor encrypted: trusted_network = true says that only trusted machines "
+                "reach these ports"
+            )
+        return self
+
+
 class LayoutPolicy(Section):
     """`resilience`: how many drives of each leg may fail. `spares`: hot spares in all. `chunk_kib`: of each leg.
 
@@ -263,6 +289,7 @@ class Policy(Section):
     log: LogPolicy = LogPolicy()
     xfs: XfsPolicy = XfsPolicy()
     nfsd: NfsdPolicy = NfsdPolicy()
+    smb_direct: SmbDirectPolicy = SmbDirectPolicy()
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
     journal: JournalPolicy = JournalPolicy()

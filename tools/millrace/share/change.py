@@ -9,6 +9,8 @@ from millrace.etc.registry import Change, Part, Service
 from millrace.membership import accounts, keys
 from millrace.share import directories, handle_key, quota, verify_nfs, verify_smb
 from millrace.share.cleanup import clean_up
+from millrace.share.direct import service as direct
+from millrace.share.direct import verify as verify_direct
 from millrace.share.model import Share
 from millrace.share.server import Server
 from millrace.share.services import CHILD_QUOTA, restart_child_quota
@@ -72,6 +74,7 @@ class ShareChange(Part):
         """Mount and open what changed. Failed: it is not served, or still served."""
         server, new = self.server, change.new
         _disconnect(change, server)
+        direct.disconnect(change.old, change.new, server.run)
         changed = self._changed(change)
         served = {one.name for one in new.shares}
         gone = [one.name for one in change.old.shares if one.name not in served]
@@ -79,6 +82,7 @@ class ShareChange(Part):
             paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
             change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
             change.verified += verify_smb.verify(changed, gone, new.domain, server.run, server.pause)
+            change.verified += verify_direct.verify(changed, self.shares(new), new, server.run, server.pause)
 
     def _changed(self, change: Change) -> list[Share]:
         old, new = change.old, change.new
@@ -112,7 +116,12 @@ class ShareChange(Part):
 
 
 def refuse_unmet(share: Share, run: Runner) -> None:
-    """Verify what a share requires of the domain. Refused: it does not know a user or group, or Kerberos has no key."""
+    """Verify what a share requires of the domain, and of this server for SMB Direct.
+
+    Refused: the domain does not know a user or group, Kerberos has no key, or SMB Direct is not to be had.
+    """
+    if share.direct is not None and share.direct.obstacle is not None:
+        raise Refused(f"{share.name} cannot be served over SMB Direct: {share.direct.obstacle}")
     if share.smb is not None:
         accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
     if share.kerberos:

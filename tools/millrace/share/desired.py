@@ -8,7 +8,8 @@ from uuid import UUID, uuid5
 from millrace.plan.policy import Policy
 from millrace.plan.policy_in_force import in_force
 from millrace.provision.model import Pool
-from millrace.share.model import Share, SmbAccess
+from millrace.share.direct import ports as direct_ports
+from millrace.share.model import DirectAccess, Share, SmbAccess
 from millrace.share.networks import CLOSED, NO_NETWORK, nfs_networks, smb_networks
 from millrace.state import store
 from millrace.state.model import ADMIN, Config, NfsClient
@@ -21,13 +22,17 @@ ADMIN_UID = 1000
 
 @dataclass(frozen=True)
 class ServerContext:
-    """What a share is filled in from. `networks` are the client networks of the policy."""
+    """What a share is filled in from. `networks` are the client networks of the policy.
+
+    `no_direct` is why this server serves nothing over SMB Direct.
+    """
 
     mountpoint: str
     filesystem_uuid: UUID
     networks: list[str]
     privileged_ports: bool
     ports: Sequence[Interface] = field(default_factory=list)
+    no_direct: str | None = None
 
 
 def server_context(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> ServerContext:
@@ -38,12 +43,14 @@ def server_context(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Se
         networks=policy.nfs.networks,
         privileged_ports=policy.nfs.privileged_ports,
         ports=ports,
+        no_direct=direct_ports.obstacle(policy.smb_direct),
     )
 
 
 def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Share:
     """Return one share with all computed values."""
     exports = _exports(wanted, nfs_networks(context.networks, config.nfs.networks))
+    direct = _direct(wanted, context)
     smb = _smb(wanted, smb_networks(context.networks, config.nfs.networks, context.ports, config.management))
     return Share(
         name=wanted.name,
@@ -61,9 +68,10 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         fsid=wanted.fsid or uuid5(context.filesystem_uuid, wanted.name),
         smb=smb,
         homes=_homes(wanted, config) if wanted.profile == "home" else {},
-        obstacle=_obstacle(wanted, exports, smb),
+        obstacle=_obstacle(wanted, exports, smb) or (direct.obstacle if direct else None),
         sealed=wanted.sealed,
         child_size=wanted.child_size,
+        direct=direct,
     )
 
 
@@ -95,7 +103,7 @@ def _exports(wanted: DesiredShare, networks: Sequence[str]) -> list[NfsClient]:
 
 
 def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
-    if not wanted.smb.enabled:
+    if not wanted.smb.enabled or wanted.smb.direct:
         return None
     return SmbAccess(
         users=list(wanted.smb.users),
@@ -106,6 +114,12 @@ def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
         time_machine=wanted.smb.time_machine,
         io_uring=wanted.smb.io_uring,
     )
+
+
+def _direct(wanted: DesiredShare, context: ServerContext) -> DirectAccess | None:
+    if not wanted.smb.enabled or not wanted.smb.direct:
+        return None
+    return DirectAccess(users=list(wanted.smb.users), groups=list(wanted.smb.groups), obstacle=context.no_direct)
 
 
 def _homes(wanted: DesiredShare, config: Config) -> dict[str, int]:

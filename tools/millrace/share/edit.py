@@ -8,6 +8,7 @@ from millrace.errors import BadInput, Failed, Refused
 from millrace.etc.reconcile import Reconciliation
 from millrace.share import directories, nfs, options, quota, smb
 from millrace.share.change import ShareChange, refuse_unmet
+from millrace.share.direct import configuration as direct
 from millrace.share.model import ChangeReport, Preview
 from millrace.share.server import Server, this_server
 from millrace.state import store
@@ -125,7 +126,7 @@ def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Ser
     shares = [one for one in current.shares(config) if one.name in names]
     for one in shares:
         refuse_unmet(one, current.run)
-    lines = [line for one in shares for line in smb.section(one)]
+    lines = [line for one in shares for line in (*smb.section(one), *direct.section(one))]
     return Preview(
         share=shares[0], exports=_without_comments(nfs.exports(shares).splitlines()), smb=_without_comments(lines)
     )
@@ -184,7 +185,11 @@ def _typed(settings: Settings) -> Typed:
     if settings.get("nfs_clients"):
         nfs["clients"] = [options.nfs_client(one).model_dump() for one in _named(settings["nfs_clients"])]
     smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
-    smb |= {key: settings[key] for key in ("encryption", "time_machine", "io_uring") if settings.get(key) is not None}
+    smb |= {
+        key: settings[key]
+        for key in ("encryption", "time_machine", "io_uring", "direct")
+        if settings.get(key) is not None
+    }
     if settings.get("smb_users") or settings.get("smb_groups"):
         smb |= {"users": list(settings.get("smb_users", ())), "groups": list(settings.get("smb_groups", ()))}
     if settings.get("smb_networks"):

@@ -22,6 +22,17 @@ class SmbAccess(Contract):
     io_uring: bool
 
 
+class DirectAccess(Contract):
+    """Users and groups that may open a share over SMB Direct, from every machine that reaches the RDMA ports.
+
+    `obstacle` is why the server does not serve it.
+    """
+
+    users: list[str]
+    groups: list[str]
+    obstacle: str | None
+
+
 class Share(Contract):
     """One directory of the pool that clients mount.
 
@@ -29,7 +40,8 @@ class Share(Contract):
     `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
     it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
     users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
-    limits each directory at its top, in bytes; `used` counts these, too.
+    limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
+    it is not on Samba then, and `smb` is null.
     """
 
     name: str
@@ -50,6 +62,7 @@ class Share(Contract):
     obstacle: str | None
     sealed: bool = False
     child_size: int | None = None
+    direct: DirectAccess | None = None
 
     @property
     def kerberos(self) -> bool:

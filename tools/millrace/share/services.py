@@ -11,6 +11,7 @@ from millrace.membership import files as domain_files
 from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
 from millrace.share import directories, exports, nfs, quota, smb, tls
+from millrace.share.direct import service as direct
 from millrace.share.model import Share
 from millrace.state.model import Domain
 from millrace.system.files import write_text
@@ -33,7 +34,7 @@ def prepare(
 
     What XFS refuses is a warning here, since serving comes before counting.
     """
-    warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
+    warnings = [_not_served(share) for share in shares if share.obstacle]
     for share in shares:
         directories.close(share)
     new = {share.name for share in shares if directories.create(share)}
@@ -41,6 +42,13 @@ def prepare(
     if not quota.enabled(pool.filesystem.mountpoint):
         return [*warnings, *([NO_QUOTA] if shares else [])]
     return warnings + count(shares, new)
+
+
+def _not_served(share: Share) -> str:
+    how = (
+        "served over SMB Direct" if share.direct is not None and share.obstacle == share.direct.obstacle else "exported"
+    )
+    return f"{share.name} is not {how}: {share.obstacle}"
 
 
 def services(
@@ -108,6 +116,7 @@ def services(
             ],
             lambda settled: is_active(SMB, run) and _reload_smb(smb.CONFIGURATION in settled.changed, ports, run),
         ),
+        direct.service(shares, run),
     ]
 
 

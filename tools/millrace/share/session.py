@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.share.direct.sessions import DirectSession
+from millrace.share.direct.sessions import sessions as sessions_of_ksmbd
 from millrace.system import nfsd
 from millrace.system.documents import Contract
 from millrace.system.run import Runner, last_words
@@ -25,6 +27,7 @@ class Session(Contract):
     """One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
 
     `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
+    SMB Direct: `host` is empty where the server does not know it, `open_files` null where there are several clients.
     """
 
     protocol: Literal["nfs", "smb"]
@@ -35,7 +38,7 @@ class Session(Contract):
     lanes: int | None
     slots: int | None
     encryption: str | None
-    open_files: int
+    open_files: int | None
 
 
 class SessionList(Contract):
@@ -50,7 +53,7 @@ def sessions(run: Runner) -> SessionList:
     """Return all clients of both protocols; a server that does not answer is a warning."""
     found: list[Session] = []
     warnings: list[str] = []
-    for read in (nfs_sessions, smb_sessions):
+    for read in (nfs_sessions, smb_sessions, direct_sessions):
         try:
             sessions, more = read(run)
             found += sessions
@@ -102,6 +105,11 @@ def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     return [_smb_session(one, opened) for one in status.get("sessions", {}).values()], []
 
 
+def direct_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+    """Return the sessions of SMB Direct. OSError: they cannot be read."""
+    return [_direct_session(one) for one in sessions_of_ksmbd(run)], []
+
+
 def parse_info(text: str) -> dict[str, str]:
     """Return the lines of clients/*/info by key."""
     found = {}
@@ -132,6 +140,20 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
         slots=int(slots) if slots.isdigit() else None,
         encryption=None,
         open_files=len(_OPEN.findall(states)),
+    )
+
+
+def _direct_session(found: DirectSession) -> Session:
+    return Session(
+        protocol="smb",
+        host=found.host,
+        name=found.user,
+        version="3.1.1",
+        transport="rdma",
+        lanes=found.channels,
+        slots=None,
+        encryption=found.encryption,
+        open_files=found.open_files,
     )
 
 

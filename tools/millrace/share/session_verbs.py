@@ -32,8 +32,8 @@ def _rows(found: "SessionList") -> Iterator[str]:
     for one in found.sessions:
         lanes = "?" if one.lanes is None else str(one.lanes)
         yield (
-            f"{one.host:<24} {one.protocol} {one.version:<10} {one.transport:<8} {lanes:>3} lanes  "
-            f"{one.open_files:>6} open  {one.name}"
+            f"{one.host or '?':<24} {one.protocol} {one.version:<10} {one.transport:<8} {lanes:>3} lanes  "
+            f"{'?' if one.open_files is None else one.open_files:>6} open  {one.name}"
         )
     if not found.sessions and not found.warnings:
         yield "No clients are connected."

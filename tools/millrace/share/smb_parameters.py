@@ -8,6 +8,7 @@ Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable ha
 from typing import Final
 
 from millrace.share.model import Share, SmbAccess
+from millrace.state.choices import Profile
 
 # The account that verifies shares; it has a password only during a verification.
 CHECKER: Final = "millrace-check"
@@ -74,6 +75,11 @@ def parameters(share: Share) -> dict[str, str]:
         **_behaviour(share),
         **({"fruit:time machine": "yes"} if share.smb.time_machine else {}),
     }
+
+
+def masks(profile: Profile) -> dict[str, str]:
+    """Return the masks of new files and directories of a share's type; empty where they are those of the server."""
+    return {name: value for name, value in _PROFILES[profile].items() if name.endswith("mask")}
 
 
 def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:

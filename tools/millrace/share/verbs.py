@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from millrace.provision.pool_file import known_pool
-from millrace.share import clone_verbs, copy_verbs
+from millrace.share import clone_verbs, copy_verbs, direct_verbs
 from millrace.state.choices import Encryption, Profile
 from millrace.system.output import Output, prints
 
@@ -61,6 +61,12 @@ def _settings(function: Any) -> Any:
         ),
         click.option("--encryption", type=click.Choice(get_args(Encryption)), help="SMB encryption."),
         click.option("--io-uring/--no-io-uring", default=None, help="Use io_uring (SMB-only shares)."),
+        click.option(
+            "--smb-direct/--no-smb-direct",
+            "direct",
+            default=None,
+            help="Serve it over RDMA by the kernel instead of Samba, unsigned and unencrypted (policy: smb_direct).",
+        ),
         click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
     ):
         function = option(function)
@@ -81,6 +87,7 @@ for verb in (
     clone_verbs.clone_sweep,
     clone_verbs.unseal,
     copy_verbs.copy,
+    direct_verbs.users,
 ):
     share.add_command(verb)
 

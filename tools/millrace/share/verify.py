@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from millrace.errors import BadInput, MillraceError
 from millrace.share import verify_nfs, verify_smb
 from millrace.share.cleanup import clean_up
+from millrace.share.direct import verify as verify_direct
 from millrace.share.model import Share, ShareVerification, VerifyReport
 from millrace.share.server import Server, this_server
 from millrace.state import store
-from millrace.state.model import Domain
+from millrace.state.model import Config
 from millrace.system.files import describe
 from millrace.system.text import shown
 from millrace.system.users import only_root
@@ -30,14 +31,16 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
         unknown = next((name for name in wanted if name not in present), None)
         if unknown is not None:
             raise BadInput(f"share {shown(unknown)} does not exist: millrace share list")
-        return VerifyReport(shares=[_verified(present[name], config.domain, host) for name in wanted or present])
+        every = list(present.values())
+        return VerifyReport(shares=[_verified(present[name], every, config, host) for name in wanted or present])
 
 
-def _verified(share: Share, domain: Domain | None, host: Server) -> ShareVerification:
+def _verified(share: Share, every: list[Share], config: Config, host: Server) -> ShareVerification:
     seen: list[str] = []
     try:
-        seen += verify_nfs.verify([share], [], domain, host.run)
-        seen += verify_smb.verify([share], [], domain, host.run, host.pause)
+        seen += verify_nfs.verify([share], [], config.domain, host.run)
+        seen += verify_smb.verify([share], [], config.domain, host.run, host.pause)
+        seen += verify_direct.verify([share], every, config, host.run, host.pause)
     except MillraceError as error:
         return ShareVerification(name=share.name, seen=seen, problem=str(error))
     except OSError as error:

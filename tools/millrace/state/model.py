@@ -113,7 +113,8 @@ class Nfs(Wanted):
 class Smb(Wanted):
     """The SMB side of a share. No network named: share/networks.py. Guests have no access.
 
-    `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
+    `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
+    served over SMB Direct by the kernel, and not by Samba.
     """
 
     enabled: bool = True
@@ -123,6 +124,7 @@ class Smb(Wanted):
     encryption: Encryption = "offered"
     time_machine: bool = False
     io_uring: bool = True
+    direct: bool = False
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -132,7 +134,22 @@ class Smb(Wanted):
                 raise ValueError(f"{twice} is named twice for SMB")
         if self.enabled and not self.users and not self.groups:
             raise ValueError("a share on SMB needs a user or a group: nobody could open it")
+        if self.direct:
+            self._refuse_what_direct_lacks()
         return self
+
+    def _refuse_what_direct_lacks(self) -> None:
+        foreign = next((one for one in (*self.users, *self.groups) if domain_names.in_domain(one)), None)
+        if foreign:
+            raise ValueError(f"{foreign} is of a domain, and SMB Direct knows users and groups of this server only")
+        if self.encryption == "required":
+            raise ValueError("SMB Direct is not encrypted: leave it off for a share that requires encryption")
+        if self.networks:
+            raise ValueError(
+                "SMB Direct cannot tell networks apart: leave networks out, the policy names its ports (smb_direct)"
+            )
+        if self.time_machine:
+            raise ValueError("Time Machine needs Samba: leave SMB Direct off")
 
 
 class Share(Wanted):
@@ -176,10 +193,20 @@ class Share(Wanted):
                 raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
         if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
             raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
+        if self.smb.enabled and self.smb.direct:
+            self._refuse_beside_direct()
         foreign = next((one for one in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(one)), None)
         if foreign and self.profile == "home":
             raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
         return self
+
+    def _refuse_beside_direct(self) -> None:
+        if self.profile == "home":
+            raise ValueError(f"{self.name} holds homes, which SMB Direct does not serve: choose another type")
+        if self.nfs.enabled and self.profile != "dataset-ro":
+            raise ValueError(
+                f"SMB Direct needs {self.name} for itself: switch NFS off, or make it a dataset-ro, which nobody writes"
+            )
 
     @property
     def both(self) -> bool:

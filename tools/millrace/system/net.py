@@ -66,6 +66,11 @@ def has_rdma_device() -> bool:
     return directory.is_dir() and any(directory.iterdir())
 
 
+def rdma_devices() -> dict[str, frozenset[str]]:
+    """Return each RDMA device with its interfaces: those of the same card, below soft-RoCE, or with a GID."""
+    return {device.name: _interfaces(device) for device in sorted((paths.ROOT / "sys/class/infiniband").glob("*"))}
+
+
 def directory(name: str) -> Path:
     """Return the directory of an interface in sysfs."""
     return paths.ROOT / "sys/class/net" / name
@@ -93,13 +98,12 @@ def own_mac(entry: Entry) -> str:
 
 
 def _of_rdma_devices() -> frozenset[str]:
-    """Return the interfaces that RDMA devices know as theirs: of the same card, below soft-RoCE, or with a GID."""
-    found: set[str] = set()
-    for device in (paths.ROOT / "sys/class/infiniband").glob("*"):
-        found.update(sysfs.names(device / "device/net"))
-        known = [device / "parent", *device.glob("ports/*/gid_attrs/ndevs/*")]
-        found.update(name for name in map(sysfs.text, known) if name)
-    return frozenset(found)
+    return frozenset(name for one in rdma_devices().values() for name in one)
+
+
+def _interfaces(device: Path) -> frozenset[str]:
+    known = [device / "parent", *device.glob("ports/*/gid_attrs/ndevs/*")]
+    return frozenset([*sysfs.names(device / "device/net"), *filter(None, map(sysfs.text, known))])
 
 
 def _has_rdma(name: str, over_rdma: Collection[str]) -> bool:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accounts of this system: one number for NFS and SMB. Passwords go through standard input only."""
 
-import re
 from collections.abc import Sequence
 
 from millrace import paths
@@ -9,7 +8,7 @@ from millrace.errors import Failed, Refused
 from millrace.state.model import Config, Group, User
 from millrace.system.files import secret_file
 from millrace.system.run import Runner, must
-from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, set_smb_password
+from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, reload_direct, set_smb_password
 
 # The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
@@ -113,6 +112,7 @@ def set_password(name: str, password: str, run: Runner) -> None:
     """Set one password for login and SMB."""
     must(run, ["chpasswd"], f"{name}:{password}\n")
     set_smb_password(name, password, run)
+    reload_direct(run)
 
 
 def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
@@ -123,16 +123,6 @@ def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
         raise Refused("reading password hashes requires root; run this command with sudo") from error
     fields = [line.split(":") for line in text.splitlines()]
     return {one[0]: one[1] for one in fields if one[0] in names and one[1].startswith("$")}
-
-
-def nt_hashes(names: Sequence[str], run: Runner) -> dict[str, str]:
-    """Return the password hashes of SMB, from the lines of smbpasswd(5)."""
-    fields = [line.split(":") for line in must(run, [*PDBEDIT, "-L", "-w"]).splitlines()]
-    return {
-        one[0]: one[3]
-        for one in fields
-        if len(one) > 4 and one[0] in names and re.fullmatch("[0-9A-F]{32}", one[3]) and "N" not in one[4]
-    }
 
 
 def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: Runner) -> None:
@@ -147,6 +137,7 @@ def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: 
         must(run, [*PDBEDIT, "-i", f"smbpasswd:{path}"])
     for name in nt:
         never_expire(name, run)
+    reload_direct(run)
 
 
 def _number(database: str, name: str, run: Runner) -> int | None:

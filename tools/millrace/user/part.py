@@ -7,6 +7,7 @@ from millrace.errors import Failed, MillraceError
 from millrace.etc.registry import Change, Part
 from millrace.state.model import User
 from millrace.system.run import Runner
+from millrace.system.smb_passwords import reload_direct
 from millrace.user import accounts
 
 
@@ -35,6 +36,8 @@ class AccountChange(Part):
     def finish(self, change: Change) -> None:
         """Remove those that the new state does not have: a deleted password cannot be restored."""
         accounts.remove_unwanted(change.old, change.new, self._run)
+        if self._every or (change.old.users, change.old.groups) != (change.new.users, change.new.groups):
+            reload_direct(self._run)
 
     def _ensure(self, user: User, before: User | None, change: Change) -> None:
         if before is not None:

@@ -8,7 +8,7 @@ from millrace.errors import BadInput
 from millrace.state import store
 from millrace.state.model import ADMIN
 from millrace.system.run import Runner
-from millrace.system.smb_passwords import set_smb_password
+from millrace.system.smb_passwords import reload_direct, set_smb_password
 from millrace.user.password import checked_password
 
 # As much as PAM hands on at most (PAM_MAX_RESP_SIZE).
@@ -27,4 +27,5 @@ def sync(source: BinaryIO, run: Runner) -> bool:
         return False
     password = source.read(LONGEST).rstrip(b"\0\n").decode(errors="strict")
     set_smb_password(name, checked_password(password), run)
+    reload_direct(run)
     return True

@@ -14,13 +14,13 @@ const EVERY = 10;
 
 function columns(): Column<Session>[] {
     return [
-        { title: _("Client"), heads: true, sort: ({ host }) => host, cell: ({ host }) => host },
+        { title: _("Client"), heads: true, sort: ({ host }) => host, cell: ({ host }) => host || UNKNOWN },
         { title: _("Protocol"), sort: ({ protocol }) => protocol, cell: ({ protocol, version }) => (protocol === "nfs" ? `NFS ${version}` : version) },
         { title: _("User"), sort: ({ name }) => name, cell: ({ name }) => name || UNKNOWN },
         { title: _("Transport"), cell: ({ transport }) => (transport === "unknown" ? _("Unknown") : transport.toUpperCase()) },
         { title: _("Connections"), figures: true, sort: ({ lanes }) => lanes ?? -1, cell: ({ lanes }) => number(lanes) },
         { title: _("Encryption"), cell: ({ encryption }) => encryption ?? UNKNOWN },
-        { title: _("Open files"), figures: true, sort: ({ open_files }) => open_files, cell: ({ open_files }) => number(open_files) },
+        { title: _("Open files"), figures: true, sort: ({ open_files }) => open_files ?? -1, cell: ({ open_files }) => number(open_files) },
     ];
 }
 

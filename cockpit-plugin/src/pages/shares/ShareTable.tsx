@@ -40,7 +40,15 @@ function NfsSide({ share }: { share: Share }): JSX.Element {
     );
 }
 
-function SmbSide({ share: { smb } }: { share: Share }): JSX.Element {
+function SmbSide({ share: { smb, direct } }: { share: Share }): JSX.Element {
+    if (direct != null) {
+        return (
+            <>
+                <div>{[...direct.users, ...direct.groups.map((group) => `@${group}`)].join(", ")}</div>
+                <div className="mr-subtle mr-small">SMB Direct</div>
+            </>
+        );
+    }
     if (smb === null) return <span className="mr-subtle">{_("Off")}</span>;
     const who = [...smb.users, ...smb.groups.map((group) => `@${group}`)];
     return (

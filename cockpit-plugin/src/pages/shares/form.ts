@@ -29,6 +29,8 @@ export interface Form {
     networks: string[];
     encryption: "offered" | "required";
     timeMachine: boolean;
+    /** Over RDMA by the kernel, and not by Samba. */
+    direct: boolean;
 }
 
 /** By the field that it belongs to: `name`, `clients.0`, `networks.1`, `smb` for what is about the whole side. */
@@ -49,6 +51,7 @@ export const NEW: Form = {
     networks: [],
     encryption: "offered",
     timeMachine: false,
+    direct: false,
 };
 
 export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", anonuid: null, anongid: null, sec: ["sys"], xprtsec: [] };
@@ -69,6 +72,7 @@ export function fromWanted(share: StateShare): Form {
         networks: share.smb.networks,
         encryption: share.smb.encryption,
         timeMachine: share.smb.time_machine,
+        direct: share.smb.direct ?? false,
     };
 }
 
@@ -124,6 +128,7 @@ export function words(form: Form, before?: Form): string[] {
     option("networks", ...listed("--smb-network", form.networks.filter(Boolean)));
     option("encryption", `--encryption=${form.encryption}`);
     option("timeMachine", form.timeMachine ? "--time-machine" : "--no-time-machine");
+    option("direct", form.direct ? "--smb-direct" : "--no-smb-direct");
     return found;
 }
 

@@ -7,7 +7,9 @@ from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.journal import forward
+from millrace.plan import policy_in_force
 from millrace.share import directories, exports, nfs, quota
+from millrace.share.direct.ports import obstacle
 from millrace.share.quota import child_quota_problems
 from millrace.share.services import CHILD_QUOTA
 from millrace.state import store
@@ -16,6 +18,7 @@ from millrace.system import sysfs
 from millrace.system.mounts import mounted
 from millrace.system.names import several
 from millrace.system.nfsd import is_serving
+from millrace.system.smb_passwords import DIRECT
 
 NAME = "shares"
 
@@ -31,7 +34,7 @@ def check(host: Host) -> list[Finding]:
     if host.pool is None:
         return findings
     findings += [*_drift(), *_foreign(), *_dropped(host), *_io_uring(loaded.config), *_limits(host, loaded.config)]
-    findings += [*_children(host, loaded.config), *_accounts(loaded.config)]
+    findings += [*_children(host, loaded.config), *_accounts(loaded.config), *_direct(host, loaded.config)]
     # A pool that has failed, or hangs, is not looked into.
     failed = filesystem.unserved(host, NAME, "Users of the shares")
     findings += failed or _deleted(host.pool.filesystem.mountpoint)
@@ -116,6 +119,28 @@ def _children(host: Host, config: Config) -> list[Finding]:
     return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
+def _direct(host: Host, config: Config) -> list[Finding]:
+    """Shares over SMB Direct that are not served, or served on ports that nobody named."""
+    named = [one.name for one in config.shares if one.smb.enabled and one.smb.direct]
+    rendered_for = (paths.ROOT / paths.SMB_DIRECT).exists()
+    if not named and not rendered_for:
+        return []
+    problem = obstacle(policy_in_force.find().policy.smb_direct)
+    active = host.active_state(DIRECT) == "active"
+    if problem and active:
+        sentence = f"The kernel's SMB server still answers: {problem}."
+        todo = "millrace share render stops it"
+        return [Finding(check=NAME, kind="direct-open", level=Level.FAIL, sentence=sentence, todo=todo)]
+    if problem:
+        sentence = f"{several(named)} is not served over SMB Direct: {problem}."
+        todo = "Then: millrace share render. Or serve it by Samba: millrace share set NAME --no-smb-direct"
+        return [Finding(check=NAME, kind="direct", level=Level.FAIL, sentence=sentence, todo=todo)]
+    if not active:
+        sentence = f"{several(named)} is not served over SMB Direct: {DIRECT} is not running."
+        return [host.absent(NAME, sentence, f"journalctl -u {DIRECT} shows why", kind="direct")]
+    return []
+
+
 def _accounts(config: Config) -> list[Finding]:
     path = paths.ROOT / "etc/passwd"
     accounts = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
@@ -147,7 +172,7 @@ def _deleted(mountpoint: str) -> list[Finding]:
 def _io_uring(config: Config) -> list[Finding]:
     """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
     refused = sysfs.number(paths.ROOT / "proc/sys/kernel/io_uring_disabled")
-    on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring]
+    on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring and not one.smb.direct]
     alone = [one.name for one in on_smb if not one.both and one.profile not in _WITHOUT]
     if not alone or not refused:
         return []

@@ -26,5 +26,7 @@ def families() -> list[Family]:
         counter("smbd_request_seconds", "Time in SMB2 requests that do not wait for an event.", (found.busy, {})),
         gauge("smbd_clients", "Hosts with a connection to smbd.", (counters.tcp_clients(445), {})),
         gauge("smbd_sessions", "SMB sessions.", (len(sessions), {})),
-        gauge("smbd_open_files", "Files that SMB clients have open.", (sum(one.open_files for one in sessions), {})),
+        gauge(
+            "smbd_open_files", "Files that SMB clients have open.", (sum(one.open_files or 0 for one in sessions), {})
+        ),
     ]

@@ -62,6 +62,13 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
                             onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false }) })}
                             description={_("Sets all options that macOS requires and disables NFS.")} />
                     </FormGroup>
+                    <FormGroup fieldId="smb-direct">
+                        <Checkbox id="smb-direct" label={_("SMB Direct (RDMA) instead of Samba")} isChecked={form.direct}
+                            onChange={(_event, direct) => set({
+                                direct, ...(direct && { nfs: false, networks: [], encryption: "offered", timeMachine: false }),
+                            })}
+                            description={_("For Linux clients. Not signed, not encrypted, no domain users, no allowed networks, no NFS. The policy names its ports (smb_direct).")} />
+                    </FormGroup>
                 </FormLayout>
             )}
         </Panel>

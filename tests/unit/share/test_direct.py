@@ -2,6 +2,7 @@
 """Shares over SMB Direct: one server for each, named ports only, users of this server, and nothing left at the end."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from millrace.errors import BadInput, Refused
 from millrace.plan.policy import Policy, SmbDirectPolicy
 from millrace.share import edit
 from millrace.share.direct import configuration, ports, sessions
+from millrace.share.server import Server
 from millrace.share.verify import verify
 from millrace.state import store
 from millrace.system.run import Result, Runner
@@ -41,7 +43,7 @@ class DirectAppliance(Appliance):
         f"systemctl try-reload-or-restart --no-block {UNIT}",
         "rdma -j resource show cm_id",
         "ksmbd.control --reload",
-        "smbclient -m SMB3_11 -A * //127.0.0.1/* -p 4455 -c quit",
+        "mount -t cifs -o ro,vers=3.1.1,rdma,nosharesock,ip=10.0.0.2,credentials=* //millrace/* *",
     )
 
     def __init__(self, root: Path) -> None:
@@ -61,13 +63,16 @@ class DirectAppliance(Appliance):
     def _rdma(self, words: list[str], stdin: str) -> Result:
         return Result(0, json.dumps(self.connections if self.up else []), "")
 
-    def _smbclient(self, words: list[str], stdin: str) -> Result:
-        if "4455" not in words:
-            return super()._smbclient(words, stdin)
-        name = words[words.index("-p") - 1].rpartition("/")[2]
+    def _mount(self, words: list[str], stdin: str) -> Result:
+        if "cifs" not in words:
+            return super()._mount(words, stdin)
         text = (self.root / paths.SMB_DIRECT).read_text()
-        known = "millrace-check" in text and f"[{name}]" in text
-        return Result(0, "", "") if known else Result(1, "", "tree connect failed: NT_STATUS_BAD_NETWORK_NAME")
+        known = "millrace-check" in text and f"[{words[-2].rpartition('/')[2]}]" in text
+        return Result(0, "", "") if known else Result(32, "", "mount error(2): No such file or directory")
+
+    def server(self, *networks: str) -> Server:
+        found = super().server(*networks)
+        return replace(found, ports=[replace(port, rdma=True) for port in found.ports])
 
 
 @pytest.fixture
@@ -99,7 +104,7 @@ def test_share_is_served_by_one_server_only(appliance: DirectAppliance) -> None:
     create(appliance, profile="training", comment="scratch")
     text = served(appliance)
     assert "[fast]\ncomment = scratch\npath = /srv/pool/fast\nread only = no\nvalid users = anna\n" in text
-    assert "create mask = 0664" in text and "interfaces = lo" in text
+    assert "create mask = 0664" in text and "interfaces = no-tcp" in text
     assert "fast" not in appliance.on_smb() and appliance.up
     edit.set_share("fast", {"direct": False}, appliance.server)
     assert served(appliance) == "" and not appliance.up
@@ -114,7 +119,7 @@ def test_account_that_verifies_is_known_only_meanwhile(appliance: DirectApplianc
     # the hash of smbpasswd(5) in the words of ksmbdpwd.db(5); an account that is nobody's is not in it
     assert file.read_text() == "admin:qqqqqqqqqqqqqqqqqqqqqg==\nanna:ASNFZ4mrze8BI0VniavN7w==\n"
     (verified,) = verify(["fast"], appliance.server).shares
-    assert verified.problem is None and verified.seen[-1] == "SMB Direct: fast is accessible"
+    assert verified.problem is None and verified.seen[-1] == "SMB Direct: test mount of fast from this server succeeded"
 
 
 def test_server_that_does_not_answer_over_rdma_undoes_the_change(appliance: DirectAppliance) -> None:
@@ -222,14 +227,13 @@ def connected() -> Runner:
 def test_sessions_are_those_of_rdma(root_user: Path, connected: Runner) -> None:
     assert sessions.sessions(connected) == []
     session(root_user, 1)
-    session(root_user, 2, client="127.0.0.1")
-    session(root_user, 3, user="millrace-check", client="127.0.0.1")
+    session(root_user, 3, user="millrace-check")
     session(root_user, 4, state="expired")
     (root_user / "proc/fs/ksmbd/clients").write_text(
         "#<client>  <dialect> <credits> <open files> <requests> <last active>\n :: 0x311 512 3 0 00:00:10\n"
     )
-    assert sessions.sessions(connected) == [sessions.DirectSession("anna", "10.0.0.9", 1, None, 3)]
-    session(root_user, 5, user="bert", encryption="AES-128-GCM")
+    assert sessions.sessions(connected) == [sessions.DirectSession("anna", "10.0.0.9", 1, 3)]
+    session(root_user, 5, user="bert", encryption="aes128-gcm")
     found = sessions.sessions(connected)
     assert [(one.user, one.open_files) for one in found] == [("anna", None), ("bert", None)]
     assert configuration.served([]) == []

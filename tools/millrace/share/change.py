@@ -82,7 +82,7 @@ class ShareChange(Part):
             paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
             change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
             change.verified += verify_smb.verify(changed, gone, new.domain, server.run, server.pause)
-            change.verified += verify_direct.verify(changed, self.shares(new), new, server.run, server.pause)
+            change.verified += verify_direct.verify(changed, self.shares(new), new, server)
 
     def _changed(self, change: Change) -> list[Share]:
         old, new = change.old, change.new

@@ -152,7 +152,7 @@ def _direct_session(found: DirectSession) -> Session:
         transport="rdma",
         lanes=found.channels,
         slots=None,
-        encryption=found.encryption,
+        encryption=None,
         open_files=found.open_files,
     )
 

@@ -40,7 +40,7 @@ def _verified(share: Share, every: list[Share], config: Config, host: Server) ->
     try:
         seen += verify_nfs.verify([share], [], config.domain, host.run)
         seen += verify_smb.verify([share], [], config.domain, host.run, host.pause)
-        seen += verify_direct.verify([share], every, config, host.run, host.pause)
+        seen += verify_direct.verify([share], every, config, host)
     except MillraceError as error:
         return ShareVerification(name=share.name, seen=seen, problem=str(error))
     except OSError as error:

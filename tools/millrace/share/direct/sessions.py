@@ -9,17 +9,16 @@ from millrace.share.direct.listener import peers
 from millrace.share.smb_parameters import CHECKER
 from millrace.system.run import Runner
 
-# An address of RDMA is none for ksmbd; over TCP only this server itself connects.
-LOCAL = "127.0.0.1"
-
 
 class DirectSession(NamedTuple):
-    """One session; `host` is empty and `open_files` None where the kernel does not say which client it is of."""
+    """One session; `host` is empty and `open_files` None where the kernel does not say which client it is of.
+
+    A cipher that the kernel lists was agreed upon, and is not in use unless the client asks for it.
+    """
 
     user: str
     host: str
     channels: int | None
-    encryption: str | None
     open_files: int | None
 
 
@@ -33,9 +32,7 @@ def sessions(run: Runner) -> list[DirectSession]:
         return []
     texts = [text for path in sorted(directory.iterdir()) if (text := _read(path)) is not None]
     read = [_fields(text) for text in texts]
-    found = [
-        one for one in read if one.get("state") == "valid" and one.get("user") != CHECKER and one.get("client") != LOCAL
-    ]
+    found = [one for one in read if one.get("state") == "valid" and one.get("user") != CHECKER]
     if not found:
         return []
     hosts = sorted(peers(run))
@@ -50,9 +47,7 @@ def _fields(text: str) -> dict[str, str]:
 
 def _session(found: dict[str, str], host: str, opened: int | None) -> DirectSession:
     channels = found.get("channels", "")
-    return DirectSession(
-        found.get("user", ""), host, int(channels) if channels.isdigit() else None, found.get("encryption"), opened
-    )
+    return DirectSession(found.get("user", ""), host, int(channels) if channels.isdigit() else None, opened)
 
 
 def _read(path: Path) -> str | None:

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the kernel's SMB server answers over RDMA and opens its shares to an account that exists only meanwhile."""
+"""Whether the kernel's SMB server answers over RDMA: this server mounts a share as a user that exists only then."""
 
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.paths import VERIFY_PREFIX
 from millrace.share.direct.configuration import configuration, served, write_users
 from millrace.share.direct.listener import is_listening
 from millrace.share.model import Share
+from millrace.share.server import Server
 from millrace.share.smb_account import account
 from millrace.share.smb_parameters import CHECKER
 from millrace.state.model import Config
@@ -18,30 +22,34 @@ from millrace.system.run import Runner, last_words
 from millrace.system.smb_passwords import DIRECT
 from millrace.system.wait import wait_until
 
-HOST, PORT = "127.0.0.1", 4455
 TRIES, PAUSE = 60, 0.5
+RETRIES = (0.5, 1.0, 2.0, 4.0)
+SECONDS = "60"
 
-Pause = Callable[[float], None]
 
-
-def verify(wanted: Sequence[Share], every: Sequence[Share], config: Config, run: Runner, pause: Pause) -> list[str]:
+def verify(wanted: Sequence[Share], every: Sequence[Share], config: Config, server: Server) -> list[str]:
     """Return what was verified of the shares `wanted`, of `every` one of the server, in words.
 
-    Failed: the kernel's SMB server does not answer over RDMA, or does not open one of them.
+    Failed: the kernel's SMB server does not answer over RDMA, or one of them cannot be mounted from this server.
     """
     shares = served(wanted)
     if not shares:
         return []
+    run, pause = server.run, server.pause
     problem = wait_until(lambda: silent(run), lambda found: not found, [PAUSE] * (TRIES - 1), pause)
     if problem:
         raise Failed(problem)
+    address = next((str(one.ip) for port in server.ports if port.rdma for one in port.addresses), None)
+    if address is None:
+        raise Failed("no port with an RDMA device has an address: millrace port list")
     with account(config.domain, run) as credentials, _checker_may_open(every, config, run):
-        problem = wait_until(
-            lambda: _refused(shares, credentials, run), lambda found: not found, [PAUSE] * (TRIES - 1), pause
-        )
-    if problem:
-        raise Failed(problem)
-    return [f"SMB Direct: {several([share.name for share in shares])} is accessible"]
+        for share in shares:
+            problem = wait_until(
+                partial(_refused, share, address, credentials, run), lambda found: not found, RETRIES, pause
+            )
+            if problem:
+                raise Failed(problem)
+    return [f"SMB Direct: test mount of {several([share.name for share in shares])} from this server succeeded"]
 
 
 def silent(run: Runner) -> str | None:
@@ -66,10 +74,13 @@ def _checker_may_open(every: Sequence[Share], config: Config, run: Runner) -> It
         run(["ksmbd.control", "--reload"])
 
 
-def _refused(shares: Sequence[Share], credentials: str, run: Runner) -> str | None:
-    for share in shares:
-        where = [f"//{HOST}/{share.name}", "-p", str(PORT), "-c", "quit"]
-        result = run(["timeout", "60", "smbclient", "-m", "SMB3_11", "-A", credentials, *where])
-        if result.status != 0:
-            return f"{share.name} cannot be opened over SMB Direct: {last_words(result)}"
-    return None
+def _refused(share: Share, address: str, credentials: str, run: Runner) -> str | None:
+    """Why a share does not mount over RDMA; None where it does. A daemon that was just told does not know it yet."""
+    with tempfile.TemporaryDirectory(prefix=VERIFY_PREFIX, dir=paths.run_dir()) as where:
+        # a connection of its own: the one of a share that was just mounted has other rights
+        options = f"ro,vers=3.1.1,rdma,nosharesock,ip={address},credentials={credentials}"
+        result = run(["timeout", SECONDS, "mount", "-t", "cifs", "-o", options, f"//millrace/{share.name}", where])
+        if result.status == 0:
+            run(["umount", "--force", "--lazy", where])
+            return None
+    return f"{share.name} does not mount over SMB Direct from this server: {last_words(result)}"

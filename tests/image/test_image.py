@@ -108,6 +108,8 @@ EXPOSURE = {
     "millrace-clone-sweep.service": 29,
     "millrace-roce.service": 14,
     "millrace-nvmet.service": 17,
+    "millrace-ksmbd.service": 17,
+    "millrace-smb-direct.service": 30,
     "millrace-volumes.service": 33,
     "millrace-volumes-renew.service": 13,
     "millrace-volumes-sweep.service": 29,

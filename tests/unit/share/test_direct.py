@@ -14,6 +14,7 @@ from millrace.errors import BadInput, Refused
 from millrace.plan.policy import Policy, SmbDirectPolicy
 from millrace.share import edit
 from millrace.share.direct import configuration, ports, sessions
+from millrace.share.listing import rows
 from millrace.share.server import Server
 from millrace.share.verify import verify
 from millrace.state import store
@@ -106,6 +107,8 @@ def test_share_is_served_by_one_server_only(appliance: DirectAppliance) -> None:
     assert "[fast]\ncomment = scratch\npath = /srv/pool/fast\nread only = no\nvalid users = anna\n" in text
     assert "create mask = 0664" in text and "interfaces = no-tcp" in text
     assert "fast" not in appliance.on_smb() and appliance.up
+    (row,) = [line for line in rows(appliance.server().shares(store.load())) if line.startswith("fast ")]
+    assert row.endswith("  SMB Direct for anna")
     edit.set_share("fast", {"direct": False}, appliance.server)
     assert served(appliance) == "" and not appliance.up
     assert "fast" in appliance.on_smb()

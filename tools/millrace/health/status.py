@@ -160,6 +160,6 @@ def _job(job: Job) -> str:
 
 
 def _share(share: Share) -> str:
-    sides = ["SMB"] if share.smb else []
+    sides = [*(["SMB"] if share.smb else []), *(["SMB Direct"] if share.direct else [])]
     sides += [f"NFS to {', '.join(share.networks)}"] if share.networks else []
-    return f"{share.name}  {'; '.join(sides) or 'not served'}" + ("" if share.networks or not share.smb else " only")
+    return f"{share.name}  {'; '.join(sides) or 'not served'}" + ("" if share.networks or not sides else " only")

@@ -31,7 +31,8 @@ def _space(share: Share) -> str:
 
 def _served(share: Share) -> str:
     nfs = f"NFS to {', '.join(share.networks)}" if share.networks else ""
-    people = [*share.smb.users, *(f"@{group}" for group in share.smb.groups)] if share.smb else []
-    smb = f"SMB for {', '.join(people)}" if people else ""
+    side = share.smb or share.direct
+    people = [*side.users, *(f"@{group}" for group in side.groups)] if side else []
+    smb = f"{'SMB' if share.smb else 'SMB Direct'} for {', '.join(people)}" if people else ""
     served = "; ".join(filter(None, (nfs, smb))) or "not served"
     return f"{served} ({share.obstacle})" if share.obstacle else served

@@ -2,14 +2,11 @@
 /** What a person chose for a client, and the words of the command line for it. */
 import type { Recipe, Share } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
-import { GPUS, PROTOCOLS, hostName, recipeUser } from "../../types/rules";
+import { GPUS, hostName, recipeUser } from "../../types/rules";
 
 type Profile = Recipe["profile"];
 export type Protocol = Recipe["protocol"];
 export type Gpu = (typeof GPUS)[number] | "none";
-
-/** Neither the kernel nor Samba has SMB over RDMA: the program refuses it, and why. */
-export const OFFERED = PROTOCOLS.filter((one) => one !== "smb-rdma");
 
 export interface Choice {
     share: string;
@@ -28,6 +25,7 @@ export const isSmb = (protocol: Protocol): boolean => protocol.startsWith("smb")
 
 /** Whether a share is served over a protocol, as far as the page can tell; the program has the last word. */
 export function serves(share: Share, protocol: Protocol): boolean {
+    if (protocol === "smb-rdma") return share.direct != null;
     return isSmb(protocol) ? share.smb !== null : share.exports.length > 0;
 }
 

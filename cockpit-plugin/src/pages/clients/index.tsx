@@ -15,8 +15,8 @@ import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useQuiet } from "../../lib/quiet";
 import { link, useRoute } from "../../lib/route";
-import { OFFERED, gpuWord, isRdma, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice, type Gpu } from "./choice";
-import { GPUS, WORKLOADS } from "../../types/rules";
+import { gpuWord, isRdma, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice, type Gpu } from "./choice";
+import { GPUS, PROTOCOLS, WORKLOADS } from "../../types/rules";
 import { Kubernetes } from "./Kubernetes";
 import { LanesPicture } from "./LanesPicture";
 import { GpuPart } from "./GpuPart";
@@ -36,7 +36,7 @@ function Choose({ shares, choice, set }: {
                 <ChoiceField id="share" label={_("Share")} value={choice.share} onChange={(name) => set({ share: name })}
                     options={shares.map(({ name }) => ({ value: name, label: name }))} />
                 <ChoiceField id="protocol" label={_("Protocol")} value={choice.protocol} onChange={(protocol) => set({ protocol })}
-                    options={OFFERED.map((value) => ({
+                    options={PROTOCOLS.map((value) => ({
                         value,
                         label: share === undefined || serves(share, value) ? protocolWord(value) : format(_("$0 (disabled for this share)"), protocolWord(value)),
                     }))} />
@@ -104,7 +104,7 @@ function Chosen({ shares, wanted }: { shares: Share[]; wanted: string | undefine
     const [choice, setChoice] = useState<Choice>({
         share: first?.name ?? "",
         profile: "training",
-        protocol: first !== undefined && !serves(first, "nfs-tcp") ? "smb-multichannel" : "nfs-tcp",
+        protocol: first === undefined || serves(first, "nfs-tcp") ? "nfs-tcp" : serves(first, "smb-rdma") ? "smb-rdma" : "smb-multichannel",
         host: "",
         user: "",
         gpu: "none",

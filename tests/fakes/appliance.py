@@ -165,7 +165,7 @@ class Appliance(Commands):
         return Result(0, "Job=\nActiveState=active\n", "") if words[0] == "show" else GOOD
 
     def _smbclient(self, words: list[str], stdin: str) -> Result:
-        credentials = dict(line.split(" = ", 1) for line in Path(words[words.index("-A") + 1]).read_text().splitlines())
+        credentials = dict(line.split("=", 1) for line in Path(words[words.index("-A") + 1]).read_text().splitlines())
         if credentials["username"] not in self.smb_accounts:
             return Result(1, "", "session setup failed: NT_STATUS_LOGON_FAILURE")
         served = [name for name in self.on_smb().sections() if name != "global"]

@@ -108,4 +108,4 @@ def test_the_look_over_smb_is_by_an_account_of_this_server(joined: Member) -> No
         path.read_text() for path in (joined.root / "run/millrace").glob("verify-*") if path.is_file()
     )
     set_share("data", {"comment": "new"}, joined.server)
-    assert seen and all("domain = MILLRACE\n" in text for text in seen)
+    assert seen and all("domain=MILLRACE\n" in text for text in seen)

@@ -35,6 +35,7 @@ def drop(run: Runner) -> None:
 
 
 def _credentials(password: str, domain: Domain | None) -> str:
-    lines = f"username = {CHECKER}\npassword = {password}\n"
+    # mount.cifs takes a blank after the sign for a part of the value; smbclient does not mind
+    lines = f"username={CHECKER}\npassword={password}\n"
     # A member asks the domain for every name that is not marked as one of this server.
-    return lines if domain is None else f"{lines}domain = {domain.machine}\n"
+    return lines if domain is None else f"{lines}domain={domain.machine}\n"

@@ -83,4 +83,6 @@ def _refused(share: Share, address: str, credentials: str, run: Runner) -> str |
         if result.status == 0:
             run(["umount", "--force", "--lazy", where])
             return None
-    return f"{share.name} does not mount over SMB Direct from this server: {last_words(result)}"
+    # the last line names a manual page
+    said = (result.err.strip().splitlines() or [last_words(result)])[0]
+    return f"{share.name} does not mount over SMB Direct from this server: {said}"

@@ -131,6 +131,8 @@ def _direct(host: Host, config: Config) -> list[Finding]:
         sentence = f"The kernel's SMB server still answers: {problem}."
         todo = "millrace share render stops it"
         return [Finding(check=NAME, kind="direct-open", level=Level.FAIL, sentence=sentence, todo=todo)]
+    if not named:
+        return []
     if problem:
         sentence = f"{several(named)} is not served over SMB Direct: {problem}."
         todo = "Then: millrace share render. Or serve it by Samba: millrace share set NAME --no-smb-direct"

@@ -185,6 +185,8 @@ def test_server_without_its_rdma_device_says_so_and_serves_again_with_it(
     assert "fast is not served over SMB Direct" in found and "has no RDMA device" in found
     soft_roce(box.machine, ADDRESS)
     box.millrace("share render", seconds=600)
+    # begun, and not waited for: it runs within the boot too
+    box.machine.wait_command("rdma resource show cm_id | grep -q ':445 '", "the listener", 120)
     assert mount(client, recipe, OTHER) == 0
     assert client.run(f"ls {WHERE}", seconds=300).out.split() == ["random", "sums"]
     client.run(f"umount {WHERE}", seconds=300)

@@ -25,7 +25,7 @@ export const isSmb = (protocol: Protocol): boolean => protocol.startsWith("smb")
 
 /** Whether a share is served over a protocol, as far as the page can tell; the program has the last word. */
 export function serves(share: Share, protocol: Protocol): boolean {
-    if (protocol === "smb-rdma") return share.direct != null;
+    if (protocol === "smb-rdma") return (share.direct ?? null) !== null;
     return isSmb(protocol) ? share.smb !== null : share.exports.length > 0;
 }
 

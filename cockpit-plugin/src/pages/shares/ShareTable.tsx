@@ -41,7 +41,7 @@ function NfsSide({ share }: { share: Share }): JSX.Element {
 }
 
 function SmbSide({ share: { smb, direct } }: { share: Share }): JSX.Element {
-    if (direct != null) {
+    if (direct) {
         return (
             <>
                 <div>{[...direct.users, ...direct.groups.map((group) => `@${group}`)].join(", ")}</div>

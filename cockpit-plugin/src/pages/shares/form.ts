@@ -128,7 +128,7 @@ export function words(form: Form, before?: Form): string[] {
     option("networks", ...listed("--smb-network", form.networks.filter(Boolean)));
     option("encryption", `--encryption=${form.encryption}`);
     option("timeMachine", form.timeMachine ? "--time-machine" : "--no-time-machine");
-    option("direct", form.direct ? "--smb-direct" : "--no-smb-direct");
+    if (differs("direct") && (form.direct || before !== undefined)) found.push(form.direct ? "--smb-direct" : "--no-smb-direct");
     return found;
 }
 

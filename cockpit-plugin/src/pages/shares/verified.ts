@@ -35,7 +35,7 @@ export function forgetVerifications(): void {
 
 /** Whether a share is served, by its last verification; unknown before the first. */
 export function servedState(share: Share, last: Seen | undefined): { level: Level; word: string; why: string | null } {
-    if (share.networks.length === 0 && share.smb === null && share.direct == null && share.obstacle === null)
+    if (share.networks.length === 0 && share.smb === null && !share.direct && share.obstacle === null)
         return { level: "UNKNOWN", word: _("Not served"), why: _("NFS and SMB are disabled.") };
     if (last?.result.problem)
         return { level: "FAIL", word: format(_("Not served ($0)"), clock(last.at)), why: last.result.problem };

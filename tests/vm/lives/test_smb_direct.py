@@ -92,7 +92,7 @@ def mount(client: Machine, recipe: dict[str, object], password: str, where: str 
     return client.run(command, seconds=300, check=False).status
 
 
-def on_the_way(box: Box) -> dict[str, str]:
+def share_findings(box: Box) -> dict[str, str]:
     """The findings of health about shares that are not good, by key."""
     box.say("systemctl start millrace-health.service", seconds=600)
     found = box.shown("health --json")["findings"]
@@ -153,7 +153,7 @@ def test_sessions_and_health_show_it_like_the_others(box: Box, mounted: None) ->
     (session,) = [one for one in box.shown("session list --json")["sessions"] if one["transport"] == "rdma"]
     assert (session["protocol"], session["name"], session["host"]) == ("smb", "anna", CLIENT_ADDRESS)
     assert session["encryption"] is None
-    assert on_the_way(box) == {}
+    assert share_findings(box) == {}
     verified = box.shown("share verify fast --json")["shares"]
     assert [one["problem"] for one in verified] == [None] and "SMB Direct" in verified[0]["seen"][-1]
     assert "millrace-check" not in box.say(
@@ -181,7 +181,7 @@ def test_server_without_its_rdma_device_says_so_and_serves_again_with_it(
     box.wait_serving()
     # soft-RoCE is of the boot that made it
     assert box.say("systemctl is-active millrace-smb-direct.service || true") == "inactive"
-    (found,) = on_the_way(box).values()
+    (found,) = share_findings(box).values()
     assert "fast is not served over SMB Direct" in found and "has no RDMA device" in found
     soft_roce(box.machine, ADDRESS)
     box.millrace("share render", seconds=600)

@@ -212,13 +212,17 @@ NFS_LEFT_OUT = {
 }
 
 
+_SMB_VERSION = _choice("vers=3.1.1", "the only version that this server supports", sources.TALK_CIFS)
+_SMB_HARD = _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT)
+
+
 def smb_common(posix: bool) -> list[Choice]:
     """Return the options of every SMB mount; `posix` only where no NFS client uses the same tree."""
     extensions = (
         [_choice("posix", "POSIX modes, symbolic links and case-sensitive names", sources.CIFS_CLIENT)] if posix else []
     )
     return [
-        _choice("vers=3.1.1", "the only version that this server supports", sources.TALK_CIFS),
+        _SMB_VERSION,
         *extensions,
         _choice(
             "seal",
@@ -233,7 +237,7 @@ def smb_common(posix: bool) -> list[Choice]:
         ),
         _choice("rsize=8388608", "maximum of the server; the default is half of it", sources.CIFS_CLIENT),
         _choice("wsize=8388608", "maximum of the server; the default is half of it", sources.CIFS_CLIENT),
-        _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT),
+        _SMB_HARD,
         *_BOUNDARY,
     ]
 
@@ -241,9 +245,9 @@ def smb_common(posix: bool) -> list[Choice]:
 def smb_direct() -> list[Choice]:
     """Return the options of every mount over SMB Direct."""
     return [
-        _choice("vers=3.1.1", "the only version that this server supports", sources.TALK_CIFS),
+        _SMB_VERSION,
         _choice("rdma", "transport: SMB Direct", sources.CIFS_MANUAL),
-        _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT),
+        _SMB_HARD,
         *_BOUNDARY,
     ]
 

@@ -33,6 +33,9 @@ class Md:
         self.journal: list[str] = []
         self.repaired: list[tuple[str, int]] = []
         self.limits: list[tuple[str, str]] = []
+        self.settling = 0
+        """So many writes an array refuses after each check, while it is idle."""
+        self._refusals = 0
         self._read: dict[str, int] = {}
         for name, sectors in SECTORS.items():
             box.md(name, component_size=str(sectors // 2), raid_disks="10" if name == "data" else "2")
@@ -69,6 +72,8 @@ class Md:
             raise OSError(22, "Invalid argument")
         if path.name in ("sync_min", "sync_max") and self.get(array, "sync_action") in RUNNING:
             raise OSError(16, "Device or resource busy")
+        if path.name == "sync_min":
+            self._settle()
         self.box.md(array, **{path.name: text})
 
     def wait(self, seconds: float) -> bool:
@@ -95,6 +100,7 @@ class Md:
         assert text in RUNNING
         if self.get(array, "sync_action") != "idle":
             raise OSError(16, "Device or resource busy")
+        self._settle()
         begin = int(self.get(array, "sync_min"))
         self.begun.append((array, begin))
         self.limits.append((self.get(array, "sync_speed_min"), self.get(array, "sync_speed_max")))
@@ -116,6 +122,12 @@ class Md:
         if now == SECTORS[array]:
             self.order.append(array)
             self.box.md(array, sync_action="idle", sync_min="0", sync_max="max", sync_completed="none")
+            self._refusals = self.settling
+
+    def _settle(self) -> None:
+        if self._refusals > 0:
+            self._refusals -= 1
+            raise OSError(16, "Device or resource busy")
 
     def _name(self, array: str) -> str:
         return (self.box.root / f"dev/md/millrace-{array}").readlink().name
@@ -123,3 +135,4 @@ class Md:
     def _interrupt(self, array: str) -> None:
         done = self.get(array, "sync_completed").partition(" / ")[0]
         self.box.md(array, sync_action="idle", sync_min=done, sync_completed="none")
+        self._refusals = self.settling

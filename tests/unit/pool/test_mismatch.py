@@ -17,6 +17,7 @@ from millrace.pool.scrub_watch import Watch
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model
+from millrace.tune import check
 from tests.fakes.files.running import server
 from tests.unit.pool.md_check import SECTORS, Md
 
@@ -88,6 +89,21 @@ def test_wide_range_is_read_again_until_the_place_is_known(md: Md, array: str, m
     assert stopped is None
     assert found.begin <= place < found.end and found.end - found.begin <= (8 if array == "log" else 256)
     assert (md.get(array, "sync_action"), md.get(array, "sync_min"), md.get(array, "sync_max")) == ("idle", "0", "max")
+
+
+def test_array_that_settles_after_a_check_is_waited_for(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
+    """md.c md_start_sync: idle again, md is busy until it has found nothing more to do."""
+    monkeypatch.setattr(mismatch, "SMALL", 800)
+    md.bad["log"], md.settling = [1208], 2
+    assert narrowed(watch(md, "log"), [of(0, SECTORS["log"], 8)]) == ([of(800, 1600, 8)], None)
+
+
+def test_array_that_stays_busy_is_not_waited_for_without_an_end(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mismatch, "SMALL", 800)
+    monkeypatch.setattr(check, "IDLE_BUSY_SECONDS", 0.2)
+    md.bad["log"], md.settling = [1208], 1000
+    with pytest.raises(OSError, match="busy"):
+        narrowed(watch(md, "log"), [of(0, SECTORS["log"], 8)])
 
 
 def test_range_that_cannot_be_divided_is_not_read_for_ever(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:

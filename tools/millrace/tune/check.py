@@ -4,8 +4,12 @@
 kernel 7.2, drivers/md/md.c md_do_sync: a check that is interrupted leaves in sync_min where it had got to; one that
 came to its end sets sync_max to `max` again. So sync_max is set to the last sector before a check begins, and says
 afterwards whether that was reached. mismatch_cnt begins at 0 with each check.
+When one has ended, md looks once more for something to do (md_start_sync); until it has found nothing it is idle, and
+refuses what it refuses while a check runs.
 """
 
+import errno
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +20,9 @@ from millrace.tune.knob import Knob
 CHECK, REPAIR, IDLE = "check", "repair", "idle"
 FLOOR_KIB = 1000
 """What a check is granted beside clients, in KiB/s: the kernel's default."""
+
+IDLE_BUSY_SECONDS = 30.0
+"""So long an idle array may be busy with what ended before; emulated, it was for a second."""
 
 _MIN, _MAX = "sync_speed_min", "sync_speed_max"
 _REASON = "a check has limits of its own"
@@ -58,10 +65,10 @@ def limit(device: str, wanted: Limits) -> None:
 def begin(device: str, sector: int) -> None:
     """Begin a check at this sector of each member. OSError: the kernel refuses, as while the array is rebuilt."""
     # in this order: the kernel refuses a minimum above the maximum
-    sysfs.write(_md(device) / "sync_max", "max")
-    sysfs.write(_md(device) / "sync_min", str(sector))
-    sysfs.write(_md(device) / "sync_max", str(sectors(device)))
-    sysfs.write(_md(device) / "sync_action", CHECK)
+    _write(device, "sync_max", "max")
+    _write(device, "sync_min", str(sector))
+    _write(device, "sync_max", str(sectors(device)))
+    _write(device, "sync_action", CHECK)
 
 
 def begin_window(device: str, what: str, begin: int, end: int) -> None:
@@ -70,15 +77,15 @@ def begin_window(device: str, what: str, begin: int, end: int) -> None:
     `begin` is a multiple of 8 and `end` one of the chunk (md.c min_store, max_store). OSError: the kernel refuses.
     """
     whole(device)
-    sysfs.write(_md(device) / "sync_min", str(begin))
-    sysfs.write(_md(device) / "sync_max", str(end))
-    sysfs.write(_md(device) / "sync_action", what)
+    _write(device, "sync_min", str(begin))
+    _write(device, "sync_max", str(end))
+    _write(device, "sync_action", what)
 
 
 def whole(device: str) -> None:
     """Let the next check or repair read all sectors. OSError: the kernel refuses, as while one runs."""
-    sysfs.write(_md(device) / "sync_max", "max")
-    sysfs.write(_md(device) / "sync_min", "0")
+    _write(device, "sync_max", "max")
+    _write(device, "sync_min", "0")
 
 
 def cancel(device: str, what: str = CHECK) -> None:
@@ -116,6 +123,20 @@ def bad_areas(device: str) -> int:
 
 def _md(device: str) -> Path:
     return block(device) / "md"
+
+
+def _write(device: str, name: str, value: str) -> None:
+    """Set an attribute, as soon as an idle array takes it. OSError: the kernel refuses."""
+    deadline = time.monotonic() + IDLE_BUSY_SECONDS
+    while True:
+        try:
+            sysfs.write(_md(device) / name, value)
+        except OSError as error:
+            if error.errno != errno.EBUSY or action(device) != IDLE or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 def _knob(device: str, name: str, value: str) -> Knob:

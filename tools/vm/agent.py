@@ -15,6 +15,10 @@ from millrace.errors import Failed
 SLICE_SECONDS = 0.5
 
 
+class StartedAgain(Failed):
+    """The guest was started again before it had answered."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command in the guest did; `status` is its exit code, None where its time was over."""
@@ -86,7 +90,7 @@ class Client:
             return True
 
     def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
-        """Run `argv` in the guest; raise Failed where the machine went away or did not answer."""
+        """Run `argv` in the guest; raise Failed where the machine went away, started again or did not answer."""
         return self._exchange(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive)
 
     def millrace(self, words: Sequence[str], user: str, seconds: float, alive: Callable[[], bool]) -> Result:
@@ -109,6 +113,8 @@ class Client:
         replied = self._wait(lambda: number in self._answers or self.boot_id != boot, seconds + 60, alive)
         with self._changed:
             reply = self._answers.pop(number, None)
-        if not replied or reply is None:
+        if replied and reply is None:
+            raise StartedAgain(f"The guest was started again while it ran: {' '.join(argv)}")
+        if reply is None:
             raise Failed(f"The guest went away or hangs while it ran: {' '.join(argv)}")
         return Result(tuple(argv), reply["status"], str(reply["out"]), str(reply["err"]))

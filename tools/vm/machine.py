@@ -318,6 +318,8 @@ class Machine:
         self.wait_agent()
         try:
             result = execute()
+        except agent.StartedAgain as error:
+            raise agent.StartedAgain(self._with_console(str(error))) from error
         except Failed as error:
             raise Failed(self._with_kernel(str(error))) from error
         if check and result.status != 0:
@@ -326,10 +328,13 @@ class Machine:
         return result
 
     def wait_command(self, command: str, what: str, seconds: float = BOOT_SECONDS) -> agent.Result:
-        """Run a shell line in the guest until it succeeds; return its result."""
+        """Run a shell line in the guest until it succeeds; return its result. A guest that restarts is asked again."""
 
         def attempt() -> agent.Result | None:
-            result = self.run(command, check=False)
+            try:
+                result = self.run(command, check=False)
+            except agent.StartedAgain:
+                return None
             return result if result.status == 0 else None
 
         poll = EMULATED_POLL_SECONDS if self.accel.name == "tcg" and seconds > SOON_SECONDS else POLL_SECONDS

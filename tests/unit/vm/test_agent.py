@@ -110,6 +110,23 @@ def test_a_machine_that_went_away_is_said_so(client: agent.Client) -> None:
         client.run(["sleep", "600"], "", 600, lambda: False)
 
 
+def test_a_machine_that_is_started_again_is_said_so_at_once(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "channel"))
+        listener.listen()
+        ours = agent.Client(tmp_path / "channel")
+        theirs, _ = listener.accept()
+    with theirs:
+        theirs.sendall(b'{"hello": "one"}\n')
+        assert ours.wait_hello(60, lambda: True)
+        again = threading.Thread(target=lambda: (theirs.recv(65536), theirs.sendall(b'{"hello": "two"}\n')))
+        again.start()
+        with pytest.raises(agent.StartedAgain, match="started again while it ran: reboot"):
+            run(ours, "reboot", seconds=600)
+        again.join(60)
+    ours.close()
+
+
 def test_the_unit_is_a_credential_that_systemd_knows() -> None:
     [(name, unit)] = guest.credentials().items()
     assert name == "systemd.extra-unit.test-agent.service"

@@ -10,7 +10,7 @@ import pytest
 
 from millrace.errors import Failed
 from vm.accel import Accel
-from vm.agent import Result
+from vm.agent import Result, StartedAgain
 from vm.machine import BLOCKED, PANIC_ENDS, SILENT_SECONDS, Machine
 from vm.qemu import Files
 
@@ -121,6 +121,24 @@ def test_guest_that_hangs_is_made_to_say_where(tmp_path: Path, monkeypatch: pyte
     *sent, said = hanging(tmp_path, monkeypatch, {})
     assert sent == ["inject-nmi"]
     assert "hangs while it ran: cat" in said and "md1_raid5 is blocked" in said
+
+
+class Restarts(Agent):
+    """An agent of a guest that is started again while the first command is asked."""
+
+    def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
+        if not self.answers:
+            self.answers[tuple(argv)] = "the next boot\n"
+            raise StartedAgain(f"The guest was started again while it ran: {argv[0]}")
+        return super().run(argv, stdin, seconds, alive)
+
+
+def test_guest_that_is_started_again_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Machine, "_connect", lambda _: True)
+    with Machine("box", tmp_path, Accel("tcg"), lambda _: ["sleep", "60"]) as machine:
+        machine.start()
+        monkeypatch.setattr(machine, "_agent", Restarts({}))
+        assert machine.wait_command("cat /proc/sys/kernel/random/boot_id", "the next boot", 60).out == "the next boot\n"
 
 
 def test_guest_that_answers_something_else_lives_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ FILE, SLOTS, NAMES = 64, 32, 8
 KINDS = ("append", "overwrite", "rename", "create")
 # Each on the file system itself, and through NFS.
 WRITERS = {f"{kind}-{way}": place for kind in KINDS for way, place in (("pool", POOL), ("nfs", NFS))}
+# Writes when all others have ended: nothing but its own next record flushes what it made durable.
+ALONE = "append-alone"
 # Waits for nothing; its files may have any of their records or none, but nothing else.
 CARELESS = "careless-pool"
 ZEROS, FOREIGN = "zeros", "foreign"
@@ -101,7 +103,7 @@ Found = Mapping[str, Mapping[str, Sequence[int | str]]]
 
 def acknowledged(texts: Sequence[str]) -> dict[str, int]:
     """Return the last record that each writer said is durable; -1 where there is none."""
-    last = dict.fromkeys(WRITERS, -1)
+    last = dict.fromkeys((*WRITERS, ALONE), -1)
     for text in texts:
         word, writer, number = text.split()
         assert word == "acked"

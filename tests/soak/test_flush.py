@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.soak.records import (
+    ALONE,
     CARELESS,
     ENOUGH,
     NFS,
@@ -48,8 +49,8 @@ POOL_ONLY = ("systemd.unit=millrace-storage.target", *(f"systemd.mask={name}.ser
 CACHES = (Cache(0.0), Cache(0.5), Cache(0.5, torn=True), Cache(1.0))
 # Of so many times that is chosen at which most may be lost.
 TIMES = 50
-# The least that each writer makes durable, and from when on the power is cut.
-RECORDS, FIRST = 60, 3
+# The least that each writer makes durable, and the last one alone, and from when on the power is cut.
+RECORDS, LAST, FIRST = 60, 10, 3
 COMPLAINTS = "corrupt|xfs.*(error|shut)|md/raid.*fail"
 IDLE = "! cat /sys/block/md*/md/sync_action | grep -vx idle"
 TRACING, TRACE = "/sys/kernel/tracing", "trace.txt"
@@ -70,6 +71,11 @@ class Recording:
         """Each writer's last durable record at a time."""
         return acknowledged([mark.text for mark in self.marks if mark.time < cut])
 
+    @property
+    def alone(self) -> list[Mark]:
+        """The records of the writer that writes when all others have ended."""
+        return [mark for mark in self.marks if mark.text.startswith(f"acked {ALONE} ")]
+
     def moment(self, number: int) -> int:
         """A time when the power is cut.
 
@@ -77,9 +83,10 @@ class Recording:
         most writes may be lost of some random times.
         """
         chosen = random.Random(f"{SEED} {number}")
+        together = [mark for mark in self.marks if not mark.text.startswith(f"acked {ALONE} ")]
         # each writer has made some records durable
-        first = max(mark.time for mark in self.marks if mark.text.endswith(f" {FIRST}"))
-        acknowledged = [mark.time + 1 for mark in self.marks if mark.time >= first]
+        first = max(mark.time for mark in together if mark.text.endswith(f" {FIRST}"))
+        acknowledged = [mark.time + 1 for mark in together if mark.time >= first]
         if number % 3 == 0:
             ended = {one.completed for drive in self.drives.values() for one in drive.flushes if one.completed}
             return chosen.choice([time + 1 for time in sorted(ended) if first < time < acknowledged[-1]])
@@ -100,16 +107,22 @@ def copy(files: Files, target: Path) -> Files:
 
 
 def write_records(box: Box) -> None:
-    """Let all writers write until each has made enough records durable."""
+    """Let all writers write until each has made enough records durable, and then one alone."""
     box.say(f"mkdir {ENOUGH} {NFS} && mount -t nfs4 -o vers=4.2 {SERVER_ADDRESSES[0]}:{EXPORT} {NFS}")
     box.machine.run("cat > /run/writers.py", stdin=WRITER_PROGRAM)
-    given = json.dumps({**WRITERS, CARELESS: POOL})
-    box.machine.run(["systemd-run", "--unit=writers", "python3", "/run/writers.py", given, str(RECORDS)])
-    enough = f"test $(ls {ENOUGH} | wc -l) -gt {len(WRITERS)}"
-    box.machine.wait_command(f"! systemctl -q is-active writers || {enough}", "enough records", 1800)
-    box.say("touch /run/stop")
-    box.machine.wait_command("! systemctl -q is-active writers", "the writers' end", 300)
-    assert box.say("systemctl show -P Result writers") == "success"
+    for writers, records in (({**WRITERS, CARELESS: POOL}, RECORDS), ({ALONE: POOL}, LAST)):
+        box.say(f"rm -f /run/stop {ENOUGH}/*")
+        given = json.dumps(writers)
+        # what has ended keeps its result
+        box.say("systemctl stop writers 2> /dev/null; true")
+        run = ["systemd-run", "--unit=writers", "--property=RemainAfterExit=yes"]
+        box.machine.run([*run, "python3", "/run/writers.py", given, str(records)])
+        ended = "systemctl show -P SubState writers | grep -qxE 'exited|failed'"
+        enough = f"test $(ls {ENOUGH} | wc -l) -eq {len(writers)}"
+        box.machine.wait_command(f"{ended} || {enough}", "enough records", 1800)
+        box.say("touch /run/stop")
+        box.machine.wait_command(ended, "the writers' end", 300)
+        assert box.say("systemctl show -P Result writers") == "success"
 
 
 def read_trace(box: Box) -> str:
@@ -127,7 +140,7 @@ def make_base(image: Path, accelerator: Accel, directory: Path, target: Path) ->
     """Let a server make its pool, and copy its disks when it is off."""
     with serving(FIVE, image, accelerator, directory) as box:
         box.machine.wait_command(IDLE, "the end of the first synchronisation", 1800)
-        box.say(f"cd {POOL} && mkdir -m 777 {' '.join([*WRITERS, CARELESS])}")
+        box.say(f"cd {POOL} && mkdir -m 777 {' '.join([*WRITERS, ALONE, CARELESS])}")
         box.machine.shutdown()
         copy(box.machine.files, target)
 
@@ -160,7 +173,8 @@ def recording(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPath
     found = load(base, directory)
     last = found.acknowledged(found.marks[-1].time + 1)
     print("durable records:", last)
-    assert min(last.values()) >= RECORDS
+    assert min(last[writer] for writer in WRITERS) >= RECORDS
+    assert last[ALONE] >= LAST
     return found
 
 
@@ -217,7 +231,7 @@ class After:
 
 def look(box: Box, serve: bool) -> After:
     """Look at everything that a power cut may break; health is asked where the server serves."""
-    said = box.machine.run(["python3", "-c", READER_PROGRAM, *WRITERS, CARELESS], seconds=600)
+    said = box.machine.run(["python3", "-c", READER_PROGRAM, *WRITERS, ALONE, CARELESS], seconds=600)
     failed = []
     if serve:
         box.say("systemctl start millrace-health.service", seconds=600)
@@ -256,7 +270,7 @@ def test_drives_that_lose_what_they_flushed_are_found(recording: Recording, star
     assert losses(after.records, recording.acknowledged(early)) == []
     found = losses(after.records, recording.acknowledged(ends))
     print(found)
-    assert {one.partition("/")[0] for one in found} == set(WRITERS)
+    assert {one.partition("/")[0] for one in found} == {*WRITERS, ALONE}
 
 
 def test_drives_that_ignore_fua_are_found(recording: Recording, start: Start) -> None:
@@ -272,8 +286,7 @@ def test_drives_that_ignore_fua_are_found(recording: Recording, start: Start) ->
         return sorted(more)[-2]
 
     honest = recording.drives
-    appends = [mark for mark in recording.marks if mark.text.startswith("acked append-pool")]
-    cut = max(appends[FIRST:], key=lost).time + 1
+    cut = max(recording.alone[FIRST:], key=lost).time + 1
     after = start.found(recording, drives, cut, Cache(0.0), f"{SEED} fua", serve=False)
     found = losses(after.records, recording.acknowledged(cut))
     print(found)

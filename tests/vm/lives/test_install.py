@@ -54,9 +54,9 @@ def stick(image: Path, accelerator: Accel, directory: Path) -> Iterator[Applianc
             machine.press("spc")
             if ENTRY in machine.console:
                 break
-        for key in ("down", "ret"):
-            # a loader that is drawing its menu reads no keys
-            time.sleep(10 * accelerator.scale)
+        # A loader that is drawing its menu loses keys; a digit selects an entry, also once more.
+        for key in (*["2"] * 5, "ret"):
+            time.sleep(5 * accelerator.scale)
             machine.press(key)
         machine.wait_agent()
         yield machine

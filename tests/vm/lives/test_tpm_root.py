@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from host import artefacts, keys, layout, secure_boot, stage
+from host import artefacts, build, keys, layout, secure_boot, stage
 from tests.vm.box import Box, credentials
 from vm.accel import Accel
 from vm.appliance import Appliance, appliance
@@ -51,25 +51,33 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> keys.Keys:
     return keys.make(tmp_path_factory.mktemp("owner") / "keys", datetime.now(UTC))
 
 
-def sign(owner: keys.Keys, build: Path, command_line: tuple[bytes, bytes] | None = None) -> Path:
+@pytest.fixture(scope="module")
+def built(owner: keys.Keys, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An image whose rebuilt modules the owner has signed: Secure Boot loads no others."""
+    cache, output = layout.caches(), tmp_path_factory.mktemp("build")
+    build.build(build.appliance(cache, output, build.rebuilt_modules(cache, stock=False, owner=owner)), cache)
+    return output
+
+
+def sign(owner: keys.Keys, built: Path, signed: Path, command_line: tuple[bytes, bytes] | None = None) -> Path:
     """Sign the built image; `command_line` are words in it and what stands there instead, as in another version."""
-    build.mkdir()
+    signed.mkdir()
     for suffix in artefacts.APPLIANCE:
-        keep(layout.OUTPUT / (NAME + suffix), build / (NAME + suffix))
+        keep(built / (NAME + suffix), signed / (NAME + suffix))
     if command_line is not None:
-        kernel = build / f"{NAME}.efi"
+        kernel = signed / f"{NAME}.efi"
         data = kernel.read_bytes()
         # each profile has a command line
         assert command_line[0] in data and len(command_line[0]) == len(command_line[1])
         kernel.unlink()
         kernel.write_bytes(data.replace(*command_line))
-    return secure_boot.sign(build, NAME, owner, TOOLS, stage.epoch(layout.REPO))
+    return secure_boot.sign(signed, NAME, owner, TOOLS, stage.epoch(layout.REPO))
 
 
 @pytest.fixture(scope="module")
-def box(owner: keys.Keys, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+def box(owner: keys.Keys, built: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     directory = tmp_path_factory.mktemp("tpm")
-    image = sign(owner, directory / "build") / f"{NAME}.raw"
+    image = sign(owner, built, directory / "build") / f"{NAME}.raw"
     with appliance(
         SMALL, image, directory, accelerator, credentials=credentials(), secure_boot=True, tpm=True
     ) as machine:
@@ -131,9 +139,11 @@ def test_recovery_key_is_shown_once_and_is_in_no_log(box: Box, recovery_key: str
     assert recovery_key not in box.machine.console
 
 
-def test_the_next_version_of_the_same_keys_needs_nobody(box: Box, owner: keys.Keys, tmp_path: Path) -> None:
+def test_the_next_version_of_the_same_keys_needs_nobody(
+    box: Box, owner: keys.Keys, built: Path, tmp_path: Path
+) -> None:
     later = tmp_path / "later"
-    sign(owner, later, (b" panic=30 ", b" panic=31 "))
+    sign(owner, built, later, (b" panic=30 ", b" panic=31 "))
     install(box, box.machine.files.directory / "build", later)
     box.machine.start()
     box.machine.wait_agent(BOOT_SECONDS)
@@ -143,13 +153,15 @@ def test_the_next_version_of_the_same_keys_needs_nobody(box: Box, owner: keys.Ke
     shutil.move(later, box.machine.files.directory / "later")
 
 
-def test_a_kernel_image_of_another_key_asks_for_the_recovery_key(box: Box, owner: keys.Keys, tmp_path: Path) -> None:
+def test_a_kernel_image_of_another_key_asks_for_the_recovery_key(
+    box: Box, owner: keys.Keys, built: Path, tmp_path: Path
+) -> None:
     # firmware starts it: it is signed with the image key, and not with the key of root
     other = keys.Keys(Path(shutil.copytree(owner.directory, tmp_path / "other")))
     for name in (keys.PCR, keys.PCR_PUBLIC):
         (other.directory / name).unlink()
     keys.make(other.directory, datetime.now(UTC))
-    sign(other, tmp_path / "build")
+    sign(other, built, tmp_path / "build")
     install(box, box.machine.files.directory / "later", tmp_path / "build")
     box.machine.start()
     asks(box.machine)

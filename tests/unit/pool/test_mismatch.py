@@ -92,7 +92,7 @@ def test_wide_range_is_read_again_until_the_place_is_known(md: Md, array: str, m
 
 
 def test_array_that_settles_after_a_check_is_waited_for(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
-    """md.c md_start_sync: idle again, md is busy until it has found nothing more to do."""
+    """Seen in a booted server: idle again, md refuses the next check with EBUSY for a moment."""
     monkeypatch.setattr(mismatch, "SMALL", 800)
     md.bad["log"], md.settling = [1208], 2
     assert narrowed(watch(md, "log"), [of(0, SECTORS["log"], 8)]) == ([of(800, 1600, 8)], None)

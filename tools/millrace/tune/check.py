@@ -4,8 +4,7 @@
 kernel 7.2, drivers/md/md.c md_do_sync: a check that is interrupted leaves in sync_min where it had got to; one that
 came to its end sets sync_max to `max` again. So sync_max is set to the last sector before a check begins, and says
 afterwards whether that was reached. mismatch_cnt begins at 0 with each check.
-When one has ended, md looks once more for something to do (md_start_sync); until it has found nothing it is idle, and
-refuses what it refuses while a check runs.
+Seen in a booted server: after one has ended, md may be idle and still refuse the next one with EBUSY for a moment.
 """
 
 import errno
@@ -22,7 +21,7 @@ FLOOR_KIB = 1000
 """What a check is granted beside clients, in KiB/s: the kernel's default."""
 
 IDLE_BUSY_SECONDS = 30.0
-"""So long an idle array may be busy with what ended before; emulated, it was for a second."""
+"""So long an idle array may refuse the next check: not measured, a limit to an error that would never go away."""
 
 _MIN, _MAX = "sync_speed_min", "sync_speed_max"
 _REASON = "a check has limits of its own"

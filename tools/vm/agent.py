@@ -90,11 +90,17 @@ class Client:
             return True
 
     def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
-        """Run `argv` in the guest; raise Failed where the machine went away, started again or did not answer."""
+        """Run `argv` in the guest; raise Failed where the machine went away or did not answer.
+
+        StartedAgain: the guest was started again meanwhile.
+        """
         return self._exchange(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive)
 
     def millrace(self, words: Sequence[str], user: str, seconds: float, alive: Callable[[], bool]) -> Result:
-        """Run a command line in the user's `millrace answer` in the guest; Failed as for `run`. Output is text only."""
+        """Run a command line in the user's `millrace answer` in the guest; Failed and StartedAgain as for `run`.
+
+        Output is text only.
+        """
         return self._exchange(["millrace", *words], {"words": list(words), "user": user}, seconds, alive)
 
     def _exchange(

@@ -309,7 +309,10 @@ class Machine:
     def run(
         self, command: str | Sequence[str], *, stdin: str = "", seconds: float = COMMAND_SECONDS, check: bool = True
     ) -> agent.Result:
-        """Run a shell line or an argument list as root in the guest; with `check` a failure raises Failed."""
+        """Run a shell line or an argument list as root in the guest; with `check` a failure raises Failed.
+
+        StartedAgain: the guest was started again meanwhile.
+        """
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         limit = seconds * self.accel.scale
         return self._completed(lambda: self._client().run(argv, stdin, limit, lambda: self.running), check)

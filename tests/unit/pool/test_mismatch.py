@@ -100,7 +100,7 @@ def test_array_that_settles_after_a_check_is_waited_for(md: Md, monkeypatch: pyt
 
 def test_array_that_stays_busy_is_not_waited_for_without_an_end(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mismatch, "SMALL", 800)
-    monkeypatch.setattr(check, "IDLE_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(check, "IDLE_BUSY_PAUSES", [0.01] * 3)
     md.bad["log"], md.settling = [1208], 1000
     with pytest.raises(OSError, match="busy"):
         narrowed(watch(md, "log"), [of(0, SECTORS["log"], 8)])

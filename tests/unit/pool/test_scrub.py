@@ -18,6 +18,7 @@ from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model
 from millrace.system.run import Result
+from millrace.tune import check
 from tests.fakes.files.running import server
 from tests.unit.drive.test_change_words import AT, plan
 from tests.unit.pool.md_check import SECTORS, STEP, Md
@@ -285,6 +286,7 @@ def test_check_that_md_refuses_is_an_error_and_leaves_the_limits(md: Md, monkeyp
             raise OSError(16, "Device or resource busy")
         md.write(path, value)
 
+    monkeypatch.setattr(check, "IDLE_BUSY_PAUSES", [])
     monkeypatch.setattr(sysfs, "write", refuse)
     with pytest.raises(Failed, match="md does not check array log: Device or resource busy"):
         carry_on(md)

@@ -17,6 +17,7 @@ from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model
 from millrace.system.run import Result
+from millrace.tune import check
 from tests.fakes.files.running import server
 from tests.unit.drive.test_change_words import AT, plan
 from tests.unit.pool.md_check import SECTORS, Md
@@ -159,6 +160,7 @@ def test_repair_that_md_refuses_is_an_error_and_stays_asked_for(md: Md, monkeypa
             raise OSError(16, "Device or resource busy")
         md.write(path, value)
 
+    monkeypatch.setattr(check, "IDLE_BUSY_PAUSES", [])
     monkeypatch.setattr(sysfs, "write", refuse)
     with pytest.raises(Failed, match="md does not repair array data: Device or resource busy"):
         run(md)

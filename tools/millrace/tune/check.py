@@ -8,20 +8,20 @@ Seen in a booted server: after one has ended, md may be idle and still refuse th
 """
 
 import errno
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.provision.devices import block
 from millrace.system import sysfs
+from millrace.system.wait import wait_until
 from millrace.tune.knob import Knob
 
 CHECK, REPAIR, IDLE = "check", "repair", "idle"
 FLOOR_KIB = 1000
 """What a check is granted beside clients, in KiB/s: the kernel's default."""
 
-IDLE_BUSY_SECONDS = 30.0
-"""So long an idle array may refuse the next check: not measured, a limit to an error that would never go away."""
+IDLE_BUSY_PAUSES = (0.1,) * 300
+"""While these last, in seconds, an idle array may refuse a check: not measured, a limit to an error that stays."""
 
 _MIN, _MAX = "sync_speed_min", "sync_speed_max"
 _REASON = "a check has limits of its own"
@@ -126,16 +126,22 @@ def _md(device: str) -> Path:
 
 def _write(device: str, name: str, value: str) -> None:
     """Set an attribute, as soon as an idle array takes it. OSError: the kernel refuses."""
-    deadline = time.monotonic() + IDLE_BUSY_SECONDS
-    while True:
-        try:
-            sysfs.write(_md(device) / name, value)
-        except OSError as error:
-            if error.errno != errno.EBUSY or action(device) != IDLE or time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+    refused = wait_until(
+        lambda: _refusal(device, name, value),
+        lambda found: found is None or found.errno != errno.EBUSY or action(device) != IDLE,
+        IDLE_BUSY_PAUSES,
+    )
+    if refused is not None:
+        raise refused
+
+
+def _refusal(device: str, name: str, value: str) -> OSError | None:
+    """Set an attribute; return the kernel's error where it refuses."""
+    try:
+        sysfs.write(_md(device) / name, value)
+    except OSError as error:
+        return error
+    return None
 
 
 def _knob(device: str, name: str, value: str) -> Knob:

@@ -36,7 +36,7 @@ RULES = {
         },
     ),
     "write a file": Rule(
-        r"\.write_(text|bytes)\(|\bmkstemp\(|\bNamedTemporaryFile\(|\.open\(\"[wax]",
+        r"\.write_(text|bytes)\(|\bmkstemp\(|\bNamedTemporaryFile\(|\.open\(\"[wax]|(?<!\.)\bopen\([^)]*, ?\"[wax]",
         "system/files.py",
         'path.write_text("")',
         {

@@ -85,8 +85,19 @@ def test_output_and_status_are_those_of_the_verb(
     assert capsys.readouterr() == ("o", err)
 
 
-def test_asking_imports_nothing_that_takes_time() -> None:
-    slow = "[one for one in ('click', 'pydantic', 'subprocess') if one in sys.modules]"
-    program = f"import sys; import millrace.answer.ask; print({slow})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+def test_verb_that_printed_nothing_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    thread = server(tmp_path / "socket", ask.QUIET)
+    assert ask.main([str(tmp_path / "socket"), *WORDS]) == 0
+    thread.join()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_it_asks_without_the_libraries(tmp_path: Path) -> None:
+    """As the units start it: no site, no path of Millrace."""
+    thread = server(tmp_path / "socket", ask.QUIET)
+    argv = [sys.executable, "-I", "-S", "-X", "importtime", ask.__file__, str(tmp_path / "socket"), *WORDS]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    thread.join()
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "_socket" in imported
+    assert not imported & {"socket", "json", "re", "enum", "collections.abc", "site", "millrace", "runpy"}

@@ -6,12 +6,15 @@ import re
 import pytest
 
 from millrace import paths
+from millrace.health import heartbeat
 from tests.unit.boot.units import ADDED, OWN, SHARED, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 SANDBOX = settings((SHARED / "10-sandbox.conf").read_text())
 LINKED = sorted(link.parent.name.removesuffix(".d") for link in ADDED.glob("*/*") if link.name == "30-sandbox.conf")
+
+PACKAGE = "/usr/lib/python3/dist-packages/millrace"
 
 
 @pytest.mark.parametrize("name", UNITS)
@@ -128,10 +131,22 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     assert stays.get("CPUWeight") == asks.get("CPUWeight")
     assert stays["Type"] == ["notify"]
     assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} -- {words}"]
-    assert asks["ExecStart"] == [f"/usr/bin/python3 -I -m millrace.answer.ask {path} {words}"]
+    assert asks["ExecStart"] == [f"/usr/bin/python3 -I -S {PACKAGE}/answer/ask.py {path} {words}"]
     # wanted, not required: without it the verb runs all the same
     assert f"{resident}.service" in asks["Wants"][0].split()
     assert f"{resident}.service" in asks["After"][0].split()
+
+
+def test_heartbeat_is_told_where_its_file_is() -> None:
+    """It imports nothing that knows."""
+    mountpoint, own, result = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-3:]
+    assert (mountpoint, own, result) == (
+        "/srv/pool",
+        paths.POOL_OWN,
+        f"/{paths.heartbeat_file().relative_to(paths.ROOT)}",
+    )
+    program = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-4]
+    assert program == f"{PACKAGE}/health/heartbeat.py" and heartbeat.__file__.endswith("/millrace/health/heartbeat.py")
 
 
 @pytest.mark.parametrize("resident", ["millrace-checker", "millrace-metrics-collector"])

@@ -3,6 +3,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def beat(pool: Path) -> Heartbeat:
     result = pool.parent / "heartbeat.json"
-    heartbeat.main([str(pool), str(result)])
+    heartbeat.main([str(pool), ".millrace", str(result)])
     return Heartbeat.model_validate_json(result.read_text())
 
 
@@ -86,3 +88,14 @@ def test_the_result_is_there_at_once_or_not_at_all(pool: Path) -> None:
     beat(pool)
     assert set(json.loads((pool.parent / "heartbeat.json").read_text())) >= {"uptime", "problem", "size"}
     assert sorted(path.name for path in pool.parent.iterdir()) == ["heartbeat.json", "pool"]
+
+
+def test_it_beats_without_the_libraries(pool: Path) -> None:
+    """As its unit starts it: no site, no path of Millrace."""
+    result = pool.parent / "heartbeat.json"
+    argv = [sys.executable, "-I", "-S", "-X", "importtime", heartbeat.__file__, str(pool), ".millrace", str(result)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "errno" in imported
+    assert not imported & {"json", "re", "enum", "pathlib", "contextlib", "site", "millrace", "runpy"}
+    assert Heartbeat.model_validate_json(result.read_text()).error == "ENODEV"

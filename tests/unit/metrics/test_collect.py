@@ -56,10 +56,10 @@ def test_source_that_fails_is_down_and_the_others_go_on(capfd: pytest.CaptureFix
 
 def test_source_that_hangs_is_ended_at_the_deadline() -> None:
     began = time.monotonic()
-    found = parsed(collect({"a": hanging, "b": good}, seconds=0.5))
-    assert 0.4 < time.monotonic() - began < 5
+    found = parsed(collect({"a": hanging, "b": good}, seconds=1.5))
+    assert 1.4 < time.monotonic() - began < 6
     assert value(found, "millrace_scrape_source_up", source="a") == 0
-    assert value(found, "millrace_scrape_source_duration_seconds", source="a") >= 0.5
+    assert value(found, "millrace_scrape_source_duration_seconds", source="a") >= 1.4
     assert value(found, "millrace_good") == 1
 
 

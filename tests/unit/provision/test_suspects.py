@@ -197,7 +197,7 @@ def test_the_verbs_show_find_record_and_acknowledge(world: World, pool: Path, mo
 def test_the_heartbeat_of_the_pool_is_no_file_in_doubt(pool: Path) -> None:
     (pool / "data/.millrace").mkdir(parents=True)
     (pool / "data/.millrace/of-a-client").write_text("x")
-    (pool / heartbeat.DIRECTORY).mkdir(0o700)
-    (pool / heartbeat.DIRECTORY / heartbeat.FILE).write_text("x")
+    (pool / paths.POOL_OWN).mkdir(0o700)
+    (pool / paths.POOL_OWN / heartbeat.FILE).write_text("x")
     assert found().suspects == unclean.Suspects(count=1, listed=1, complete=True)
     assert suspects.names() == ["data/.millrace/of-a-client"]

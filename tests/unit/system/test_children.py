@@ -4,14 +4,24 @@
 import os
 import signal
 import time
+from collections.abc import Callable, Mapping
+
+import pytest
 
 from millrace.errors import Failed
-from millrace.system.children import run_all
+from millrace.system.children import Job, Outcome, run_all, run_in_turn
+
+Run = Callable[[Mapping[str, Job], float], dict[str, Outcome]]
 
 
 def hanging() -> bytes:
     signal.pause()
     return b""
+
+
+def slowly() -> bytes:
+    time.sleep(0.6)
+    return str(os.getpid()).encode()
 
 
 def dying() -> bytes:
@@ -27,17 +37,21 @@ def faulty() -> bytes:
     raise KeyError("x")
 
 
-def test_each_has_its_own_outcome() -> None:
+@pytest.mark.parametrize("run", [run_all, run_in_turn])
+def test_each_has_its_own_outcome(run: Run) -> None:
     large = b"+-x" * 1_000_000
-    jobs = {"a": lambda: b"", "b": lambda: large, "c": failing, "d": faulty, "e": dying}
-    found = run_all(jobs, 60)
-    assert [found[name].found == wanted for name, wanted in (("a", b""), ("b", large), ("c", b""))] == [True] * 3
+    jobs = {"a": lambda: b"", "b": lambda: large, "c": failing, "d": faulty, "e": dying, "f": lambda: b"last"}
+    found = run(jobs, 60)
+    wanted = {"a": b"", "b": large, "c": b"", "f": b"last"}
+    assert list(found) == list(jobs)
+    assert [found[name].found == text for name, text in wanted.items()] == [True] * len(wanted)
     assert {name: one.problem for name, one in found.items()} == {
         "a": None,
         "b": None,
         "c": "smbd does not\\nanswer",
         "d": "KeyError('x')",
         "e": "it ended with status -9",
+        "f": None,
     }
 
 
@@ -54,3 +68,41 @@ def test_they_run_at_the_same_time() -> None:
     # each waits for the other
     jobs = {"a": lambda: os.read(read, 1), "b": lambda: bytes([os.write(write, b"x")])}
     assert {name: one.found for name, one in run_all(jobs, 10).items()} == {"a": b"x", "b": b"\x01"}
+
+
+def pids(names: str, before: Mapping[str, Job]) -> dict[str, Job]:
+    """Functions that return their process, behind others."""
+    return {**before, **dict.fromkeys(names, lambda: str(os.getpid()).encode())}
+
+
+def test_one_process_runs_them_in_turn() -> None:
+    found = run_in_turn(pids("abc", {}), 60)
+    assert len({one.found for one in found.values()}) == 1
+    assert found["a"].found != str(os.getpid()).encode()
+
+
+def test_those_behind_one_that_takes_long_go_on_without_it() -> None:
+    """The slow one has its own outcome, whether it ends or not; its process runs nothing else."""
+    slow = {"slow": slowly, "hangs": hanging}
+    began = time.monotonic()
+    found = run_in_turn(pids("abc", slow), 1.5, patience=0.2)
+    assert 1.4 < time.monotonic() - began < 6
+    assert found["hangs"].problem == f"no answer in {found['hangs'].seconds:.1f} s"
+    assert [found[name].problem for name in ("slow", "a", "b", "c")] == [None] * 4
+    assert len({found[name].found for name in "abc"}) == 1 and found["slow"].found != found["a"].found
+    assert found["slow"].seconds > 0.5 > found["a"].seconds
+
+
+def test_those_that_the_deadline_overtakes_have_no_answer() -> None:
+    found = run_in_turn(pids("a", {"hangs": hanging}), 0.3)
+    assert [one.problem is not None and one.problem.startswith("no answer in 0.") for one in found.values()] == [
+        True
+    ] * 2
+
+
+def test_no_process_is_left() -> None:
+    run_in_turn(pids("ab", {"slow": slowly, "dies": dying}), 5, patience=0.1)
+    time.sleep(0.3)
+    with pytest.raises(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass

@@ -1,39 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Have the process that listens at a socket run a verb: `python3 -m millrace.answer.ask SOCKET WORD…`.
+"""Have the process that listens at a socket run a verb: `python3 -I -S ask.py SOCKET WORD…`.
 
-Where nobody listens the verb runs here: later, and not less. It imports next to nothing, because it runs every 30
-seconds.
+Where nobody listens the verb runs here: later, and not less. It runs every 30 seconds, and most of its time was
+imports: only what is built into Python is imported, and more where there is something to say.
 """
 
-import json
 import os
-import socket
 import sys
-from collections.abc import Sequence
+
+# What `socket` is made of: that would import half of the library.
+from _socket import AF_UNIX, SOCK_STREAM, socket
 
 PROGRAM = "/usr/bin/millrace"
 
+QUIET = b'{"id": 1, "status": 0, "signal": null, "out": "", "err": ""}\n'
+"""The reply of `answer.server` for a verb that ended well and printed nothing."""
 
-def ask(path: str, words: Sequence[str]) -> dict[str, object] | None:
-    """Return the reply {id, status, signal, out, err} to a verb; None where nobody replies."""
+
+def ask(path: str, words: list[str]) -> bytes | None:
+    """Return the reply {id, status, signal, out, err} to a verb, a line; None where nobody replies.
+
+    The words are those of a unit: they have no quotes and no backslashes.
+    """
+    quoted = ", ".join(f'"{word}"' for word in words)
     said = b""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
-        try:
-            server.connect(path)
-            server.sendall(json.dumps({"id": 1, "words": list(words)}).encode() + b"\n")
-            while chunk := server.recv(1 << 16):
-                said += chunk
-                if chunk.endswith(b"\n"):
-                    return dict(json.loads(said))
-        except (OSError, ValueError):
-            return None
-    return None
+    server = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        server.connect(path)
+        server.sendall(f'{{"id": 1, "words": [{quoted}]}}\n'.encode())
+        while not said.endswith(b"\n"):
+            chunk = server.recv(1 << 16)
+            if not chunk:
+                return None
+            said += chunk
+    except OSError:
+        return None
+    finally:
+        server.close()
+    return said
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: list[str]) -> int:
     """Run `ask SOCKET WORD…`: print what the verb printed and return its status, 1 where a signal ended it."""
     path, words = argv[0], argv[1:]
-    reply = ask(path, words)
+    said = ask(path, words)
+    if said == QUIET:
+        return 0
+    reply = _parsed(said) if said else None
     if reply is None:
         print(f"Nobody replies at {path}; the verb runs by itself.", file=sys.stderr, flush=True)
         os.execv(PROGRAM, [PROGRAM, *words])
@@ -42,6 +55,15 @@ def main(argv: Sequence[str]) -> int:
     if reply["signal"]:
         print(f"millrace: ended by SIG{reply['signal']}", file=sys.stderr)
     return reply["status"] if isinstance(reply["status"], int) else 1
+
+
+def _parsed(said: bytes) -> dict[str, object] | None:
+    import json
+
+    try:
+        return dict(json.loads(said))
+    except ValueError:
+        return None
 
 
 if __name__ == "__main__":

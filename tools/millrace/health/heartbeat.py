@@ -1,46 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write, sync and read back a file in the pool, as its clients would: `python3 -m millrace.health.heartbeat`.
+"""Write, sync and read back a file in the pool, as its clients would: `python3 -I -S heartbeat.py`.
 
 millrace-heartbeat.service runs this and no other check touches the pool: where the pool hangs, so does this process,
-which no signal ends, and only this one. It imports next to nothing, because it runs every 30 seconds.
+which no signal ends, and only this one. It runs every 30 seconds, and most of its time was imports: only what Python
+has loaded already, or is built into it, is imported.
 """
 
 import errno
-import json
 import os
 import stat
 import sys
 import time
-from contextlib import suppress
-from pathlib import Path
 
-from millrace import paths
-
-DIRECTORY, FILE = paths.POOL_OWN, "heartbeat"
+FILE = "heartbeat"
 
 
 def main(argv: list[str]) -> None:
-    """Run `heartbeat MOUNTPOINT RESULT`: write the result to the file RESULT; a pool that fails is a result too."""
-    mountpoint, result = Path(argv[0]), Path(argv[1])
-    found: dict[str, object] = {"problem": None, "error": None}
+    """Run `heartbeat MOUNTPOINT DIRECTORY RESULT`: write the result to the file RESULT, as JSON.
+
+    DIRECTORY is Millrace's own in the pool. A pool that fails is a result too.
+    """
+    mountpoint, directory, result = argv
+    found: dict[str, float | str | None] = {"problem": None, "error": None}
     try:
-        found |= beat(mountpoint)
+        found |= beat(mountpoint, directory)
     except OSError as error:
         found |= {"problem": os.strerror(error.errno or 0), "error": errno.errorcode.get(error.errno or 0, "")}
     # Seconds since boot: whatever happens to the clock.
     found["uptime"] = time.monotonic()
-    beside = result.with_name(f".{result.name}")
-    beside.write_text(json.dumps(found))
-    beside.replace(result)
+    beside = f"{result}.new"
+    with open(beside, "w", encoding="ascii") as file:
+        file.write("{" + ", ".join(f'"{name}": {_json(value)}' for name, value in found.items()) + "}")
+    os.replace(beside, result)
 
 
-def beat(mountpoint: Path) -> dict[str, int]:
+def _json(value: float | str | None) -> str:
+    """A number, or a message of libc's, which has no quotes and no backslashes."""
+    return "null" if value is None else f'"{value}"' if isinstance(value, str) else f"{value}"
+
+
+def beat(mountpoint: str, own: str) -> dict[str, int]:
     """Write, sync, read back from the drives; return the space in bytes and the inodes. OSError: any of it fails."""
     pool = os.open(mountpoint, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if not _is_mounted(pool, mountpoint):
             raise OSError(errno.ENODEV, "nothing is mounted")
-        directory = _directory(pool)
+        directory = _directory(pool, own)
         try:
             _file(directory)
         finally:
@@ -58,15 +63,17 @@ def beat(mountpoint: Path) -> dict[str, int]:
     }
 
 
-def _is_mounted(pool: int, mountpoint: Path) -> bool:
-    return os.fstat(pool).st_dev != os.stat(mountpoint.parent).st_dev
+def _is_mounted(pool: int, mountpoint: str) -> bool:
+    return os.fstat(pool).st_dev != os.stat(os.path.dirname(mountpoint)).st_dev
 
 
-def _directory(pool: int) -> int:
+def _directory(pool: int, own: str) -> int:
     """The directory of root alone; no other user may create or reach what root opens in it."""
-    with suppress(FileExistsError):
-        os.mkdir(DIRECTORY, 0o700, dir_fd=pool)
-    directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=pool)
+    try:  # noqa: SIM105  contextlib is a library
+        os.mkdir(own, 0o700, dir_fd=pool)
+    except FileExistsError:
+        pass
+    directory = os.open(own, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=pool)
     found = os.fstat(directory)
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != 0o700:
         os.close(directory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All sources, each in a process of its own with a deadline: one that fails or hangs is reported, the others go on."""
+"""All sources, in a process of their own with a deadline: one that fails or hangs is reported, the others go on."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 
 from millrace.metrics.family import Family, Sample, exposition, gauge
 from millrace.metrics.sources import alerts, drives, nfs, pool, ports, server, smb, upkeep, xfs
-from millrace.system.children import run_all
+from millrace.system.children import run_in_turn
 
 Source = Callable[[], list[Family]]
 
@@ -38,7 +38,7 @@ SECONDS = 25.0
 
 def collect(sources: Mapping[str, Source] = SOURCES, seconds: float = SECONDS) -> str:
     """Return the metrics of this server as OpenMetrics text, within `seconds`."""
-    outcomes = run_all({name: partial(_packed, source) for name, source in sources.items()}, seconds)
+    outcomes = run_in_turn({name: partial(_packed, source) for name, source in sources.items()}, seconds)
     families: list[Family] = []
     for name, outcome in outcomes.items():
         if outcome.problem is None:

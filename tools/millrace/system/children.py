@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in processes of their own with a deadline: one that fails or hangs in the kernel delays no other."""
+"""Functions in processes of their own with a deadline: one that fails or hangs in the kernel delays no other for long.
+
+`run_all` gives each function a process at once; `run_in_turn` gives them one together, and a further one only where a
+function takes long: a process is most of the cost of a short function.
+"""
 
 import os
 import select
 import signal
+import struct
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from millrace.errors import MillraceError
 from millrace.system.text import one_line
 
 Job = Callable[[], bytes]
 
+PATIENCE = 1.0
+"""So many seconds `run_in_turn` waits for a function before the others go on without it."""
+
 _CHUNK = 1 << 16
+# Before what a function says: whether it failed, and how many bytes follow.
+_HEAD = struct.Struct("=?Q")
 
 
 @dataclass(frozen=True)
@@ -28,76 +38,149 @@ class Outcome:
 
 
 @dataclass
-class _Child:
-    """A function under way: its process, and the pipe with what it says. The first byte is whether it failed."""
+class _Worker:
+    """A process, the functions that it is still to run, when the first of them began, and what it said of that."""
 
     pid: int
     pipe: int
-    said: bytes = b""
-    seconds: float = 0.0
-    ended: bool = False
+    names: list[str]
+    began: float
+    superseded: bool = False
+    said: bytearray = field(default_factory=bytearray)
 
 
 def run_all(jobs: Mapping[str, Job], seconds: float) -> dict[str, Outcome]:
     """Run all functions at the same time and return what they return within `seconds`."""
-    began = time.monotonic()
-    # What a child would print once more.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    children = {name: _begin(job) for name, job in jobs.items()}
-    waiting = {child.pipe: child for child in children.values()}
-    while waiting and (left := began + seconds - time.monotonic()) > 0:
-        for pipe in select.select(list(waiting), [], [], left)[0]:
-            child = waiting[pipe]
-            chunk = os.read(pipe, _CHUNK)
-            child.said += chunk
-            if not chunk:
-                child.seconds, child.ended = time.monotonic() - began, True
-                del waiting[pipe]
-    for child in waiting.values():
-        child.seconds = time.monotonic() - began
-    return {name: _outcome(child) for name, child in children.items()}
+    return _Run(jobs).outcomes([[name] for name in jobs], seconds)
 
 
-def _begin(job: Job) -> _Child:
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(read)
-        _run(job, write)
-    os.close(write)
-    return _Child(pid, read)
+def run_in_turn(jobs: Mapping[str, Job], seconds: float, patience: float = PATIENCE) -> dict[str, Outcome]:
+    """Run one function after another and return what they return within `seconds`.
+
+    Those behind one that takes more than `patience` seconds, or whose process ended, go on in another process.
+    """
+    return _Run(jobs, patience).outcomes([list(jobs)], seconds)
 
 
-def _run(job: Job, pipe: int) -> None:
-    """The child: says what it found or what is wrong, and ends."""
+class _Run:
+    """Functions under way, and what they returned."""
+
+    def __init__(self, jobs: Mapping[str, Job], patience: float = PATIENCE) -> None:
+        self._jobs, self._patience = jobs, patience
+        self._workers: dict[int, _Worker] = {}
+        self._found: dict[str, Outcome] = {}
+
+    def outcomes(self, groups: Sequence[Sequence[str]], seconds: float) -> dict[str, Outcome]:
+        """Run each group in a process; return the outcomes in the order of the functions."""
+        deadline = time.monotonic() + seconds
+        for names in groups:
+            self._begin(names)
+        while self._workers and (left := deadline - time.monotonic()) > 0:
+            for pipe in select.select(list(self._workers), [], [], min(left, self._next_relief()))[0]:
+                self._read(self._workers[pipe])
+            self._relieve()
+        for worker in list(self._workers.values()):
+            self._give_up(worker)
+        return {name: self._found[name] for name in self._jobs}
+
+    def _begin(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        # What a child would print once more.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(read)
+            _work([self._jobs[name] for name in names], write)
+        os.close(write)
+        self._workers[read] = _Worker(pid, read, list(names), time.monotonic())
+
+    def _next_relief(self) -> float:
+        """After how many seconds the first function is waited for no longer."""
+        waited = [time.monotonic() - one.began for one in self._workers.values() if len(one.names) > 1]
+        return max(0.0, self._patience - max(waited)) if waited else float("inf")
+
+    def _relieve(self) -> None:
+        """Have another process run what waits behind a function that takes long."""
+        for worker in list(self._workers.values()):
+            if len(worker.names) > 1 and time.monotonic() - worker.began > self._patience:
+                worker.names, rest = worker.names[:1], worker.names[1:]
+                worker.superseded = True
+                self._begin(rest)
+
+    def _read(self, worker: _Worker) -> None:
+        chunk = os.read(worker.pipe, _CHUNK)
+        worker.said += chunk
+        while worker.names and (outcome := _outcome(worker)):
+            self._found[worker.names.pop(0)] = outcome
+            worker.began = time.monotonic()
+        if worker.superseded and not worker.names:
+            # others run what it would do next
+            self._end(worker)
+        elif not chunk:
+            self._ended(worker)
+
+    def _ended(self, worker: _Worker) -> None:
+        """Collect a process; a function that it had not come to the end of has failed, and the others go on."""
+        del self._workers[worker.pipe]
+        os.close(worker.pipe)
+        status = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
+        if worker.names:
+            seconds = time.monotonic() - worker.began
+            self._found[worker.names[0]] = Outcome(b"", f"it ended with status {status}", seconds)
+            self._begin(worker.names[1:])
+
+    def _give_up(self, worker: _Worker) -> None:
+        seconds = time.monotonic() - worker.began
+        for name in worker.names:
+            self._found[name] = Outcome(b"", f"no answer in {seconds:.1f} s", seconds)
+        self._end(worker)
+
+    def _end(self, worker: _Worker) -> None:
+        """Kill a process; one that hangs in the kernel is left behind."""
+        del self._workers[worker.pipe]
+        os.close(worker.pipe)
+        with suppress(ProcessLookupError):
+            os.kill(worker.pid, signal.SIGKILL)
+        os.waitpid(worker.pid, os.WNOHANG)
+
+
+def _work(jobs: Sequence[Job], pipe: int) -> None:
+    """The child: says what each function found or what is wrong, and ends."""
     status = 1
     try:
-        try:
-            said = b"+" + job()
-        except (MillraceError, OSError, ValueError) as error:
-            said = b"-" + one_line(str(error)).encode()
-        except Exception as error:
-            # A fault of the program: the other functions are of use all the same.
-            said = b"-" + one_line(repr(error)).encode()
-        while said:
-            said = said[os.write(pipe, said) :]
+        for job in jobs:
+            failed, said = _result(job)
+            said = _HEAD.pack(failed, len(said)) + said
+            while said:
+                said = said[os.write(pipe, said) :]
         status = 0
     finally:
         os._exit(status)
 
 
-def _outcome(child: _Child) -> Outcome:
-    """The result of one. A process that hangs in the kernel is left behind."""
-    os.close(child.pipe)
-    if not child.ended:
-        with suppress(ProcessLookupError):
-            os.kill(child.pid, signal.SIGKILL)
-        os.waitpid(child.pid, os.WNOHANG)
-        return Outcome(b"", f"no answer in {child.seconds:.1f} s", child.seconds)
-    status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
-    if status or not child.said:
-        return Outcome(b"", f"it ended with status {status}", child.seconds)
-    if child.said[:1] == b"-":
-        return Outcome(b"", child.said[1:].decode(errors="replace"), child.seconds)
-    return Outcome(child.said[1:], None, child.seconds)
+def _result(job: Job) -> tuple[bool, bytes]:
+    """Whether a function failed, and what it returned, or why there is nothing."""
+    try:
+        return False, job()
+    except (MillraceError, OSError, ValueError) as error:
+        return True, one_line(str(error)).encode()
+    except Exception as error:
+        # A fault of the program: the other functions are of use all the same.
+        return True, one_line(repr(error)).encode()
+
+
+def _outcome(worker: _Worker) -> Outcome | None:
+    """Take the result of the first function from what its process said; None where it is not complete."""
+    if len(worker.said) < _HEAD.size:
+        return None
+    failed, length = _HEAD.unpack_from(worker.said)
+    end = _HEAD.size + length
+    if len(worker.said) < end:
+        return None
+    text = bytes(worker.said[_HEAD.size : end])
+    del worker.said[:end]
+    seconds = time.monotonic() - worker.began
+    return Outcome(b"", text.decode(errors="replace"), seconds) if failed else Outcome(text, None, seconds)

@@ -19,8 +19,10 @@ CLIENT_ADDRESSES = ("10.77.0.2", "10.77.1.2")
 MTU = 9000
 ADMIN_PASSWORD = "correct-horse-9-battery"
 
-# Emulated, a look at everything takes a fifth of the 30 s until the next; after 120 s what was seen counts as old.
-SELDOM = "[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\nOnUnitInactiveSec=90s\n"
+# Emulated, a look at everything takes a tenth of the 30 s until the next; after 120 s what was seen counts as old.
+SELDOM = 90
+NEVER = 1_000_000
+CHECKER = "millrace-checker.service"
 
 PROVISION_SECONDS = 900.0
 SERVING_SECONDS = 900.0
@@ -44,7 +46,7 @@ def credentials(**more: bytes) -> dict[str, bytes]:
     return {
         "millrace.admin-password": ADMIN_PASSWORD.encode(),
         "millrace.policy": policy.encode(),
-        "systemd.unit-dropin.millrace-health.timer": SELDOM.encode(),
+        f"systemd.unit-dropin.{CHECKER}": f"[Service]\nEnvironment=EVERY={SELDOM}\n".encode(),
         **data_networks(),
         **extra,
     }
@@ -67,6 +69,13 @@ class Box:
     def say(self, command: str, seconds: float = 300.0) -> str:
         """Run a shell line and return what it printed, stripped."""
         return self.machine.run(command, seconds=seconds).out.strip()
+
+    def look_every(self, seconds: int) -> None:
+        """Have the server check its health now and every so many seconds, until it starts again."""
+        directory = f"/run/systemd/system/{CHECKER}.d"
+        dropin = f"[Service]\nEnvironment=EVERY={seconds}\n"
+        self.machine.run(f"mkdir -p {directory} && cat > {directory}/60-every.conf", stdin=dropin)
+        self.say(f"systemctl daemon-reload; systemctl restart {CHECKER}")
 
     def wait_examined(self) -> None:
         """Wait until no drive that was put in is being examined: nobody else may open it meanwhile."""

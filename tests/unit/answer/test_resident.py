@@ -74,7 +74,7 @@ def resident(tmp_path: Path, words: list[str]) -> Iterator[Resident]:
             text=True,
         )
         with process:
-            assert manager.recv(100) == b"READY=1"
+            assert (manager.recv(100), manager.recv(100)) == (b"READY=1", b"WATCHDOG=1")
             yield Resident(process, path)
             process.kill()
 

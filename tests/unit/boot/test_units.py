@@ -6,7 +6,9 @@ import re
 import pytest
 
 from millrace import paths
-from millrace.health import heartbeat
+from millrace.answer.resident import ALIVE_SECONDS, OWN_SECONDS
+from millrace.health import current, heartbeat
+from millrace.metrics import serve
 from tests.unit.boot.units import ADDED, OWN, SHARED, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
@@ -130,7 +132,9 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     assert sandbox(stays) == sandbox(asks)
     assert stays.get("CPUWeight") == asks.get("CPUWeight")
     assert stays["Type"] == ["notify"]
-    assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} -- {words}"]
+    own = f"--every ${{EVERY}} --unit {asking}.service"
+    assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} {own} -- {words}"]
+    assert stays["Environment"] == ["EVERY=30"]
     assert asks["ExecStart"] == [f"/usr/bin/python3 -I -S {PACKAGE}/answer/ask.py {path} {words}"]
     # wanted, not required: without it the verb runs all the same
     assert f"{resident}.service" in asks["Wants"][0].split()
@@ -147,6 +151,25 @@ def test_heartbeat_is_told_where_its_file_is() -> None:
     )
     program = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-4]
     assert program == f"{PACKAGE}/health/heartbeat.py" and heartbeat.__file__.endswith("/millrace/health/heartbeat.py")
+
+
+@pytest.mark.parametrize(
+    ("resident", "asking", "stale"),
+    [
+        ("millrace-checker", "millrace-health", current.STALE_SECONDS),
+        ("millrace-metrics-collector", "millrace-metrics-collect", serve.STALE_SECONDS),
+    ],
+)
+def test_verb_that_hangs_is_reported_before_its_last_results_are_old(resident: str, asking: str, stale: float) -> None:
+    """It hangs by itself, then in its unit, which fails."""
+    stays, asks = unit(f"{resident}.service"), unit(f"{asking}.service")
+    (limit,) = asks["TimeoutStartSec"]
+    # what systemd does in between, on a server under load
+    between = 5
+    assert 30 + OWN_SECONDS + int(limit.removesuffix("s")) + between <= stale
+    # and one that ends, or that hangs itself, is replaced
+    assert stays["OnFailure"] == [f"{asking}.service"] and stays["Restart"] == ["always"]
+    assert int(stays["WatchdogSec"][0].removesuffix("s")) > int(limit.removesuffix("s")) + ALIVE_SECONDS
 
 
 @pytest.mark.parametrize("resident", ["millrace-checker", "millrace-metrics-collector"])

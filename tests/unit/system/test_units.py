@@ -10,7 +10,7 @@ import pytest
 
 from millrace.errors import Failed
 from millrace.system.run import Result
-from millrace.system.units import active_state, is_under_way, is_working, notify_ready, state
+from millrace.system.units import active_state, is_under_way, is_working, notify, state
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
@@ -19,7 +19,7 @@ def test_systemd_is_told_once(tmp_path: Path, abstract: bool) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0{name}" if abstract else os.fspath(tmp_path / name))
         manager.setblocking(False)
-        notify_ready(f"@{name}" if abstract else str(tmp_path / name))
+        notify(f"@{name}" if abstract else str(tmp_path / name), "READY=1")
         assert manager.recv(100) == b"READY=1"
         with pytest.raises(BlockingIOError):
             manager.recv(100)
@@ -29,7 +29,7 @@ def test_systemd_is_told_once(tmp_path: Path, abstract: bool) -> None:
 def test_nobody_is_told_where_nobody_waits(address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[object] = []
     monkeypatch.setattr(socket, "socket", lambda *kind: opened.append(kind))
-    notify_ready(address)
+    notify(address, "READY=1")
     assert opened == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.console import Console
 from tests.browser.failed import pytest_exception_interact
-from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, Box, credentials
+from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, NEVER, Box, credentials
 from tests.vm.life.words import METRICS, SERVER
 from tests.vm.web import console_of, make_patient
 from vm.accel import Accel
@@ -104,7 +104,7 @@ def in_use(box: Box, digest: str, one_time: str, port: int) -> Box:
     if not box.shown("share networks list --json")["confirmed"]:
         box.millrace(["share", "networks", "set", *NETWORKS], seconds=600)
     box.wait_booted()
-    box.say("systemctl stop millrace-health.timer")
+    box.look_every(NEVER)
     return box
 
 

@@ -10,7 +10,7 @@ from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.stories.dying_drive import *  # noqa: F403
 from tests.browser.user import User
 from tests.vm import seen
-from tests.vm.box import Box
+from tests.vm.box import SELDOM, Box
 from tests.vm.life.words import VIEWER
 
 ARRAY = "/dev/md/millrace-data"
@@ -20,7 +20,7 @@ MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
 @pytest.fixture(scope="module", autouse=True)
 def looks(in_use: Box) -> None:
     """The server looks at everything by itself, as after every boot."""
-    in_use.say("systemctl start millrace-health.timer")
+    in_use.look_every(SELDOM)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ This process runs no verb itself, so it keeps no state that could become old. It
 import, and builds the schemas that they had to build.
 """
 
+import gc
 import json
 import os
 import selectors
@@ -24,6 +25,8 @@ from millrace.errors import BadInput
 FIRST = "millrace.health.status"
 """What every page asks for, and most of what any verb imports."""
 CHUNK = 1 << 16
+OWN = 0
+"""The number of a verb that no client asked for."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,28 @@ class Server:
                         for line in lines:
                             self._read_request(line, selector)
             finally:
-                for child in self._children.values():
-                    os.killpg(child.pid, signal.SIGTERM)
+                self._stop()
+
+    def run(self, seconds: float, other: int) -> dict[str, Any] | None:
+        """Run the one verb of this process and return its reply {id, status, signal, out, err}.
+
+        None where it takes more than `seconds`, or where there is something to read from `other` first: `settle` ends
+        it then.
+        """
+        child = self._start(OWN, self._only or ())
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(child.process, selectors.EVENT_READ)
+                selector.register(other, selectors.EVENT_READ)
+                ended = any(key.fd == child.process for key, _ in selector.select(seconds))
+            return self._collect(child) if ended else None
+        except BaseException:
+            self._stop()
+            raise
+
+    def _stop(self) -> None:
+        for child in self._children.values():
+            os.killpg(child.pid, signal.SIGTERM)
 
     def _read_request(self, line: bytes, selector: selectors.BaseSelector) -> None:
         try:
@@ -98,14 +121,19 @@ class Server:
             raise BadInput('a question is a line like {"id": 1, "words": ["status", "--json"]}') from error
         if self._only is not None and words != self._only:
             raise BadInput(f"only 'millrace {' '.join(self._only)}' is run here")
+        child = self._start(number, words)
+        selector.register(child.process, selectors.EVENT_READ, child)
+
+    def _start(self, number: int, words: Sequence[str]) -> Child:
         # SIGTERM waits until the child is among those that it ends.
         with _no_sigterm():
-            child = self._begin(number, words)
-            self._children[number] = child
-            selector.register(child.process, selectors.EVENT_READ, child)
+            self._children[number] = child = self._begin(number, words)
+        return child
 
     def _begin(self, number: int, words: Sequence[str]) -> Child:
         out, err, learnt = (os.memfd_create(name) for name in ("out", "err", "learnt"))
+        # A collection in the child would write to every object of here, and so copy each page of memory.
+        gc.freeze()
         pid = os.fork()
         if pid == 0:
             _run(words, out, err, learnt)
@@ -115,19 +143,22 @@ class Server:
         return Child(number, pid, os.pidfd_open(pid), out, err, learnt)
 
     def _reply(self, child: Child, write: int) -> None:
+        data = (json.dumps(self._collect(child)) + "\n").encode()
+        while data:
+            data = data[os.write(write, data) :]
+
+    def _collect(self, child: Child) -> dict[str, Any]:
+        """Return the reply of a verb that has ended, and remember what it had to import."""
         os.close(child.process)
         status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
         self._children.pop(child.number, None)
         out, err, learnt = (_text(file) for file in (child.out, child.err, child.learnt))
         ended = {"status": status, "signal": None} if status >= 0 else {"status": None, "signal": _signal_name(-status)}
-        line = json.dumps({"id": child.number, **ended, "out": out, "err": err}) + "\n"
-        data = line.encode()
-        while data:
-            data = data[os.write(write, data) :]
         if learnt:
             said = json.loads(learnt)
             self._modules.extend(name for name in said["modules"] if name not in sys.modules)
             self._built |= set(said["built"])
+        return {"id": child.number, **ended, "out": out, "err": err}
 
     def settle(self) -> None:
         """Between two connections: kill what the last one left behind, and import what its verbs had to import.

@@ -16,14 +16,14 @@ from millrace.system.text import moment
 # These need no privileges, and are what users wait for.
 UNPRIVILEGED = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
 NAME = "health"
-# The timer asks every 30 s; a box under load may be late once.
+# It is checked every 30 s; a box under load may be late once.
 STALE_SECONDS = 120
 STOPPED = "stopped"
 """The kind of the finding that the checks themselves have stopped."""
 
 
 def current(host: Host) -> Health:
-    """Return the health now; a timer that has stopped is a failure of its own, since the results are old."""
+    """Return the health now; checks that have stopped are a failure of their own, since the results are old."""
     if os.geteuid() != 0:
         return last_recorded(host)
     found, written = collect(host), last_written()
@@ -53,7 +53,7 @@ def last_recorded(host: Host, now: datetime | None = None) -> Health:
 def overdue(at: str) -> Finding:
     """Return the finding that the health check itself has failed: the results are from `at`."""
     sentence = f"The health check has stopped; the results shown are from {moment(at)}."
-    todo = "systemctl status millrace-health.timer millrace-health.service"
+    todo = "systemctl status millrace-checker.service millrace-health.service"
     return Finding(check=NAME, kind=STOPPED, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
@@ -66,7 +66,7 @@ def stopped() -> Health:
 
 
 def last_written() -> Health | None:
-    """What the timer wrote last; None where there is nothing, or nothing that can be read."""
+    """What was written last; None where there is nothing, or nothing that can be read."""
     try:
         return read_model(paths.health_file(), Health)
     except MillraceError:
@@ -87,4 +87,4 @@ def level_now(host: Host) -> Level:
 def _not_checked(sentence: str, starting: bool) -> Finding:
     if starting:
         return Finding(check=NAME, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
-    return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-health.timer")
+    return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-checker.service")

@@ -25,7 +25,7 @@ PATH = "/metrics"
 # A reader is served in milliseconds; what holds a connection longer is none.
 SECONDS = 20.0
 MOST_CONNECTIONS = 32
-# The timer collects every 30 s; what is older is no description of this server.
+# They are collected every 30 s; what is older is no description of this server.
 STALE_SECONDS = 120.0
 # Then systemd starts it again, with the certificate of that day: a renewed one comes into use before the old one ends.
 DAY = 86_400.0

@@ -5,6 +5,7 @@
 function takes long: a process is most of the cost of a short function.
 """
 
+import gc
 import os
 import select
 import signal
@@ -90,6 +91,8 @@ class _Run:
         sys.stdout.flush()
         sys.stderr.flush()
         read, write = os.pipe()
+        # A collection in the child would write to every object of here, and so copy each page of memory.
+        gc.freeze()
         pid = os.fork()
         if pid == 0:
             os.close(read)

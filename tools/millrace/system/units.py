@@ -72,14 +72,14 @@ def _reported(unit: str, found: str, result: Result) -> str:
     return found
 
 
-def notify_ready(address: str | None) -> None:
-    """Tell systemd at $NOTIFY_SOCKET that the service is up (sd_notify(3)); nothing where nobody waits for it.
+def notify(address: str | None, word: str) -> None:
+    """Tell systemd at $NOTIFY_SOCKET READY=1, that a service is up, or WATCHDOG=1, that it lives (sd_notify(3)).
 
-    OSError: systemd does not take it.
+    Nothing where nobody waits for it. OSError: systemd does not take it now.
     """
     if not address:
         return
     # a socket without a file has a null byte where systemd writes @
     place = f"\0{address[1:]}" if address.startswith("@") else address
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.sendto(b"READY=1", place)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as manager:
+        manager.sendto(word.encode(), place)

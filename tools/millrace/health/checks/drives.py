@@ -48,12 +48,11 @@ def check(host: Host) -> list[Finding]:
 
 
 def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
-    place = _place(host, one)
     if not one.known:
-        return [_silent(one, place)]
+        return [_silent(one, _place(host, one))]
     update = {"temperature": one.temperature, "wear": one.wear, "critical_warning": one.critical_warning}
     found = [
-        _finding(one, _LEVELS[each.severity], place, each.what, _todo(host, one, each.todo), each.name)
+        _finding(one, _LEVELS[each.severity], _place(host, one), each.what, _todo(host, one, each.todo), each.name)
         for each in audit_drives([drive.model_copy(update=update)], [])
         if each.name in SMART
     ]
@@ -61,11 +60,11 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
     warned = (one.critical_warning or 0) & SPARE_BIT
     if spare is not None and threshold is not None and spare < threshold and not warned:
         what = f"Its spare capacity is {spare} %, below its threshold of {threshold} %."
-        found.append(_finding(one, Level.FAIL, place, what, host.replace(one.serial), "spare"))
+        found.append(_finding(one, Level.FAIL, _place(host, one), what, host.replace(one.serial), "spare"))
     if new := one.media_errors_new:
         times = f"{new} time{'s' * (new > 1)}"
         what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
-        found.append(_finding(one, Level.WARN, place, what, host.replace(one.serial), "media-errors"))
+        found.append(_finding(one, Level.WARN, _place(host, one), what, host.replace(one.serial), "media-errors"))
     return found
 
 

@@ -75,6 +75,8 @@ def served(directory: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(directory))) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://{HOST}:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://{HOST}:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()

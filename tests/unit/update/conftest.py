@@ -35,6 +35,7 @@ class Server(Commands):
         "shutdown --reboot * *",
         "shutdown -c",
         "/usr/lib/systemd/systemd-sysupdate update *",
+        "/usr/lib/systemd/systemd-sysupdate vacuum",
     )
 
     def __init__(self, root: Path) -> None:
@@ -43,6 +44,8 @@ class Server(Commands):
         self.active: set[str] = set()
         self.states: dict[str, str] = {}
         self.jobs = ""
+        self.partial: set[str] = set()
+        """The versions of which an attempt that was cut left a part."""
         self.written: dict[str, bytes] = {}
         (root / ESP).mkdir(parents=True)
         self.runs("0.1.0")
@@ -96,6 +99,14 @@ class Server(Commands):
         return GOOD if words[0] != "is-active" or words[-1] in self.active else Result(3, "", "")
 
     def _systemd_sysupdate(self, words: list[str], stdin: str) -> Result:
+        """As in sysupdate-transfer.c and sysupdate.c of systemd 262."""
+        if words[0] == "vacuum":
+            self.partial.clear()
+            return GOOD
+        if words[1] in self.partial:
+            return Result(
+                1, "", f"Selected update '{words[1]}' is already acquired and partially installed. Vacuum it to"
+            )
         self.written = {path.name: path.read_bytes() for path in paths.update_staged_dir().iterdir()}
         self.entry(f"millrace_{words[1]}+3-0.efi")
         return GOOD

@@ -49,6 +49,13 @@ def test_failed_transfer_leaves_no_trial(server: Server) -> None:
     assert not paths.update_staged_dir().exists()
 
 
+def test_version_whose_transfer_was_cut_is_installed_by_the_next_attempt(server: Server) -> None:
+    """Seen in a booted server: after a power cut within a transfer sysupdate refused this version for ever."""
+    server.partial.add("0.2.0")
+    install_(server)
+    assert server.entries == ["millrace_0.1.0.efi", "millrace_0.2.0+3-0.efi"]
+
+
 def test_version_that_does_not_start_is_not_installed(server: Server) -> None:
     server.broken[SYSUPDATE] = Result(0, "", "")
     with pytest.raises(Failed, match="not among the versions that start"):

@@ -108,7 +108,9 @@ def test_power_cut_within_a_transfer_leaves_the_version_that_runs(box: Box, rele
         box.millrace(f"update source {url}")
         box.say("systemctl reset-failed; systemd-run --unit=attempt millrace update apply --yes")
         held = box.machine.run(["python3", "-", source, str(after)], stdin=HOLD, seconds=1800, check=False)
-        assert held.status == 0, held.err + box.say("journalctl -b -o cat -u attempt.service | tail -20")
+        assert held.status == 0, held.err + box.say(
+            "journalctl -b -o cat -u attempt.service -u millrace-update.service | tail -40"
+        )
         box.machine.power_cut()
     box.machine.start()
     box.wait_booted()

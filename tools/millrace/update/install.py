@@ -164,7 +164,9 @@ def _keep(run: Runner) -> None:
 
 
 def _transfer(version: str, run: Runner) -> None:
-    done = run([SYSUPDATE, "update", version])
+    # What an attempt that was cut left behind: sysupdate installs no version of which a part is there.
+    emptied = run([SYSUPDATE, "vacuum"])
+    done = run([SYSUPDATE, "update", version]) if emptied.status == 0 else emptied
     if done.status != 0:
         raise Failed(f"version {version} cannot be written to the boot drive: {last_words(done)}")
     entry = boot_entries.of(version, boot_entries.entries(run))

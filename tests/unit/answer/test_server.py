@@ -145,7 +145,8 @@ def test_a_line_that_is_no_question_ends_it_with_a_sentence(line: str) -> None:
 def test_what_a_verb_had_to_import_and_build_is_there_for_the_next_one() -> None:
     program = """
 import json, os, sys, threading, time
-from millrace.answer.server import Server, _built
+from millrace.answer.server import Server
+from millrace.system import learning
 questions, answers = os.pipe(), os.pipe()
 server = Server()
 def ask():
@@ -155,11 +156,11 @@ def ask():
         time.sleep(0.05)
     time.sleep(0.2)
     os.close(questions[1])
-assert "millrace.schema.document" not in sys.modules and not _built()
+assert "millrace.schema.document" not in sys.modules and not learning.now().built
 threading.Thread(target=ask).start()
 server.serve(questions[0], answers[1])
 assert "millrace.schema.document" in sys.modules
-assert _built()
+assert learning.now().built
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False

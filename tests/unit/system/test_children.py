@@ -3,12 +3,14 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
 
 import pytest
 
 from millrace.errors import Failed
+from millrace.system import learning
 from millrace.system.children import Job, Outcome, run_all, run_in_turn
 
 Run = Callable[[Mapping[str, Job], float], dict[str, Outcome]]
@@ -106,3 +108,19 @@ def test_no_process_is_left() -> None:
     with pytest.raises(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+
+
+def importing() -> bytes:
+    import colorsys
+
+    return colorsys.__name__.encode()
+
+
+@pytest.mark.parametrize("run", [run_all, run_in_turn])
+def test_what_a_child_had_to_import_is_known_here(run: Run) -> None:
+    """A process that stays imports it for the next one: else each collection of metrics would begin with that."""
+    sys.modules.pop("colorsys", None)
+    before = learning.now()
+    assert run({"a": lambda: b"", "b": importing}, 60)["b"].found == b"colorsys"
+    assert "colorsys" not in sys.modules
+    assert "colorsys" in learning.since(before)["modules"]

@@ -21,6 +21,7 @@ from typing import Any
 
 from millrace import cli
 from millrace.errors import BadInput
+from millrace.system import learning
 
 FIRST = "millrace.health.status"
 """What every page asks for, and most of what any verb imports."""
@@ -183,8 +184,8 @@ class Server:
             if self._modules:
                 import_module(self._modules.popleft())
                 return
-            for model in _models():
-                if _qualified_name(model) in self._built and not model.__pydantic_complete__:
+            for model in learning.models():
+                if learning.name_of(model) in self._built and not model.__pydantic_complete__:
                     model.model_rebuild()
         self._built.clear()
 
@@ -196,12 +197,11 @@ def _run(words: Sequence[str], out: int, err: int, learnt: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.setpgid(0, 0)
-        modules, built = set(sys.modules), set(_built())
+        before = learning.now()
         for file, stream in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
             os.dup2(file, stream)
         status = cli.run(words)
-        said = {"modules": [name for name in sys.modules if name not in modules], "built": [*(set(_built()) - built)]}
-        os.write(learnt, json.dumps(said).encode())
+        os.write(learnt, json.dumps(learning.since(before)).encode())
     except BaseException:
         traceback.print_exc()
     finally:
@@ -218,24 +218,6 @@ def _no_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _models() -> Iterator[Any]:
-    """Every class of a document that is known."""
-    pydantic = sys.modules.get("pydantic")
-    waiting = [pydantic.BaseModel] if pydantic else []
-    while waiting:
-        for model in waiting.pop().__subclasses__():
-            waiting.append(model)
-            yield model
-
-
-def _built() -> list[str]:
-    return [_qualified_name(model) for model in _models() if model.__pydantic_complete__]
-
-
-def _qualified_name(model: Any) -> str:
-    return f"{model.__module__}:{model.__qualname__}"
 
 
 def _text(file: int) -> str:

@@ -6,6 +6,7 @@ function takes long: a process is most of the cost of a short function.
 """
 
 import gc
+import json
 import os
 import select
 import signal
@@ -17,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from millrace.errors import MillraceError
+from millrace.system import learning
 from millrace.system.text import one_line
 
 Job = Callable[[], bytes]
@@ -127,6 +129,8 @@ class _Run:
 
     def _ended(self, worker: _Worker) -> None:
         """Collect a process; a function that it had not come to the end of has failed, and the others go on."""
+        if not worker.names and (last := _outcome(worker)):
+            learning.add(json.loads(last.found))
         del self._workers[worker.pipe]
         os.close(worker.pipe)
         status = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
@@ -151,17 +155,22 @@ class _Run:
 
 
 def _work(jobs: Sequence[Job], pipe: int) -> None:
-    """The child: says what each function found or what is wrong, and ends."""
+    """The child: says what each function found or what is wrong, then what it had to import, and ends."""
     status = 1
     try:
+        before = learning.now()
         for job in jobs:
-            failed, said = _result(job)
-            said = _HEAD.pack(failed, len(said)) + said
-            while said:
-                said = said[os.write(pipe, said) :]
+            _say(pipe, *_result(job))
+        _say(pipe, False, json.dumps(learning.since(before)).encode())
         status = 0
     finally:
         os._exit(status)
+
+
+def _say(pipe: int, failed: bool, said: bytes) -> None:
+    said = _HEAD.pack(failed, len(said)) + said
+    while said:
+        said = said[os.write(pipe, said) :]
 
 
 def _result(job: Job) -> tuple[bool, bytes]:

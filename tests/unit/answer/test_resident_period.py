@@ -104,7 +104,7 @@ def test_unit_is_started_where_the_verb_fails(process: Process, monkeypatch: pyt
 
 
 def test_unit_is_started_where_the_verb_takes_too_long(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resident, "OWN_SECONDS", 0.3)
+    monkeypatch.setattr(resident, "FIRST_SECONDS", 0.3)
 
     def hang(words: Sequence[str]) -> int:
         process.note(str(os.getpid()))
@@ -121,7 +121,7 @@ def test_unit_is_started_where_the_verb_takes_too_long(process: Process, monkeyp
 
 
 def test_client_comes_before_a_verb_that_runs_by_itself(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resident, "OWN_SECONDS", PATIENCE)
+    monkeypatch.setattr(resident, "FIRST_SECONDS", PATIENCE)
 
     def hang_once(words: Sequence[str]) -> int:
         if len(process.log()) == 1:

@@ -24,6 +24,9 @@ from millrace.system.units import notify
 OWN_SECONDS = 10.0
 """A verb that takes longer is run again by its unit, which has more time and reports where that passes, too."""
 
+FIRST_SECONDS = 30.0
+"""The same for the first run, which has to import everything."""
+
 ALIVE_SECONDS = 30.0
 """After so many seconds at most systemd learns that this process lives, while no verb runs."""
 
@@ -54,7 +57,7 @@ def listen(
         listener.listen()
         server.prepare()
         notify(manager, "READY=1")
-        due = time.monotonic()
+        due, seconds = time.monotonic(), FIRST_SECONDS
         while True:
             with suppress(OSError):
                 notify(manager, "WATCHDOG=1")
@@ -63,10 +66,11 @@ def listen(
                 _serve(listener, server)
             elif period is None or time.monotonic() < due:
                 continue
-            elif not _succeeds(server, listener):
+            elif not _succeeds(server, listener, seconds):
                 server.settle()
                 run(["systemctl", "start", "--no-block", period.unit])
             server.settle()
+            seconds = OWN_SECONDS
             due = time.monotonic() + (period.seconds if period else 0.0)
 
 
@@ -80,9 +84,9 @@ def _serve(listener: socket.socket, server: Server) -> None:
             print(f"millrace: {error}", file=sys.stderr, flush=True)
 
 
-def _succeeds(server: Server, listener: socket.socket) -> bool:
+def _succeeds(server: Server, listener: socket.socket, seconds: float) -> bool:
     """Whether the verb ended well by itself, or need not: a client has connected."""
-    reply = server.run(OWN_SECONDS, listener.fileno())
+    reply = server.run(seconds, listener.fileno())
     if reply is None:
         return _is_readable(listener, 0.0)
     sys.stderr.write(str(reply["err"]))

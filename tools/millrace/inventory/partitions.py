@@ -22,7 +22,9 @@ class Partition:
 
 def partitions(drive: Path) -> list[Partition]:
     """Return the partitions of a drive in the order of their numbers."""
-    found = [drive / name for name in sysfs.names(drive) if (drive / name / "partition").exists()]
+    # a partition has the name of its drive in front of its own
+    own = [name for name in sysfs.names(drive) if name.startswith(drive.name)]
+    found = [drive / name for name in own if (drive / name / "partition").exists()]
     found.sort(key=lambda directory: sysfs.number(directory / "partition") or 0)
     return [Partition(entry.name, sysfs.uevent(entry).get("PARTNAME", ""), entry) for entry in found]
 

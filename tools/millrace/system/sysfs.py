@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of the kernel in /sys and /proc.
 
-An attribute may be missing, empty or refuse to be read, and none of these is an error here.
+An attribute may be missing, empty or refuse to be read, and none of these is an error here. A check of all drives reads
+a thousand of them, twice a minute: so without the layers of a text file, which make twice the system calls.
 """
 
+import os
 import re
 from pathlib import Path
 
 # Five digits and more are domains behind Intel VMD.
 PCI_FUNCTION = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
+_CHUNK = 1 << 16
+
 
 def text(path: Path) -> str | None:
     """Return an attribute without its blanks; None where there is none to read or it is empty."""
     try:
-        return path.read_text(errors="replace").strip("\0 \t\n") or None
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
+    try:
+        found = b""
+        while chunk := os.read(file, _CHUNK):
+            found += chunk
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    return found.decode(errors="replace").strip("\0 \t\n") or None
 
 
 def number(path: Path) -> int | None:
@@ -41,7 +54,7 @@ def uevent(directory: Path) -> dict[str, str]:
 def names(directory: Path) -> list[str]:
     """Return the names in a directory, sorted; none where it does not exist."""
     try:
-        return sorted(entry.name for entry in directory.iterdir())
+        return sorted(os.listdir(directory))
     except OSError:
         return []
 

@@ -5,7 +5,6 @@ This process runs no verb itself, so it keeps no state that could become old. It
 import, and builds the schemas that they had to build.
 """
 
-import gc
 import json
 import os
 import selectors
@@ -22,6 +21,7 @@ from typing import Any
 from millrace import cli
 from millrace.errors import BadInput
 from millrace.system import learning
+from millrace.system.children import fork
 
 FIRST = "millrace.health.status"
 """What every page asks for, and most of what any verb imports."""
@@ -133,9 +133,7 @@ class Server:
 
     def _begin(self, number: int, words: Sequence[str]) -> Child:
         out, err, learnt = (os.memfd_create(name) for name in ("out", "err", "learnt"))
-        # A collection in the child would write to every object of here, and so copy each page of memory.
-        gc.freeze()
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             _run(words, out, err, learnt)
         # By both processes: whichever is first, the group exists when it is to be stopped.

@@ -52,6 +52,17 @@ class _Worker:
     said: bytearray = field(default_factory=bytearray)
 
 
+def fork() -> int:
+    """Fork as os.fork does; the child does not look for garbage among what it has from here.
+
+    That would write to every object, and so copy each page of memory.
+    """
+    # what is garbage now would be kept for ever
+    gc.collect()
+    gc.freeze()
+    return os.fork()
+
+
 def run_all(jobs: Mapping[str, Job], seconds: float) -> dict[str, Outcome]:
     """Run all functions at the same time and return what they return within `seconds`."""
     return _Run(jobs).outcomes([[name] for name in jobs], seconds)
@@ -93,9 +104,7 @@ class _Run:
         sys.stdout.flush()
         sys.stderr.flush()
         read, write = os.pipe()
-        # A collection in the child would write to every object of here, and so copy each page of memory.
-        gc.freeze()
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             os.close(read)
             _work([self._jobs[name] for name in names], write)

@@ -27,11 +27,12 @@ def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
     from millrace.health.host import Host
 
     # What is about to be written is not late.
-    found = collect() if write_files else current(Host())
+    host = Host()
+    found = collect(host) if write_files else current(host)
     if write_files:
         from millrace.health.write import write
 
-        write(found)
+        write(found, lambda: host.ports)
     show(found, lambda one: () if write_files else _rows(one))
 
 

@@ -42,7 +42,7 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
     arrays = _arrays(pool, proposal)
     known = _roles(at_boot, pool, proposal)
     live = live_arrays(pool, {}) if pool else []
-    masks = thread_cpus()
+    masks = list(thread_cpus())
     return Topology(
         cpu_model=inventory.cpu_model,
         sockets=inventory.sockets,

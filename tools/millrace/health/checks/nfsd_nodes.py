@@ -7,6 +7,7 @@ same.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 
 from millrace import paths
 from millrace.health.host import Host
@@ -23,11 +24,8 @@ def check(host: Host) -> list[Finding]:
     """Return one finding wherever nfsd serves a pool."""
     if host.pool is None or not is_serving():
         return []
-    masks = thread_cpus()
-    if not masks:
-        raise ValueError("nfsd is running, but /proc shows none of its threads")
     nodes = node_cpus()
-    idle = [node for node, cpus in nodes.items() if not any(mask & set(cpus) for mask in masks)]
+    idle = unreached({node: set(cpus) for node, cpus in nodes.items()}) if len(nodes) > 1 else []
     if not idle:
         where = f"all {len(nodes)} NUMA nodes" if len(nodes) > 1 else "all CPUs"
         return [Finding(check=NAME, level=Level.OK, sentence=f"Threads of the NFS server run on {where}.")]
@@ -42,9 +40,22 @@ def check(host: Host) -> list[Finding]:
     ]
 
 
-def thread_cpus() -> list[set[int]]:
-    """Return the CPUs on which each thread of nfsd may run; threads may start and end during this."""
-    found = []
+def unreached(nodes: Mapping[int, set[int]]) -> list[int]:
+    """Return the nodes, by their CPUs, on which no thread of nfsd may run. ValueError: it has no threads."""
+    idle, threads = dict(nodes), 0
+    for allowed in thread_cpus():
+        threads += 1
+        idle = {node: cpus for node, cpus in idle.items() if not allowed & cpus}
+        # a server has thousands of processes, and each one is read for this
+        if not idle:
+            return []
+    if not threads:
+        raise ValueError("nfsd is running, but /proc shows none of its threads")
+    return list(idle)
+
+
+def thread_cpus() -> Iterator[set[int]]:
+    """Yield the CPUs on which each thread of nfsd may run; threads may start and end during this."""
     for process in (paths.ROOT / "proc").glob("[0-9]*"):
         if sysfs.text(process / "comm") != "nfsd":
             continue
@@ -52,5 +63,4 @@ def thread_cpus() -> list[set[int]]:
         allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
         # kthreadd is process 2: a program may be called nfsd too
         if allowed and re.search(r"^PPid:\s*2$", status, re.MULTILINE):
-            found.append(set(cpu_list(allowed[1])))
-    return found
+            yield set(cpu_list(allowed[1]))

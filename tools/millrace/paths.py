@@ -88,6 +88,11 @@ def heartbeat_file() -> Path:
     return run_dir() / "heartbeat.json"
 
 
+def heartbeat_requests() -> Path:
+    """The FIFO in which millrace-heartbeat.service is asked for one more."""
+    return run_dir() / "heartbeat.requests"
+
+
 def usage_file() -> Path:
     """What the shares held when root looked last."""
     return run_dir() / "usage.json"

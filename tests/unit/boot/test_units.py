@@ -143,13 +143,9 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
 
 def test_heartbeat_is_told_where_its_file_is() -> None:
     """It imports nothing that knows."""
-    mountpoint, own, result = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-3:]
-    assert (mountpoint, own, result) == (
-        "/srv/pool",
-        paths.POOL_OWN,
-        f"/{paths.heartbeat_file().relative_to(paths.ROOT)}",
-    )
-    program = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-4]
+    program, *words = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-5:]
+    files = [paths.heartbeat_file(), paths.heartbeat_requests()]
+    assert words == ["/srv/pool", paths.POOL_OWN, *(f"/{one.relative_to(paths.ROOT)}" for one in files)]
     assert program == f"{PACKAGE}/health/heartbeat.py" and heartbeat.__file__.endswith("/millrace/health/heartbeat.py")
 
 

@@ -119,8 +119,8 @@ def test_a_drive_that_was_pulled_is_for_the_arrays(serving: Path) -> None:
 
 
 def test_smart_that_is_old_or_missing_is_unknown(serving: Path) -> None:
-    says([drive_smart(one) for one in range(12)], age=960)
-    assert "UNKNOWN: SMART of the drives was last read 16 minutes ago" in sentences(drives.check(host()))
+    says([drive_smart(one) for one in range(12)], age=1860)
+    assert "UNKNOWN: SMART of the drives was last read 31 minutes ago" in sentences(drives.check(host()))
     paths.smart_file().unlink()
     assert [one.level for one in drives.check(host())] == [Level.UNKNOWN]
     assert drives.check(host(running=STARTING)) == []

@@ -3,14 +3,22 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from millrace.health import heartbeat
+from millrace import paths
+from millrace.health import heartbeat, heartbeats
 from millrace.health.heartbeats import Heartbeat
+from millrace.system.run import Result
+from tests.fakes.samples import Tools
 
 
 @pytest.fixture
@@ -22,7 +30,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def beat(pool: Path) -> Heartbeat:
     result = pool.parent / "heartbeat.json"
-    heartbeat.main([str(pool), ".millrace", str(result)])
+    heartbeat.record(str(pool), ".millrace", str(result))
     return Heartbeat.model_validate_json(result.read_text())
 
 
@@ -90,12 +98,88 @@ def test_the_result_is_there_at_once_or_not_at_all(pool: Path) -> None:
     assert sorted(path.name for path in pool.parent.iterdir()) == ["heartbeat.json", "pool"]
 
 
-def test_it_beats_without_the_libraries(pool: Path) -> None:
-    """As its unit starts it: no site, no path of Millrace."""
-    result = pool.parent / "heartbeat.json"
-    argv = [sys.executable, "-I", "-S", "-X", "importtime", heartbeat.__file__, str(pool), ".millrace", str(result)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], "subprocess.Popen[str]"]]:
+    """Start the process as its unit does: no site, no path of Millrace; return it when it says that it is ready."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    (tmp_path / "run/millrace").mkdir(parents=True)
+    (tmp_path / "pool").mkdir()
+    started: list[subprocess.Popen[str]] = []
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(tmp_path / "notify"))
+    manager.settimeout(60)
+
+    def start() -> "subprocess.Popen[str]":
+        where = [str(tmp_path / "pool"), ".millrace", str(paths.heartbeat_file()), str(paths.heartbeat_requests())]
+        argv = [sys.executable, "-I", "-S", "-X", "importtime", heartbeat.__file__, *where]
+        env = {"NOTIFY_SOCKET": str(tmp_path / "notify")}
+        started.append(subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True))
+        assert manager.recv(100) == b"READY=1"
+        return started[-1]
+
+    yield start
+    manager.close()
+    for one in started:
+        one.kill()
+        one.communicate()
+
+
+Start = Callable[[], "subprocess.Popen[str]"]
+STARTS = "systemctl start millrace-heartbeat.service"
+
+
+def test_it_beats_without_the_libraries(start: Start) -> None:
+    process = start()
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    imported = {line.rpartition("|")[2].strip() for line in err.splitlines()}
     assert "errno" in imported
-    assert not imported & {"json", "re", "enum", "pathlib", "contextlib", "site", "millrace", "runpy"}
-    assert Heartbeat.model_validate_json(result.read_text()).error == "ENODEV"
+    assert not imported & {"json", "re", "enum", "socket", "pathlib", "contextlib", "site", "millrace", "runpy"}
+    found = heartbeats.last()
+    assert found and found.error == "ENODEV"
+
+
+def test_one_that_stays_is_asked_for_each_heartbeat(start: Start) -> None:
+    """No unit is started for it."""
+    start()
+    found = [heartbeats.request(Tools({})).uptime for _ in range(3)]
+    assert sorted(set(found)) == found
+    assert oct(paths.heartbeat_requests().stat().st_mode) == "0o10600"
+
+
+def test_where_none_stays_its_unit_is_started(start: Start) -> None:
+    def starts(argv: object) -> Result:
+        start()
+        return Result(0, "", "")
+
+    assert heartbeats.request(starts).error == "ENODEV"
+
+
+def test_the_fifo_of_one_that_ended_is_not_waited_for(start: Start) -> None:
+    process = start()
+    process.kill()
+    process.wait()
+    failed = heartbeats.request(Tools({STARTS: Result(1, "", "Unit millrace-heartbeat.service not found.\n")}))
+    assert not failed.known and "does not run: Unit millrace-heartbeat.service not found" in str(failed.problem)
+
+
+def test_a_pool_that_hangs_has_one_process_however_often_it_is_asked(start: Start) -> None:
+    process = start()
+    process.send_signal(signal.SIGSTOP)
+    for _ in range(2):
+        hangs = heartbeats.request(Tools({}), seconds=0.1)
+        assert hangs.problem and hangs.problem.startswith("no answer") and hangs.known
+    process.send_signal(signal.SIGCONT)
+    assert heartbeats.request(Tools({})).error == "ENODEV"
+
+
+def test_one_that_ends_while_it_is_asked_is_no_pool_that_hangs(start: Start) -> None:
+    process = start()
+    process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    again = Result(1, "", "Job for millrace-heartbeat.service failed.\n")
+
+    threading.Timer(0.2, process.kill).start()
+    failed = heartbeats.request(Tools({STARTS: again}), seconds=60)
+    assert not failed.known and "does not run: Job for millrace-heartbeat.service failed" in str(failed.problem)
+    assert time.monotonic() - began < 30

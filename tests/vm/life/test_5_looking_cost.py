@@ -70,7 +70,7 @@ class Time(NamedTuple):
 # What looks by itself all the time, or is started each time by what does.
 STAYING = ("checker", "heartbeat", "metrics-collector", "metrics", "alert")
 # What a timer starts, by how often in an hour.
-STARTED = {"smart": 12, "scrub": 4, "trim": 4, "keep": 1}
+STARTED = {"smart": 6, "scrub": 4, "trim": 4, "keep": 1}
 UNITS = (*STAYING, *STARTED)
 SYSTEMD = "systemd"
 RUNS = 3
@@ -125,7 +125,7 @@ def looked_at(box: Box) -> Iterator[None]:
         directory = f"/run/systemd/system/millrace-{name}.service.d"
         box.say(f"mkdir -p {directory}; printf '[Service]\\nSlice=%s\\n' {slice_of(name)} > {directory}/cost.conf")
     box.say(f"systemctl daemon-reload; systemctl start {' '.join(map(slice_of, UNITS))}")
-    box.say(f"systemctl restart {' '.join(f'millrace-{name}' for name in STAYING if name != 'heartbeat')}")
+    box.say(f"systemctl restart {' '.join(f'millrace-{name}' for name in STAYING)}")
     box.look_every(PERIOD)
     yield
     box.say("rm /run/systemd/system/millrace-*.service.d/cost.conf")

@@ -46,8 +46,9 @@ def test_pool_that_hangs_does_not_block_the_health_check(box: Box) -> None:
         assert said.status == 0 and "does not answer" in said.out
     finally:
         box.say("xfs_freeze -u /srv/pool")
-    box.machine.wait_command(f"test $({running}) = 0", "the end of the heartbeat that hung", 60)
+    # the process that stays goes on, and no other was started
     assert "filesystem" not in failures(box)
+    assert box.say(running) == "1"
 
 
 def test_file_system_shutdown_is_reported_within_a_minute(box: Box) -> None:

@@ -18,7 +18,8 @@ NAME = "drives"
 
 SMART = {"drive.failing", "drive.worn", "heat.drive", "cache.protection"}
 """The findings of the audit that come from SMART."""
-STALE_SECONDS = 900
+STALE_SECONDS = 1800
+"""Three readings of millrace-smart.timer."""
 SPARE_BIT = 1 << 0
 SOON = timedelta(days=90)
 """So long before its rated endurance ends a drive is a warning."""

@@ -28,25 +28,28 @@ PROVISION_SECONDS = 900.0
 SERVING_SECONDS = 900.0
 
 
-def data_networks() -> dict[str, bytes]:
+def data_networks(addresses: Sequence[str] = SERVER_ADDRESSES) -> dict[str, bytes]:
     """Return credentials that give the data ports fixed addresses (systemd-network-generator(8))."""
     return {
         f"network.network.50-data{number}": (
             f"[Match]\nMACAddress=52:54:00:4d:01:{number:02x}\n[Link]\nMTUBytes={MTU}\n"
             f"[Network]\nAddress={address}/24\nLinkLocalAddressing=no\n"
         ).encode()
-        for number, address in enumerate(SERVER_ADDRESSES)
+        for number, address in enumerate(addresses)
     }
 
 
-def credentials(**more: bytes) -> dict[str, bytes]:
-    """Return what every appliance of these tests is given; `more` by name with `_` for `-` and `__` for `.`."""
+def credentials(every: int = SELDOM, **more: bytes) -> dict[str, bytes]:
+    """Return what every appliance of these tests is given; `more` by name with `_` for `-` and `__` for `.`.
+
+    Health is checked once, and again `every` so many seconds.
+    """
     extra = {name.replace("__", ".").replace("_", "-"): value for name, value in more.items()}
     policy = "[nfs]\nnetworks = [" + ", ".join(f'"{network}"' for network in NETWORKS) + "]\n"
     return {
         "millrace.admin-password": ADMIN_PASSWORD.encode(),
         "millrace.policy": policy.encode(),
-        f"systemd.unit-dropin.{CHECKER}": f"[Service]\nEnvironment=EVERY={SELDOM}\n".encode(),
+        f"systemd.unit-dropin.{CHECKER}": f"[Service]\nEnvironment=EVERY={every}\n".encode(),
         **data_networks(),
         **extra,
     }

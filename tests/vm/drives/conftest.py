@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import Box, credentials
+from tests.vm.box import NEVER, Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -45,8 +45,7 @@ def serving(
 
     Without `links` it has no client. `policy` is added to the policy of all servers.
     """
-    once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
-    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
+    given = credentials(NEVER, millrace__provision=b"auto")
     given["millrace.policy"] += policy.encode()
     machine = appliance(
         server,

@@ -6,6 +6,7 @@ import pytest
 from tests.vm import seen
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from tests.vm.life.words import EXPORT, PATTERN, PATTERN_MIB, PROTOCOLS, mounted
+from tests.vm.roce import soft_roce
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -44,8 +45,7 @@ def test_nfs_over_tcp_with_eight_connections(client: Machine) -> None:
 
 def test_nfs_over_rdma_on_soft_roce(box: Box, client: Machine) -> None:
     for machine, address in ((box.machine, SERVER_ADDRESSES[0]), (client, CLIENT_ADDRESSES[0])):
-        port = machine.run(f"ip -o address show to {address} | awk '{{print $2}}'").out.strip()
-        machine.run(f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port}")
+        soft_roce(machine, address)
     box.machine.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener after the hot-plug", 120)
     with mounted(client, "nfs-rdma") as where:
         assert "proto=rdma" in client.run(f"grep {where} /proc/mounts").out

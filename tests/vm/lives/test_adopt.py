@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import Box, credentials
+from tests.vm.box import NEVER, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, PASSWORD
 from vm.accel import Accel
@@ -33,7 +33,6 @@ CHASSIS = dataclasses.replace(
     drives=tuple(dataclasses.replace(drive, node=1) for drive in reversed(SERVER.drives[:-1])),
     nics=(Nic(node=1),),
 )
-ONCE = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
 KEEP = "/srv/pool/.millrace/keep"
 WHERE = "/mnt/models"
 # What a server is known by, and what only it knows.
@@ -78,7 +77,7 @@ def started(
         image,
         directory,
         accelerator,
-        credentials=credentials(systemd__unit_dropin__millrace_health__timer=ONCE, **given),
+        credentials=credentials(NEVER, **given),
         links=cables.server_ends,
         no_reboot=no_reboot,
     ) as machine:

@@ -4,15 +4,15 @@
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from millrace.errors import Failed
-from tests.vm.box import MTU, SERVER_ADDRESSES, Box, credentials
-from tests.vm.lives.test_adopt import ONCE
+from tests.vm.box import MTU, NEVER, SERVER_ADDRESSES, Box, credentials, data_networks
+from tests.vm.roce import port_of, soft_roce
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -25,12 +25,18 @@ from vm.server import Nic, Node
 # two servers and a client; eight boots, two of which build a pool
 pytestmark = pytest.mark.soak
 
-TARGET = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0)])
-# It has no drive of its own. Its first port leads to the client, the second one to the target.
+TARGET = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0), Nic(node=0)])
+# It has no drive of its own. Its first port leads to the client, the others to the target: soft-RoCE takes a port of
+# the same number at the other end for its own, because it has the same MAC address.
 SERVER = dataclasses.replace(
-    TARGET, name="without-drives", nodes=(Node(cpus=2, memory="2G"),), drives=(), nics=(Nic(node=0), Nic(node=0))
+    TARGET,
+    name="without-drives",
+    nodes=(Node(cpus=2, memory="2G"),),
+    drives=(),
+    nics=(Nic(node=0), Nic(node=0), Nic(node=0)),
 )
-ADDRESS, TO_TARGET, CLIENT = "10.78.0.1", "10.77.0.5", "10.78.0.2"
+ADDRESS, CLIENT = "10.78.0.1", "10.78.0.2"
+TO_TARGET = ("10.77.0.5", "10.77.1.5")
 WHERE = "/mnt/data"
 POLICY = """
 [nfs]
@@ -46,16 +52,16 @@ devices = ["{device}"]
 
 @pytest.fixture(scope="module")
 def cables() -> Iterator[Cables]:
-    """The first one is between both servers, the second one leads to the client."""
-    with Cables(2) as both:
-        yield both
+    """The first two are between both servers, the third one leads to the client."""
+    with Cables(3) as all_of_them:
+        yield all_of_them
 
 
 @pytest.fixture(scope="module")
 def target(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=ONCE)
+    given = credentials(NEVER, millrace__provision=b"auto")
     directory = tmp_path_factory.mktemp("target")
-    with appliance(TARGET, image, directory, accelerator, credentials=given, links=cables.server_ends[:1]) as machine:
+    with appliance(TARGET, image, directory, accelerator, credentials=given, links=cables.server_ends[:2]) as machine:
         machine.start()
         box = Box(machine)
         machine.wait_agent()
@@ -66,12 +72,10 @@ def target(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: py
 @contextmanager
 def without_drives(image: Path, accelerator: Accel, cables: Cables, directory: Path) -> Iterator[Box]:
     """A server between the target and the client."""
-    given = credentials(systemd__unit_dropin__millrace_health__timer=ONCE)
-    for number, address in enumerate((ADDRESS, TO_TARGET)):
-        name = f"network.network.50-data{number}"
-        given[name] = given[name].replace(SERVER_ADDRESSES[number].encode(), address.encode())
+    given = credentials(NEVER)
+    given |= data_networks((ADDRESS, *TO_TARGET))
     given["millrace.policy"] = b'[nfs]\nnetworks = ["10.78.0.0/24"]\n'
-    links = [cables.server_ends[1], cables.client_ends[0]]
+    links = [cables.server_ends[2], *cables.client_ends[:2]]
     with appliance(SERVER, image, directory, accelerator, credentials=given, links=links) as machine:
         machine.start()
         box = Box(machine)
@@ -92,7 +96,7 @@ def box(
 def client(
     client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machine]:
-    links = cables.client_ends[1:]
+    links = cables.client_ends[2:]
     with client_machine(client_images, tmp_path_factory.mktemp("client"), links, accelerator) as machine:
         machine.start()
         give_addresses(machine, [f"{CLIENT}/24"], MTU)
@@ -117,9 +121,13 @@ def connect(target: Box, box: Box) -> str:
     return str(device["device"])
 
 
-def failures(box: Box) -> list[dict[str, str]]:
+def findings(box: Box) -> list[dict[str, str]]:
     box.say("systemctl start millrace-health.service", seconds=600)
-    return [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
+    return list(box.shown("health --json")["findings"])
+
+
+def failures(box: Box) -> list[dict[str, str]]:
+    return [one for one in findings(box) if one["level"] == "FAIL"]
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +204,77 @@ def test_server_connects_and_serves_again_after_a_reboot(pool: str, box: Box, cl
     assert client.run(f"sha256sum < {WHERE}/kept", seconds=900).out.strip() == pool
     assert failures(box) == []
     assert box.failed_units() == []
+
+
+@contextmanager
+def scratch(target: Box, box: Box, transport: str, addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """A further volume of the target, connected over these addresses; its NQN and its device."""
+    host = box.shown("backend list --json")["host_nqn"]
+    words = f"volume create scratch --size 64M --export {transport} --host {host} --json"
+    made = json.loads(target.millrace(words, seconds=900).out)["volume"]
+    where = " ".join(f"--address {address}" for address in addresses)
+    port = made["export"]["port"]
+    words = f"backend connect {made['nqn']} {where} --transport {transport} --port {port} --json"
+    (device,) = json.loads(box.millrace(words, seconds=300).out)["connection"]["namespaces"]
+    box.machine.wait_command(f"test -b {device['device']}", "the name of the device", 120)
+    yield made["nqn"], device["device"]
+    box.millrace(f"backend disconnect {made['nqn']}", seconds=300)
+    box.machine.wait_command(f"test ! -e {device['device']}", "the end of the device", 120)
+    target.millrace("volume remove scratch --delete-data scratch", seconds=600)
+
+
+def states(box: Box, nqn: str) -> dict[str, str]:
+    """The state of each path of a connection, by its address."""
+    (one,) = [one for one in box.shown("backend list --json")["connections"] if one["nqn"] == nqn]
+    return {path["address"]: path["state"] for path in one["paths"]}
+
+
+def path_is(box: Box, nqn: str, address: str, live: bool) -> None:
+    what = f"{address} to be {'there again' if live else 'away'}"
+    box.machine.wait_for(lambda: (states(box, nqn)[address] == "live") == live, what, 300)
+
+
+def test_volume_with_two_paths_is_one_device_and_outlives_each_of_them(pool: str, target: Box, box: Box) -> None:
+    with scratch(target, box, "tcp", SERVER_ADDRESSES) as (nqn, device):
+        assert set(states(box, nqn).values()) == {"live"}
+        # written and read back with checksums for as long as both cuts take
+        verified = (
+            f"fio --name=verified --filename={device} --rw=randwrite --bs=64k --size=32m --direct=1 --verify=crc32c "
+            "--verify_backlog=64 --verify_state_save=0"
+        )
+        box.say(f"systemd-run --unit=verified sh -c 'until test -e /run/enough; do {verified} || exit 1; done'")
+        for address in SERVER_ADDRESSES:
+            port = port_of(target.machine, address)
+            target.say(f"ip link set {port} down")
+            path_is(box, nqn, address, live=False)
+            (warned,) = [one for one in findings(box) if one["check"] == "connections" and one["subject"] == nqn]
+            assert warned["level"] == "WARN" and f"is not connected over {address} port" in warned["sentence"]
+            written = f"cat /sys/block/{Path(box.say(f'readlink -f {device}')).name}/stat"
+            before = box.say(written)
+            box.say("sleep 10")
+            assert box.say(written) != before, "nothing is written over the other path"
+            target.say(f"ip link set {port} up")
+            path_is(box, nqn, address, live=True)
+        assert box.say("systemctl is-active verified.service") == "active"
+        box.say("touch /run/enough")
+        ended = "systemctl show --property=SubState --value verified.service | grep -qx dead"
+        box.machine.wait_command(ended, "the last of the checksums", 300)
+        assert "Failed with result" not in box.say("journalctl -u verified.service")
+
+
+def test_volume_over_rdma_is_read_as_it_was_written(pool: str, target: Box, box: Box) -> None:
+    for machine, address in ((target.machine, SERVER_ADDRESSES[0]), (box.machine, TO_TARGET[0])):
+        soft_roce(machine, address)
+        machine.wait_command("systemctl is-active --quiet millrace-roce.service", "the firewall's port of RoCE", 120)
+    with scratch(target, box, "rdma", SERVER_ADDRESSES[:1]) as (nqn, device):
+        assert list(states(box, nqn).values()) == ["live"]
+        box.say(
+            f"head -c 16M /dev/urandom > /run/written; dd if=/run/written of={device} bs=1M oflag=direct conv=fsync"
+        )
+        box.say(f"dd if={device} bs=1M count=16 iflag=direct | cmp - /run/written; rm /run/written", seconds=600)
+        packets = "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
+        assert int(box.say(packets)) > 16 * 1024 * 1024 / 4096
+    assert target.say("rdma resource show cm_id | grep -c ':4421 \\|:4420 ' || true") == "0"
 
 
 def test_pool_moves_to_another_server(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import MTU, SERVER_ADDRESSES, Box, credentials
-from tests.vm.lives.test_adopt import ONCE
+from tests.vm.box import MTU, NEVER, SERVER_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -41,7 +40,7 @@ def cables() -> Iterator[Cables]:
 
 @pytest.fixture(scope="module")
 def source(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=ONCE)
+    given = credentials(NEVER, millrace__provision=b"auto")
     links = [cables.server_ends[0], cables.server_ends[2]]
     with appliance(
         SERVER, image, tmp_path_factory.mktemp("source"), accelerator, credentials=given, links=links
@@ -56,7 +55,7 @@ def source(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: py
 
 @pytest.fixture(scope="module")
 def box(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=ONCE)
+    given = credentials(NEVER, millrace__provision=b"auto")
     for number, address in enumerate((DESTINATION, TO_SOURCE)):
         name = f"network.network.50-data{number}"
         given[name] = given[name].replace(SERVER_ADDRESSES[number].encode(), address.encode())

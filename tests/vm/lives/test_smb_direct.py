@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import SERVER_ADDRESSES, Box, credentials
-from tests.vm.lives.test_adopt import ONCE
+from tests.vm.box import NEVER, SERVER_ADDRESSES, Box, credentials
+from tests.vm.roce import port_of, soft_roce
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -41,7 +41,7 @@ def cables() -> Iterator[Cables]:
 
 @pytest.fixture(scope="module")
 def box(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=ONCE)
+    given = credentials(NEVER, millrace__provision=b"auto")
     with appliance(
         SERVER, image, tmp_path_factory.mktemp("server"), accelerator, credentials=given, links=cables.server_ends[:1]
     ) as machine:
@@ -57,7 +57,7 @@ def box(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytes
 def client(
     image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machine]:
-    given = credentials(systemd__unit_dropin__millrace_health__timer=ONCE)
+    given = credentials(NEVER)
     for number, address in enumerate(("10.77.1.2", CLIENT_ADDRESS)):
         name = f"network.network.50-data{number}"
         given[name] = given[name].replace(SERVER_ADDRESSES[number].encode(), address.encode())
@@ -68,16 +68,13 @@ def client(
         machine.start()
         machine.wait_agent()
         Box(machine).wait_booted()
-        soft_roce(machine, CLIENT_ADDRESS)
+        fast_port(machine, CLIENT_ADDRESS)
         yield machine
 
 
-def port_of(machine: Machine, address: str) -> str:
-    return machine.run(f"ip -o address show to {address} | awk '{{print $2}}'").out.strip()
-
-
-def soft_roce(machine: Machine, address: str) -> None:
-    machine.run(f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port_of(machine, address)}")
+def fast_port(machine: Machine, address: str) -> None:
+    """A port with RDMA, and the firewall open for it."""
+    soft_roce(machine, address)
     machine.wait_command("systemctl is-active --quiet millrace-roce.service", "the firewall's port of RoCE", 120)
 
 
@@ -109,7 +106,7 @@ def recipe(box: Box) -> dict[str, object]:
     box.machine.run("cat > /etc/millrace/policy.toml", stdin=POLICY.format(port=port))
     refused = box.millrace(create, check=False, seconds=300)
     assert refused.status == 1 and f"{port} has no RDMA device" in refused.err
-    soft_roce(box.machine, ADDRESS)
+    fast_port(box.machine, ADDRESS)
     assert "SMB Direct: test mount of fast" in box.millrace(create, seconds=600).out
     return json.loads(box.millrace("client recipe --share fast --protocol smb-rdma --profile training --json").out)  # type: ignore[no-any-return]
 
@@ -183,7 +180,7 @@ def test_server_without_its_rdma_device_says_so_and_serves_again_with_it(
     assert box.say("systemctl is-active millrace-smb-direct.service || true") == "inactive"
     (found,) = share_findings(box).values()
     assert "fast is not served over SMB Direct" in found and "has no RDMA device" in found
-    soft_roce(box.machine, ADDRESS)
+    fast_port(box.machine, ADDRESS)
     box.millrace("share render", seconds=600)
     # begun, and not waited for: it runs within the boot too
     box.machine.wait_command("rdma resource show cm_id | grep -q ':445 '", "the listener", 120)

@@ -86,6 +86,13 @@ def _newfiles_setups() -> list[Setup]:
     return [by_chunk, planned, setups.by_chunk(swalloc, swalloc.name), hinted, raid50]
 
 
+def _chunk_setups() -> list[Setup]:
+    planned = setups.planned("planned")
+    small = setups.planned("64 KiB", Policy(layout=LayoutPolicy(chunk_kib=64)))
+    without_copy = [setups.with_md(one, f"{one.name}, skip_copy", skip_copy="1") for one in (planned, small)]
+    return [planned, small, *without_copy]
+
+
 def _bitmap_setups() -> list[Setup]:
     # A bitmap in a file is gone from mdadm; the lockless one is not compiled into Debian's kernel.
     fine = Policy(layout=LayoutPolicy(bitmap_chunk_mib=1))
@@ -301,10 +308,29 @@ BENCHMARKS = {
             Ratio("whole: 64 at once", "planned", "128 KiB", (0.85, 1)),
         ),
     ),
+    "chunks": Benchmark(
+        15,
+        "Chunk, and md's copy of what is written",
+        "planned",
+        lambda: drives(bandwidth=FAST_BANDWIDTH),
+        _chunk_setups,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
-UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles", "localio", "streams", "farstreams")
+UNBANDED = (
+    "iocache",
+    "transfer",
+    "readahead",
+    "rebuild",
+    "trim",
+    "newfiles",
+    "localio",
+    "streams",
+    "farstreams",
+    "chunks",
+)
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

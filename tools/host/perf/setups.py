@@ -178,3 +178,8 @@ def without_bitmap(setup: Setup, name: str) -> Setup:
         return ["--bitmap=none" if word == "--bitmap=internal" else word for word in argv]
 
     return replace(setup, name=name, arrays=[plain(argv) for argv in setup.arrays])
+
+
+def with_md(setup: Setup, name: str, **attributes: str) -> Setup:
+    """Return the same setup with other attributes of its parity arrays."""
+    return replace(setup, name=name, md={array: {**given, **attributes} for array, given in setup.md.items()})

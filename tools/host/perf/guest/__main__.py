@@ -10,6 +10,7 @@ from pathlib import Path
 
 from host.perf.guest import (
     bitmap,
+    chunks,
     commit,
     control,
     degraded,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "localio": localio.bench,
     "streams": streams.bench,
     "farstreams": streams.bench,
+    "chunks": chunks.bench,
 }
 
 

@@ -22,6 +22,8 @@ BANDWIDTH, FAST_BANDWIDTH = 25, 60
 FAR_US = 400
 # Bandwidth times latency is 240 KB of each drive in flight, as with 3 GB/s and 80 µs.
 DISTANT_US = 4000
+# What the kernel asks of a drive at once that allows as much.
+REQUEST_KIB = 1280
 CONTROL = "control"
 
 
@@ -120,6 +122,12 @@ def _raw() -> dict[str, Model]:
 
 def _trimmed() -> dict[str, Model]:
     return {**drives(), "data": replace(drives()["data"], discard=True)}
+
+
+def _whole_chunks() -> dict[str, Model]:
+    """A chunk of each size is one request, as with a drive."""
+    kinds = drives(bandwidth=FAST_BANDWIDTH)
+    return {name: replace(model, request_kib=REQUEST_KIB) for name, model in kinds.items()}
 
 
 def _fast_raw() -> dict[str, Model]:
@@ -312,7 +320,7 @@ BENCHMARKS = {
         15,
         "Chunk, and md's copy of what is written",
         "planned",
-        lambda: drives(bandwidth=FAST_BANDWIDTH),
+        _whole_chunks,
         _chunk_setups,
         (),
     ),

@@ -6,15 +6,20 @@ from pathlib import Path
 from host.perf.guest import pool
 from host.perf.guest.bitmap import take_out
 from host.perf.guest.iocache import drop
+from host.perf.guest.job import Setup
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import Outcome, fio
 from host.perf.guest.log import appended
 from host.perf.guest.newfiles import buffered, new_files
-from host.perf.guest.pool import MOUNTPOINT
+from host.perf.guest.pool import DATA, MOUNTPOINT
+from host.perf.guest.readahead import stripe_cache
+from host.perf.guest.shell import write
 
 # MiB of the file that is read and written again, in order and at random places
 LARGE, SPREAD = 64, 512
 READS, WRITES, REWRITES = 12000, 2000, 8000
+# entries of a stripe cache that holds next to nothing
+SMALLEST = 256
 FILE = Path(MOUNTPOINT, "load")
 WIDE = Path(MOUNTPOINT, "wide")
 
@@ -30,18 +35,29 @@ def bench(lab: Lab) -> None:
             # A page that is written again while it is on its way to the drives waits where md makes no copy of it.
             lab.measure("4 KiB written again and again, buffered", setup.name, again())
             fio(filename=str(WIDE), ioengine="psync", rw="write", bs="1m", size=f"{SPREAD}m", end_fsync=1)
-            loads(lab, setup.name, "whole")
+            loads(lab, setup, "whole")
             take_out()
-            loads(lab, setup.name, "a drive dead")
+            loads(lab, setup, "a drive dead")
 
 
-def loads(lab: Lab, variant: str, state: str) -> None:
+def loads(lab: Lab, setup: Setup, state: str) -> None:
     """Measure what goes on with a drive dead, too."""
-    lab.measure(f"{state}: 1 MiB reads", variant, ordered("read"), before=lambda: drop(WIDE))
-    lab.measure(f"{state}: 1 MiB buffered reads", variant, streamed, before=lambda: drop(WIDE))
-    lab.measure(f"{state}: 1 MiB writes", variant, ordered("write"))
-    lab.measure(f"{state}: 4 KiB random reads", variant, small("randread", READS))
-    lab.measure(f"{state}: 4 KiB random writes", variant, small("randwrite", WRITES))
+
+    def cold() -> None:
+        # no page of the file, and no stripe of what was read or written before
+        drop(WIDE)
+        attribute = f"/sys/block/{pool.kernel_name(DATA)}/md/stripe_cache_size"
+        for entries in (SMALLEST, stripe_cache(setup)):
+            write(attribute, entries)
+
+    for name, load in (
+        ("1 MiB reads", ordered("read")),
+        ("1 MiB buffered reads", streamed),
+        ("1 MiB writes", ordered("write")),
+        ("4 KiB random reads", small("randread", READS)),
+        ("4 KiB random writes", small("randwrite", WRITES)),
+    ):
+        lab.measure(f"{state}: {name}", setup.name, load, before=cold)
 
 
 def ordered(rw: str) -> Load:

@@ -16,7 +16,8 @@ MIB = 1 << 20
 class Model:
     """A kind of drive. `bandwidth` in MB/s for each direction, 0 without a limit; `written` MiB are filled at once.
 
-    One that can `discard` frees the memory of the blocks.
+    One that can `discard` frees the memory of the blocks. `request_kib` is the largest request in KiB, 0 for null_blk's
+    own, which cuts 128 KiB in two.
     """
 
     count: int
@@ -25,6 +26,7 @@ class Model:
     bandwidth: int
     written: int
     discard: bool = False
+    request_kib: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def make(number: int, model: Model) -> str:
         "hw_queue_depth": 128,
         "submit_queues": 1,
         **({"discard": 1} if model.discard else {}),
+        **({"max_sectors": model.request_kib * 1024 // SECTOR} if model.request_kib else {}),
         **({"mbps": model.bandwidth} if model.bandwidth else {}),
         # the last one: it makes the device
         "power": 1,

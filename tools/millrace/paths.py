@@ -93,6 +93,11 @@ def heartbeat_requests() -> Path:
     return run_dir() / "heartbeat.requests"
 
 
+def smbd_idle_file() -> Path:
+    """What smbd had counted when nobody was connected, for root alone."""
+    return run_dir() / "smbd-idle.json"
+
+
 def usage_file() -> Path:
     """What the shares held when root looked last."""
     return run_dir() / "usage.json"

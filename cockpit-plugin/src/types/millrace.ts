@@ -160,7 +160,7 @@ export interface BenchClients {
 export type BenchLayer = "L0" | "L1" | "L2" | "L3";
 
 /** A kind of load. */
-export type BenchProfile = "seq" | "rand" | "mixed" | "fsync" | "meta" | "unet3d" | "retinanet" | "checkpoint" | "kvcache";
+export type BenchProfile = "seq" | "rand" | "mixed" | "fsync" | "meta" | "unet3d" | "retinanet" | "checkpoint" | "kvcache" | "connections";
 
 /**
  * One line of `millrace bench follow --json`.
@@ -2627,9 +2627,9 @@ export interface RunSummary {
 /**
  * One workload at one place. `id` is `L1/xfs/seq/read`; it is the same in every run, for comparisons.
  *
- * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma`, `nfs-local` or `smb`; `jobs` are those of one
- * client. `median` holds one Moment: the middle over the measured time. `raw` are files with fio's own words, below
- * the directory of the run.
+ * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma`, `nfs-local`, `smb` or one of
+ * `bench.plan.connections`; `jobs` are those of one client. `median` holds one Moment: the middle over the measured
+ * time. `raw` are files with fio's own words, below the directory of the run.
  */
 export interface Rung {
     id: string;
@@ -3681,7 +3681,7 @@ export interface Where {
  */
 export interface Workload {
     profile: BenchProfile;
-    operation: "read" | "write" | "mixed" | "fsync" | "create" | "stat" | "delete" | "save" | "load" | "train" | "stress" | "throughput" | "large";
+    operation: "read" | "write" | "mixed" | "fsync" | "create" | "stat" | "delete" | "save" | "load" | "train" | "stress" | "throughput" | "large" | "stream" | "small";
     pattern: string;
     block: number | null;
     depth: number;

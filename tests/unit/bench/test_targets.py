@@ -18,7 +18,7 @@ from millrace.bench.run import loopback, targets
 from millrace.errors import Failed
 from millrace.system.run import Result
 from tests.unit.bench.sites import request, site
-from tests.unit.bench.tools import Tools
+from tests.unit.bench.tools import Mounts, Tools
 
 BLOCK = 0x10302
 
@@ -49,12 +49,6 @@ def devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, 
     who = pwd.struct_passwd(("x", "x", 4242, 4243, "", "/", "/bin/false"))
     monkeypatch.setattr(pwd, "getpwnam", {"millrace-bench": who}.__getitem__)
     return calls
-
-
-class Mounts(Tools):
-    """Mounts over NFS, too."""
-
-    TAKEN = (*Tools.TAKEN, "mount -t nfs4 -o * * *", "umount *", "umount --force --lazy *")
 
 
 def step(name: str, **wanted: Any) -> Step:

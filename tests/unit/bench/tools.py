@@ -19,3 +19,9 @@ class Tools(samples.Tools):
         "umount --lazy */run/millrace/bench/dev",
         "xfs_quota -x -c limit?-p?bsoft=0?*?1000 /srv/pool",
     )
+
+
+class Mounts(Tools):
+    """Mounts over NFS, too."""
+
+    TAKEN = (*Tools.TAKEN, "mount -t nfs4 -o * * *", "umount *", "umount --force --lazy *")

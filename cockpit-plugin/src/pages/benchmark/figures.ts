@@ -50,6 +50,9 @@ const OTHER = 6;
 export const toneOf = (target: string): number => TARGETS[target] ?? OTHER;
 
 export function targetWord(target: string): string {
+    const [, count, addresses] = /^nfs-tcp-(\d+)(-addresses)?$/.exec(target) ?? [];
+    if (count !== undefined)
+        return `NFS TCP, ${format(addresses === undefined ? _("connections: $0") : _("addresses: $0"), count)}`;
     switch (target) {
     case "drives": return _("All drives");
     case "array": return _("Array");

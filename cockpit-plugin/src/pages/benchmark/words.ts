@@ -25,6 +25,7 @@ export function profileWord(profile: Rung["workload"]["profile"]): string {
     case "retinanet": return _("Training on images (RetinaNet-like)");
     case "checkpoint": return _("Checkpoints");
     case "kvcache": return _("Inference key-value cache");
+    case "connections": return _("Reads by connections");
     }
 }
 
@@ -40,6 +41,7 @@ export function profileShort(profile: Rung["workload"]["profile"]): string {
     case "retinanet": return _("Images");
     case "checkpoint": return _("Checkpoints");
     case "kvcache": return _("KV cache");
+    case "connections": return _("Connections");
     }
 }
 
@@ -58,6 +60,8 @@ export function operationWord(operation: Rung["workload"]["operation"]): string 
     case "stress": return _("8B model, no memory");
     case "throughput": return _("8B model, 4 GiB of memory");
     case "large": return _("70B model, no memory");
+    case "stream": return _("1 MiB");
+    case "small": return _("4 KiB");
     }
 }
 

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from millrace.bench.plan import connections
 from millrace.bench.plan.site import Site
 from millrace.bench.plan.sizes import Sizes
 from millrace.bench.plan.workloads import Work, works
@@ -52,16 +53,23 @@ def planned_steps(request: RunRequest, site: Site) -> list[Step]:
     if Layer.L1 in layers:
         steps += _array(site, chosen)
         steps += [Step(Layer.L1, "xfs", work) for work in chosen if Layer.L1 in work.layers]
+    swept = [work for work in chosen if work.profile is Profile.CONNECTIONS]
+    once = [work for work in chosen if work not in swept]
     if Layer.L2 in layers:
-        steps += [Step(Layer.L2, protocol, work) for protocol in site.protocols for work in chosen]
+        steps += [Step(Layer.L2, protocol, work) for protocol in site.protocols for work in once]
         if "nfs-rdma" not in site.protocols:
             why = "this server has no RDMA device"
-            steps += [Step(Layer.L2, "nfs-rdma", work, skipped=why) for work in chosen]
+            steps += [Step(Layer.L2, "nfs-rdma", work, skipped=why) for work in once]
+        steps += [Step(Layer.L2, target, work) for target in connections.TARGETS for work in swept]
     if Layer.L3 in layers:
-        steps += _remote(site, chosen)
+        steps += _remote(site, once)
+        # a client is given one address of this server
+        named, copies = connections.TO_ONE_ADDRESS, len(site.clients)
+        steps += [Step(Layer.L3, target, work, copies=copies) for target in named for work in swept]
     if not steps:
         names = ", ".join(request.profiles)
-        raise Refused(f"{names} cannot be measured at {', '.join(layers)}: this workload needs files; choose L1 or L2")
+        needs = "files; choose L1 or L2" if once else "clients of NFS; choose L2 or L3"
+        raise Refused(f"{names} cannot be measured at {', '.join(layers)}: this workload needs {needs}")
     return steps
 
 

@@ -12,6 +12,7 @@ from millrace_client.au import TRAININGS
 
 EVERYWHERE = frozenset(Layer)
 FILES = frozenset({Layer.L1, Layer.L2, Layer.L3})
+SERVED = frozenset({Layer.L2, Layer.L3})
 
 # rounded to the block that direct I/O needs; 322,957 bytes of a RetinaNet sample
 JPEG = 316 * KIB
@@ -91,6 +92,19 @@ def _timed(profile: Profile, operation: Operation, pattern: str, rw: str, block:
         writes=operation != "read",
         durable=operation != "read",
         layers=EVERYWHERE,
+    )
+
+
+def _over_connections(operation: Operation, pattern: str, rw: str, block: int, depth: int) -> Work:
+    """Reads: what they cost is what the network and the transports bring, without what makes a write durable."""
+    return Work(
+        profile=Profile.CONNECTIONS,
+        operation=operation,
+        pattern=f"{pattern} reads, over more and more connections",
+        options={"rw": rw, "bs": block, "iodepth": depth, "direct": 1},
+        block=block,
+        depth=depth,
+        layers=SERVED,
     )
 
 
@@ -209,6 +223,8 @@ WORKS: list[Work] = [
     _kv_cache("stress", "option 1 (Max Storage Stress)", "8B", KV_8B, KV_JOBS),
     _kv_cache("throughput", "option 2 (Storage Throughput)", "8B", KV_8B, KV_JOBS, 4 * GIB),
     _kv_cache("large", "option 3 (Large Model)", "70B", KV_70B, 4),
+    _over_connections("stream", "sequential, direct", "read", MIB, 16),
+    _over_connections("small", "random, direct", "randread", 4 * KIB, 32),
 ]
 
 

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from millrace.bench.report.knee import knees
 from millrace.bench.report.text import accelerators, rate
 from millrace.bench.result.ceilings import headline
 from millrace.bench.result.model import Run, Rung, Series, State
@@ -71,7 +72,7 @@ def page(run: Run) -> str:
             Chart(kind, _bars([one for one in done if one[0].workload.profile is kind], emulated)) for kind in kinds
         ],
         rows=[_row(rung, main, emulated) for rung, main in done],
-        accelerators=[] if emulated else accelerators(run),
+        lines=[*([] if emulated else accelerators(run)), *knees(run)],
     )
 
 

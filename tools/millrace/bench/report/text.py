@@ -11,6 +11,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from millrace.bench.report.compare import Comparison
+from millrace.bench.report.knee import knees
 from millrace.bench.result.client import BenchClients
 from millrace.bench.result.model import Accelerators, Quantity, Run, Rung, State
 from millrace.bench.result.outputs import Estimate, Progress, RunList
@@ -67,6 +68,8 @@ def run(found: Run) -> None:
         if rung.diagnosis:
             console.print(f"{rung.id}: {rung.diagnosis}")
     for line in [] if emulated else accelerators(found):
+        console.print(line)
+    for line in knees(found):
         console.print(line)
     for reason in dict.fromkeys(rung.reason for rung in found.rungs if rung.reason):
         console.print(f"Not measured: {reason}")

@@ -32,3 +32,4 @@ class Profile(StrEnum):
     RETINANET = "retinanet"
     CHECKPOINT = "checkpoint"
     KVCACHE = "kvcache"
+    CONNECTIONS = "connections"

@@ -41,6 +41,8 @@ Operation = Literal[
     "stress",
     "throughput",
     "large",
+    "stream",
+    "small",
 ]
 Direction = Literal["read", "write", "commit", "create", "stat", "delete"]
 Quantity = Literal["bandwidth", "operations"]
@@ -196,9 +198,9 @@ class Part(Contract):
 class Rung(Contract):
     """One workload at one place. `id` is `L1/xfs/seq/read`; it is the same in every run, for comparisons.
 
-    `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma`, `nfs-local` or `smb`; `jobs` are those of one
-    client. `median` holds one Moment: the middle over the measured time. `raw` are files with fio's own words, below
-    the directory of the run.
+    `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma`, `nfs-local`, `smb` or one of
+    `bench.plan.connections`; `jobs` are those of one client. `median` holds one Moment: the middle over the measured
+    time. `raw` are files with fio's own words, below the directory of the run.
     """
 
     id: str

@@ -12,23 +12,27 @@ import pwd
 import secrets
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from millrace import paths
+from millrace.bench.plan import connections
+from millrace.bench.plan.connections import Connections
 from millrace.bench.run import localio
 from millrace.bench.run.local import USER
 from millrace.bench.run.space import NAME
 from millrace.errors import Failed
 from millrace.share import nfs, smb
 from millrace.share.model import Share, SmbAccess
-from millrace.system import net
+from millrace.system import net, sysfs
 from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words, must
 from millrace.system.units import is_active
 from millrace.system.wait import wait_until
+from millrace_client.this_client import parse_mountstats
 
 LOOPBACK = "127.0.0.1"
 RDMA_PORT = 20049
@@ -40,7 +44,8 @@ PAUSE = 0.2
 COMMON = "nosuid,nodev,noexec,actimeo=0"
 # soft: a server that is stopped meanwhile ends the run instead of hanging it
 NFS = f"vers=4.2,soft,timeo=600,retrans=3,{COMMON}"
-TCP = f"{NFS},proto=tcp,nconnect=8"
+TCP = f"{NFS},proto=tcp"
+USUAL = f"{TCP},{Connections(8).options}"
 RDMA = f"{NFS},proto=rdma,port={RDMA_PORT}"
 SHARE = "millrace-bench"
 
@@ -48,14 +53,36 @@ SHARE = "millrace-bench"
 @contextmanager
 def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
     """Mount the directory over NFS and TCP. Failed: it cannot be exported or mounted."""
-    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", TCP, where, run):
+    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", USUAL, where, run):
         yield where
+
+
+@contextmanager
+def nfs_tcp_over(wanted: Connections, path: Path, where: Path, run: Runner) -> Iterator[Path]:
+    """Mount the directory as `nfs_tcp`, over so many connections. Failed: as `nfs_tcp`, or there are not as many."""
+    options = over(wanted)
+    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", options, where, run), ExitStack() as stack:
+        for number in range(2, wanted.addresses + 1):
+            # The client finds that it is the same server, and adds the connection to the first mount.
+            source = f"127.0.0.{number}:{path}"
+            stack.enter_context(_mounted("nfs4", source, options, where.with_name(f"{where.name}.{number}"), run))
+        _, found = parse_mountstats(sysfs.text(paths.ROOT / "proc/self/mountstats") or "", str(where))
+        if len(found) != wanted.all:
+            raise Failed(
+                f"the client has {len(found)} connections instead of {wanted.all}: it has another mount of this server"
+            )
+        yield where
+
+
+def over(wanted: Connections) -> str:
+    """Return the mount options of NFS over TCP with so many connections."""
+    return f"{TCP},{wanted.options}"
 
 
 @contextmanager
 def nfs_local(path: Path, where: Path, run: Runner) -> Iterator[Path]:
     """Mount the directory as `nfs_tcp`, with data that goes around nfsd. Failed: as `nfs_tcp`, or it does not."""
-    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", TCP, where, run, local=True):
+    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", USUAL, where, run, local=True):
         localio.verify()
         yield where
 
@@ -82,7 +109,13 @@ def smb_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
             yield where
 
 
-PROTOCOLS = {"nfs-tcp": nfs_tcp, "nfs-rdma": nfs_rdma, "nfs-local": nfs_local, "smb": smb_tcp}
+PROTOCOLS: Mapping[str, Callable[[Path, Path, Runner], AbstractContextManager[Path]]] = {
+    "nfs-tcp": nfs_tcp,
+    "nfs-rdma": nfs_rdma,
+    "nfs-local": nfs_local,
+    "smb": smb_tcp,
+    **{target: partial(nfs_tcp_over, wanted) for target, wanted in connections.TARGETS.items()},
+}
 
 
 def release(run: Runner) -> list[str]:

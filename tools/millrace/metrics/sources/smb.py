@@ -1,23 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """smbd's own counters and sessions; smbd shows them to root alone."""
 
+from dataclasses import asdict
+
 from millrace import paths
-from millrace.errors import Failed
+from millrace.errors import Failed, MillraceError
 from millrace.metrics.family import Family, counter, gauge
 from millrace.share.session import smb_sessions
 from millrace.system import sysfs
+from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.listeners import SMB_PORT
 from millrace.system.run import quickly
 from millrace.watch import counters
+from millrace.watch.counters import ProtocolCounters
+
+
+class Idle(Contract):
+    """What smbd had counted when nobody was connected.
+
+    It counts nothing more until one of its processes has ended: `pid` is the first one, `started` the time at which it
+    began, in ticks since the boot, and `faults` are the page faults of all that ended.
+    """
+
+    pid: int
+    started: int
+    faults: int
+    read: int
+    written: int
+    operations: int
+    timed: int | None
+    busy: float | None
 
 
 def families() -> list[Family]:
     """Return the metrics of smbd; none where it does not run. Failed: it does not show them."""
     # No process for nothing: smbstatus would find no profile.
-    if sysfs.number(paths.ROOT / "run/samba/smbd.pid") is None:
+    pid = sysfs.number(paths.ROOT / "run/samba/smbd.pid")
+    if pid is None:
         return []
-    found, why = counters.smb(quickly)
+    before = _ended(pid)
     clients = counters.tcp_clients(SMB_PORT)
+    found, why = (_counted(before) if clients == 0 else None), None
+    if found is None:
+        found, why = counters.smb(quickly)
+        if found and before and clients == 0:
+            write_model(paths.smbd_idle_file(), Idle(**before, **asdict(found)), mode=0o600)
     # smbstatus is half of what a collection costs, and a session ends with its connection.
     sessions = [] if clients == 0 else smb_sessions(quickly)[0]
     if found is None:
@@ -33,3 +60,21 @@ def families() -> list[Family]:
             "smbd_open_files", "Files that SMB clients have open.", (sum(one.open_files or 0 for one in sessions), {})
         ),
     ]
+
+
+def _ended(pid: int) -> dict[str, int] | None:
+    """What changes where a process of smbd has ended, or smbd was started again (proc_pid_stat(5)); None without it."""
+    # the name of the program may have blanks
+    words = (sysfs.text(paths.ROOT / f"proc/{pid}/stat") or "").rpartition(")")[2].split()
+    return {"pid": pid, "started": int(words[19]), "faults": int(words[8])} if len(words) > 19 else None
+
+
+def _counted(now: dict[str, int] | None) -> ProtocolCounters | None:
+    """What smbd had counted when nobody was connected, if none of its processes has ended since."""
+    try:
+        kept = read_model(paths.smbd_idle_file(), Idle).model_dump() if now else {}
+    except MillraceError:
+        return None
+    if not now or any(kept.pop(name) != value for name, value in now.items()):
+        return None
+    return ProtocolCounters(**kept)

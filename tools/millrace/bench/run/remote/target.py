@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
+from millrace.bench.plan import connections
 from millrace.bench.plan.job import Target
 from millrace.bench.result.client import BenchClient
 from millrace.bench.run import loopback
@@ -14,7 +15,11 @@ from millrace.bench.run.remote.connection import MOUNT_SECONDS, Connection
 from millrace.errors import Failed
 from millrace.system.run import Runner
 
-OPTIONS = {"nfs-tcp": loopback.TCP, "nfs-rdma": loopback.RDMA}
+OPTIONS = {
+    "nfs-tcp": loopback.USUAL,
+    "nfs-rdma": loopback.RDMA,
+    **{target: loopback.over(wanted) for target, wanted in connections.TO_ONE_ADDRESS.items()},
+}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import NEVER, Box, credentials
+from tests.vm.box import Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -41,11 +41,11 @@ def serving(
     log_writes: bool = False,
     policy: str = "",
 ) -> Iterator[Box]:
-    """A server with its pool; health is checked once, and when a story starts a check.
+    """A server with its pool; health is checked seldom, and when a story starts a check.
 
     Without `links` it has no client. `policy` is added to the policy of all servers.
     """
-    given = credentials(NEVER, millrace__provision=b"auto")
+    given = credentials(millrace__provision=b"auto")
     given["millrace.policy"] += policy.encode()
     machine = appliance(
         server,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import CLIENT_ADDRESSES, MTU, NEVER, Box, credentials
+from tests.vm.box import CLIENT_ADDRESSES, MTU, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.accel import Accel
@@ -39,7 +39,7 @@ def pair(
 ) -> Iterator[Pair]:
     server = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0), Nic(node=0)])
     # A look at everything takes this server 5 s. Whoever of these stories wants to know looks for itself, as root.
-    given = credentials(NEVER, millrace__provision=b"auto")
+    given = credentials(millrace__provision=b"auto")
     directory = tmp_path_factory.mktemp("shares")
     with (
         appliance(server, image, directory, accelerator, credentials=given, links=cables.server_ends) as box,

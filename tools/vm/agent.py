@@ -13,6 +13,8 @@ from typing import Any
 from millrace.errors import Failed
 
 SLICE_SECONDS = 0.5
+SILENT_SECONDS = 60.0
+"""An answer takes a while under load."""
 
 
 class StartedAgain(Failed):
@@ -89,12 +91,20 @@ class Client:
                 self._changed.wait(min(left, SLICE_SECONDS))
             return True
 
-    def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
+    def run(
+        self,
+        argv: Sequence[str],
+        stdin: str,
+        seconds: float,
+        alive: Callable[[], bool],
+        silent: float = SILENT_SECONDS,
+    ) -> Result:
         """Run `argv` in the guest; raise Failed where the machine went away or did not answer.
 
-        StartedAgain: the guest was started again meanwhile.
+        The guest ends the command at `seconds`, and may be silent for so many more. StartedAgain: it was started again
+        meanwhile.
         """
-        return self._exchange(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive)
+        return self._exchange(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive, silent)
 
     def millrace(self, words: Sequence[str], user: str, seconds: float, alive: Callable[[], bool]) -> Result:
         """Run a command line in the user's `millrace answer` in the guest; Failed and StartedAgain as for `run`.
@@ -104,7 +114,12 @@ class Client:
         return self._exchange(["millrace", *words], {"words": list(words), "user": user}, seconds, alive)
 
     def _exchange(
-        self, argv: Sequence[str], request: dict[str, Any], seconds: float, alive: Callable[[], bool]
+        self,
+        argv: Sequence[str],
+        request: dict[str, Any],
+        seconds: float,
+        alive: Callable[[], bool],
+        silent: float = SILENT_SECONDS,
     ) -> Result:
         with self._changed:
             self._next += 1
@@ -115,8 +130,7 @@ class Client:
                 self._socket.sendall(line.encode())
             except OSError as error:
                 raise Failed(f"The guest is gone, it cannot run {argv[0]}.") from error
-        # The guest ends the command at `seconds`; its answer takes a while under load.
-        replied = self._wait(lambda: number in self._answers or self.boot_id != boot, seconds + 60, alive)
+        replied = self._wait(lambda: number in self._answers or self.boot_id != boot, seconds + silent, alive)
         with self._changed:
             reply = self._answers.pop(number, None)
         if replied and reply is None:

@@ -307,15 +307,22 @@ class Machine:
         return self._agent
 
     def run(
-        self, command: str | Sequence[str], *, stdin: str = "", seconds: float = COMMAND_SECONDS, check: bool = True
+        self,
+        command: str | Sequence[str],
+        *,
+        stdin: str = "",
+        seconds: float = COMMAND_SECONDS,
+        check: bool = True,
+        silent: float = agent.SILENT_SECONDS,
     ) -> agent.Result:
         """Run a shell line or an argument list as root in the guest; with `check` a failure raises Failed.
 
-        StartedAgain: the guest was started again meanwhile.
+        The guest may be silent for so many seconds after it should have ended the command. StartedAgain: it was started
+        again meanwhile.
         """
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         limit = seconds * self.accel.scale
-        return self._completed(lambda: self._client().run(argv, stdin, limit, lambda: self.running), check)
+        return self._completed(lambda: self._client().run(argv, stdin, limit, lambda: self.running, silent), check)
 
     def _completed(self, execute: Callable[[], agent.Result], check: bool) -> agent.Result:
         self.wait_agent()
@@ -335,7 +342,8 @@ class Machine:
 
         def attempt() -> agent.Result | None:
             try:
-                result = self.run(command, check=False)
+                # one that restarts is silent for as long as a boot takes
+                result = self.run(command, check=False, silent=BOOT_SECONDS * self.accel.scale)
             except agent.StartedAgain:
                 return None
             return result if result.status == 0 else None

@@ -64,6 +64,23 @@ def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> N
 
 
 @pytest.mark.soak
+def test_load_over_more_and_more_connections(box: Box) -> None:
+    """Each mount has as many as it is measured with; a run whose mount had others fails."""
+    made = measured.run(box, "--layer L2 --profile connections")
+    counts = [1, 2, 4, 8, 16, *(f"{number}-addresses" for number in (2, 4, 8))]
+    assert measured.places(made) == {f"L2/nfs-tcp-{count}" for count in counts}
+    said = box.millrace(f"bench show {made['id']}").out
+    for load in ("1 MiB reads", "4 KiB reads"):
+        for over, numbers in (("connections", "1 2 4 8 16"), ("addresses", "1 2 4 8")):
+            (line,) = [
+                line for line in " ".join(said.split()).split("L2, ") if line.startswith(f"{load} over {over}: ")
+            ]
+            assert [word.rstrip(":") for word in line.split() if word.endswith(":")][1:] == numbers.split()
+            assert "100%" in line
+    measured.nothing_is_left(box)
+
+
+@pytest.mark.soak
 def test_result_measured_by_hand_is_imported(box: Box, client: Machine) -> None:
     measured.give_program(box, client)
     with mounted(client, "nfs-tcp") as where:

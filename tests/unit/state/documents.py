@@ -128,6 +128,7 @@ WRITERS: dict[str, set[str]] = {
     "keep/keeping.py": {"keep-status.json"},
     "keep/seal.py": {"keep-key.json"},
     "metrics/endpoint.py": {"metrics-endpoint.json", "metrics-token.json"},
+    "metrics/sources/smb.py": set(),
     "plan/verbs.py": set(),
     "pool/priority.py": {"priority.json"},
     "pool/scrub_record.py": {"scrub.json"},

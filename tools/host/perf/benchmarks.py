@@ -90,9 +90,12 @@ def _newfiles_setups() -> list[Setup]:
 
 def _chunk_setups() -> list[Setup]:
     planned = setups.planned("planned")
-    small = setups.planned("64 KiB", Policy(layout=LayoutPolicy(chunk_kib=64)))
-    without_copy = [setups.with_md(one, f"{one.name}, skip_copy", skip_copy="1") for one in (planned, small)]
-    return [planned, small, *without_copy]
+    smaller = [setups.planned(f"{size} KiB", Policy(layout=LayoutPolicy(chunk_kib=size))) for size in (64, 32)]
+    legs = [
+        setups.planned("RAID50", Policy(layout=LayoutPolicy(level="raid50"))),
+        setups.planned("RAID50, 64 KiB", Policy(layout=LayoutPolicy(level="raid50", chunk_kib=64))),
+    ]
+    return [planned, *smaller, setups.with_md(planned, "skip_copy", skip_copy="1"), *legs]
 
 
 def _bitmap_setups() -> list[Setup]:
@@ -322,7 +325,14 @@ BENCHMARKS = {
         "planned",
         _whole_chunks,
         _chunk_setups,
-        (),
+        (
+            Ratio("1 MiB, new file", "64 KiB", "planned", (1.15, 1.27)),
+            Ratio("a drive dead: 1 MiB writes", "64 KiB", "planned", (1.28, 1.42)),
+            Ratio("whole: 4 KiB random reads", "64 KiB", "planned", (0.97, 1.03)),
+            Ratio("whole: 1 MiB buffered reads", "64 KiB", "planned", (0.94, 1.05)),
+            Ratio("whole: 4 KiB random reads", "skip_copy", "planned", (0.54, 0.61)),
+            Ratio("1 MiB buffered, new file", "skip_copy", "planned", (1, 1.1)),
+        ),
     ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the

@@ -41,11 +41,11 @@ def sequential(_: int) -> Outcome:
     return fio(filename=DATA, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=4, size="96m")
 
 
-def take_out() -> None:
+def take_out(array: str = DATA) -> None:
     """Fail the drive and remove it from its array."""
-    run("mdadm", DATA, "--fail", MEMBER)
+    run("mdadm", array, "--fail", MEMBER)
     time.sleep(1)
-    run("mdadm", DATA, "--remove", MEMBER)
+    run("mdadm", array, "--remove", MEMBER)
 
 
 def comes_back(lab: Lab) -> dict[str, float]:

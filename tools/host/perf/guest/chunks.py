@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""15: what the chunk and md's copy of each written page cost the processor and the drives."""
+"""15: what the chunk and md's copy of each written page cost the CPU and the drives."""
 
 from pathlib import Path
 
 from host.perf.guest import pool
-from host.perf.guest.bitmap import take_out
+from host.perf.guest.bitmap import MEMBER, take_out
 from host.perf.guest.iocache import drop
 from host.perf.guest.job import Setup
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import Outcome, fio
 from host.perf.guest.log import appended
 from host.perf.guest.newfiles import buffered, new_files
-from host.perf.guest.pool import DATA, MOUNTPOINT
-from host.perf.guest.readahead import stripe_cache
+from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
 # MiB of the file that is read and written again, in order and at random places
@@ -36,8 +35,13 @@ def bench(lab: Lab) -> None:
             lab.measure("4 KiB written again and again, buffered", setup.name, again())
             fio(filename=str(WIDE), ioengine="psync", rw="write", bs="1m", size=f"{SPREAD}m", end_fsync=1)
             loads(lab, setup, "whole")
-            take_out()
+            take_out(leg_of(setup, MEMBER))
             loads(lab, setup, "a drive dead")
+
+
+def leg_of(setup: Setup, drive: str) -> str:
+    """Return the array that a drive is a member of."""
+    return next(argv[argv.index("--create") + 1] for argv in setup.arrays if drive in argv)
 
 
 def loads(lab: Lab, setup: Setup, state: str) -> None:
@@ -46,9 +50,10 @@ def loads(lab: Lab, setup: Setup, state: str) -> None:
     def cold() -> None:
         # no page of the file, and no stripe of what was read or written before
         drop(WIDE)
-        attribute = f"/sys/block/{pool.kernel_name(DATA)}/md/stripe_cache_size"
-        for entries in (SMALLEST, stripe_cache(setup)):
-            write(attribute, entries)
+        for leg, knobs in setup.md.items():
+            attribute = f"/sys/block/{pool.kernel_name(f'/dev/md/{leg}')}/md/stripe_cache_size"
+            for entries in (SMALLEST, knobs["stripe_cache_size"]):
+                write(attribute, entries)
 
     for name, load in (
         ("1 MiB reads", ordered("read")),

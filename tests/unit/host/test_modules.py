@@ -355,6 +355,21 @@ def test_modules_are_compiled_once_for_the_same_kernel(tmp_path: Path, monkeypat
         prepare.prepare(cache, "http://mirror.example/", tools)
 
 
+def test_builds_that_were_used_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Built(monkeypatch)
+    cache, tools = Caches(tmp_path), Tools()
+
+    def of(key: str) -> Path:
+        monkeypatch.setattr(Packages, "key", property(lambda one: key))
+        return prepare.prepare(cache, None, tools).parent
+
+    first, second, *_ = (of(f"packages {number}") for number in range(prepare.KEPT))
+    assert of("packages 0") == first
+    last = of("packages of today")
+    left = {one for one in (tmp_path / "modules").iterdir() if one.is_dir()}
+    assert len(left) == prepare.KEPT and {first, last} < left and second not in left
+
+
 def status(*packages: tuple[str, str]) -> str:
     return "\n".join(f"Package: {name}\nVersion: {version}\n" for name, version in packages)
 

@@ -14,6 +14,8 @@ from host.progress import clock
 from millrace.errors import Failed
 
 SPACE = 3 << 30
+# Of this kernel and the one before, for two states of the build each.
+KEPT = 4
 # What the package depends on beside the packages that it is built from.
 SOURCES = [
     Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")
@@ -38,7 +40,16 @@ def prepare(cache: Caches, uri: str | None, run: environment.Run = environment.r
             begin = time.monotonic()
             _build(found, target, epoch, run)
             print(f"Built the modules for kernel {found.version} in {clock(time.monotonic() - begin)}.", flush=True)
+        os.utime(target)
+        _keep_newest(work)
     return only(target)
+
+
+def _keep_newest(work: Path) -> None:
+    """Remove packages but those that were used last."""
+    made = sorted((one.parent for one in work.glob(f"*/{package.NAME}_*.deb")), key=lambda one: one.stat().st_mtime_ns)
+    for old in made[:-KEPT]:
+        shutil.rmtree(old)
 
 
 def only(target: Path) -> Path:

@@ -108,7 +108,12 @@ def _bitmap_setups() -> list[Setup]:
 def _levels() -> list[Setup]:
     # One drive less: eight data drives and whole stripes of 1 MiB in both, and no hot spare.
     single = Policy(layout=LayoutPolicy(level="raid5"))
-    return [setups.planned("RAID6"), setups.planned("RAID5", single, setups.DATA_DRIVES - 1)]
+    legs = Policy(layout=LayoutPolicy(level="raid50"))
+    return [
+        setups.planned("RAID6"),
+        setups.planned("RAID5", single, setups.DATA_DRIVES - 1),
+        setups.planned("RAID50", legs),
+    ]
 
 
 def _tuned() -> list[Setup]:
@@ -116,7 +121,7 @@ def _tuned() -> list[Setup]:
 
 
 def _without_redundancy() -> list[Setup]:
-    return _levels()[1:]
+    return _levels()[1:2]
 
 
 def _raw() -> dict[str, Model]:
@@ -192,9 +197,8 @@ BENCHMARKS = {
         _levels,
         tuple(
             Ratio(f"{level}: {load}", "a drive dead", "whole")
-            for level in ("RAID6", "RAID5")
-            # Without large reads: with a drive dead they come from the stripe cache, which the first run has filled.
-            for load in ("4 KiB random reads", "4 KiB random writes", "1 MiB writes")
+            for level in ("RAID6", "RAID5", "RAID50")
+            for load in ("4 KiB random reads", "1 MiB reads", "4 KiB random writes", "1 MiB writes")
         ),
     ),
     "commit": Benchmark(

@@ -12,13 +12,10 @@ from host.perf.guest.load import Outcome, fio
 from host.perf.guest.log import appended
 from host.perf.guest.newfiles import buffered, new_files
 from host.perf.guest.pool import MOUNTPOINT
-from host.perf.guest.shell import write
 
 # MiB of the file that is read and written again, in order and at random places
 LARGE, SPREAD = 64, 512
 READS, WRITES, REWRITES = 12000, 2000, 8000
-# entries of a stripe cache that holds next to nothing
-SMALLEST = 256
 FILE = Path(MOUNTPOINT, "load")
 WIDE = Path(MOUNTPOINT, "wide")
 
@@ -35,25 +32,16 @@ def bench(lab: Lab) -> None:
             lab.measure("4 KiB written again and again, buffered", setup.name, again())
             fio(filename=str(WIDE), ioengine="psync", rw="write", bs="1m", size=f"{SPREAD}m", end_fsync=1)
             loads(lab, setup, "whole")
-            take_out(leg_of(setup, MEMBER))
+            take_out(pool.leg_of(setup, MEMBER))
             loads(lab, setup, "a drive dead")
-
-
-def leg_of(setup: Setup, drive: str) -> str:
-    """Return the array that a drive is a member of."""
-    return next(argv[argv.index("--create") + 1] for argv in setup.arrays if drive in argv)
 
 
 def loads(lab: Lab, setup: Setup, state: str) -> None:
     """Measure what goes on with a drive dead, too."""
 
     def cold() -> None:
-        # no page of the file, and no stripe of what was read or written before
         drop(WIDE)
-        for leg, knobs in setup.md.items():
-            attribute = f"/sys/block/{pool.kernel_name(f'/dev/md/{leg}')}/md/stripe_cache_size"
-            for entries in (SMALLEST, knobs["stripe_cache_size"]):
-                write(attribute, entries)
+        pool.forget_stripes(setup)
 
     for name, load in (
         ("1 MiB reads", ordered("read")),

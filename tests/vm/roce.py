@@ -12,3 +12,9 @@ def port_of(machine: Machine, address: str) -> str:
 def soft_roce(machine: Machine, address: str) -> None:
     """Give the port with an address an RDMA device, until the next boot."""
     machine.run(f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port_of(machine, address)}")
+
+
+def fast_port(machine: Machine, address: str) -> None:
+    """Give the port of a Millrace an RDMA device, and wait until its firewall is open for it."""
+    soft_roce(machine, address)
+    machine.wait_command("systemctl is-active --quiet millrace-roce.service", "the firewall's port of RoCE", 120)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.vm.box import NEVER, SERVER_ADDRESSES, Box, credentials
-from tests.vm.roce import port_of, soft_roce
+from tests.vm.roce import fast_port, port_of
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -70,12 +70,6 @@ def client(
         Box(machine).wait_booted()
         fast_port(machine, CLIENT_ADDRESS)
         yield machine
-
-
-def fast_port(machine: Machine, address: str) -> None:
-    """A port with RDMA, and the firewall open for it."""
-    soft_roce(machine, address)
-    machine.wait_command("systemctl is-active --quiet millrace-roce.service", "the firewall's port of RoCE", 120)
 
 
 def mount(client: Machine, recipe: dict[str, object], password: str, where: str = WHERE) -> int:

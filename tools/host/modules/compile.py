@@ -37,7 +37,7 @@ def make(one: ModuleSet, abi: str, jobs: int) -> list[str]:
         f"M=/{BUILD}/fs",
         *one.config,
         f"KCFLAGS={' '.join(one.macros)}",
-        # No debugging information: it takes a third of the time and is removed. BTF needs that of vmlinux, too.
+        # No debugging information: it takes time and is removed. BTF needs that of vmlinux, too, which no package has.
         "CONFIG_DEBUG_INFO=",
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         "modules",

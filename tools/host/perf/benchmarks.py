@@ -106,7 +106,7 @@ def _bitmap_setups() -> list[Setup]:
 
 
 def _levels() -> list[Setup]:
-    # One drive less: eight data drives and whole stripes of 1 MiB in both, and no hot spare.
+    # RAID5 has one drive less: eight data drives and whole stripes of 1 MiB, as RAID6, and no hot spare.
     single = Policy(layout=LayoutPolicy(level="raid5"))
     legs = Policy(layout=LayoutPolicy(level="raid50"))
     return [

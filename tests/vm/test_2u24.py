@@ -47,10 +47,10 @@ def test_data_is_a_stripe_over_two_legs_of_nine_drives(box: Box) -> None:
         assert box.array_detail(leg)["MD_LEVEL"] == arrays[leg]["level"] == "raid5"
         assert box.members_by_serial(leg) == set(arrays[leg]["members"])
         assert len(arrays[leg]["members"]) == 9
-        assert int(box.array_sysfs(leg, "md/chunk_size")) == 128 * KIB
+        assert int(box.array_sysfs(leg, "md/chunk_size")) == 64 * KIB
     assert box.array_detail("data")["MD_LEVEL"] == "raid0"
     # kernel 7.2: the raid0 chunk caps the bio, so it is the full stripe of a leg
-    assert int(box.array_sysfs("data", "md/chunk_size")) == 8 * 128 * KIB
+    assert int(box.array_sysfs("data", "md/chunk_size")) == 8 * 64 * KIB
     assert box.array_detail("log")["MD_LEVEL"] == "raid1"
 
 
@@ -65,7 +65,7 @@ done"""
 
 def test_file_system_is_aligned_to_the_legs(box: Box) -> None:
     geometry = box.xfs_geometry()
-    assert geometry["data.sunit"] * geometry["data.bsize"] == 1024 * KIB
+    assert geometry["data.sunit"] * geometry["data.bsize"] == 512 * KIB
     assert geometry["data.swidth"] == 2 * geometry["data.sunit"]
 
 

@@ -14,10 +14,10 @@ def words(setup: setups.Setup) -> list[str]:
 def test_tuned_is_planned() -> None:
     tuned = setups.planned("tuned")
     data, log = tuned.arrays
-    assert {"--level=raid6", "--raid-devices=10", "--chunk=128K", "--bitmap=internal", "--assume-clean"} <= set(data)
+    assert {"--level=raid6", "--raid-devices=10", "--chunk=64K", "--bitmap=internal", "--assume-clean"} <= set(data)
     assert [word for word in log if word.startswith("/dev/nullb")] == ["/dev/nullb10", "/dev/nullb11"]
     (geometry,) = [word for word in tuned.mkfs if word.startswith("su=")]
-    assert geometry == f"su={1 << 20},sw=1,agsize={129 << 20}"
+    assert geometry == f"su={512 << 10},sw=1,agsize={257 << 19}"
     assert "logdev=/dev/md/millrace-log" in tuned.mount
     assert int(tuned.md["millrace-data"]["stripe_cache_size"]) > 256
 
@@ -43,7 +43,7 @@ def test_the_log_moves_to_other_drives() -> None:
 
 def test_the_chunk_is_the_unit_of_earlier_pools() -> None:
     earlier = setups.by_chunk(setups.planned("tuned"), "earlier")
-    assert [word for word in earlier.mkfs if word.startswith("su=")] == [f"su={128 << 10},sw=8,agsize={129 << 20}"]
+    assert [word for word in earlier.mkfs if word.startswith("su=")] == [f"su={64 << 10},sw=8,agsize={257 << 19}"]
 
 
 def test_only_the_bitmap_is_left_out() -> None:

@@ -72,17 +72,17 @@ def test_single_drive_needs_no_guarantee() -> None:
 
 
 def test_stripe_that_is_larger_than_a_discard_of_a_member_is_named() -> None:
-    # 8 × 128 KiB; 7 × 64 KiB would be rounded up to 512 KiB
-    assert planned(zeroed(drives_1u12(), most=1 << 20))[0].filesystem.discard is True
-    plan, decision = planned(zeroed(drives_1u12(), most=(1 << 20) - 4096))
+    # 8 × 64 KiB
+    assert planned(zeroed(drives_1u12(), most=512 << 10))[0].filesystem.discard is True
+    plan, decision = planned(zeroed(drives_1u12(), most=(512 << 10) - 4096))
     assert plan.filesystem.discard is False
-    assert "1 MiB" in decision.reason
+    assert "512 KiB" in decision.reason
 
 
 def test_the_stripe_is_rounded_up_to_a_power_of_two() -> None:
-    # RAID5 of 4: 3 × 256 KiB, rounded up to 1 MiB
-    assert planned(zeroed(equal(4), most=768 << 10))[0].filesystem.discard is False
-    assert planned(zeroed(equal(4), most=1 << 20))[0].filesystem.discard is True
+    # RAID5 of 4: 3 × 64 KiB, rounded up to 256 KiB
+    assert planned(zeroed(equal(4), most=192 << 10))[0].filesystem.discard is False
+    assert planned(zeroed(equal(4), most=256 << 10))[0].filesystem.discard is True
 
 
 def test_the_policy_switches_discards_off() -> None:

@@ -205,7 +205,7 @@ def test_the_smallest_node_decides_for_the_number_is_for_each() -> None:
     assert "8 in all" in decision.reason
 
 
-@pytest.mark.parametrize(("memory", "entries"), [(8 * GIB, 2048), (64 * GIB, 8192), (2 * TIB, 8192)])
+@pytest.mark.parametrize(("memory", "entries"), [(8 * GIB, 2048), (64 * GIB, 4096), (2 * TIB, 4096)])
 def test_the_stripe_cache_fits_memory(memory: int, entries: int) -> None:
     assert planned(server(drives_1u12(), memory=memory)).md.stripe_cache_size == entries
 

@@ -149,7 +149,7 @@ def test_nfsd_md_and_memory() -> None:
             "a log of",
         ),
         (equal(10), "[xfs]\nagcount = 65536", "xfs.agcount", "not 65536"),
-        (drives_1u12(), "[xfs]\nagcount = 32", "xfs.agcount", "allow 56 to 1792"),
+        (drives_1u12(), "[xfs]\nagcount = 32", "xfs.agcount", "allow 56 to 3584"),
         (equal(4, size=1 << 30), "[xfs]\nagcount = 4000", "xfs.agcount", "not 4000"),
     ],
 )

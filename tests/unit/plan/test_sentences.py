@@ -82,10 +82,10 @@ def test_log_spare_is_no_spare_of_data() -> None:
 
 
 @pytest.mark.parametrize(("count", "aligned"), [(10, True), (4, False)])
-def test_chunk_says_whether_a_write_is_one_stripe(count: int, aligned: bool) -> None:
+def test_chunk_says_whether_a_write_is_whole_stripes(count: int, aligned: bool) -> None:
     plan = propose(server([drive(number) for number in range(count)]), Policy())
     reason = decision(plan, "chunk").reason
-    assert ("is one full stripe" in reason) is aligned
+    assert ("is 2 full stripes" in reason) is aligned
     assert ("causes a read-modify-write" in reason) is not aligned
 
 

@@ -31,7 +31,7 @@ def test_1u12_is_raid6_of_ten() -> None:
     plan = planned(server(drives_1u12()))
     data, log = plan.arrays
     assert (data.name, data.level, data.members) == ("data", "raid6", [f"SN{number:03}" for number in range(10)])
-    assert (data.chunk, data.data_members, data.over_arrays) == (128 * KIB, 8, False)
+    assert (data.chunk, data.data_members, data.over_arrays) == (64 * KIB, 8, False)
     assert (data.bitmap, data.bitmap_chunk) == ("internal", 512 * MIB)
     assert (log.name, log.level, log.members, log.role) == ("log", "raid1", ["SN010", "SN011"], Role.LOG)
     assert (log.bitmap, log.bitmap_chunk, log.chunk) == ("internal", None, None)
@@ -42,7 +42,7 @@ def test_1u12_is_raid6_of_ten() -> None:
 def test_1u12_file_system_and_server() -> None:
     plan = planned(server(drives_1u12()))
     xfs, nfsd, md = plan.filesystem, plan.nfsd, plan.md
-    assert (xfs.stripe_unit, xfs.stripe_width, xfs.sector, xfs.log_size) == (MIB, 1, 4096, 2038 * MIB)
+    assert (xfs.stripe_unit, xfs.stripe_width, xfs.sector, xfs.log_size) == (512 * KIB, 1, 4096, 2038 * MIB)
     assert (xfs.device, xfs.log_device) == ("/dev/md/millrace-data", "/dev/md/millrace-log")
     safe = ["nosuid", "nodev", "noexec"]
     assert xfs.mount_options == [
@@ -57,7 +57,7 @@ def test_1u12_file_system_and_server() -> None:
     assert xfs.allocation_groups == 56
     assert (nfsd.threads_min, nfsd.threads_max, nfsd.pool_mode) == (8, 32, "global")
     assert (nfsd.max_block_size, nfsd.lease_time, nfsd.grace_time) == (MIB, 45, 45)
-    assert (md.group_thread_cnt, md.stripe_cache_size) == (8, 8192)
+    assert (md.group_thread_cnt, md.stripe_cache_size) == (8, 4096)
     assert (md.sync_speed_max, md.read_ahead) == (4_000_000, 8192)
     assert plan.sysctl == {"vm.dirty_bytes": str(GIB), "vm.dirty_background_bytes": str(256 * MIB)}
 
@@ -66,12 +66,12 @@ def test_2u24_is_raid50_with_each_leg_on_one_node() -> None:
     plan = planned(server(drives_2u24(), nodes=2, cores=24))
     leg0, leg1, data, log = plan.arrays
     assert [leg0.name, leg1.name, data.name, log.name] == ["leg0", "leg1", "data", "log"]
-    assert (leg0.level, leg0.chunk, leg0.data_members) == ("raid5", 128 * KIB, 8)
+    assert (leg0.level, leg0.chunk, leg0.data_members) == ("raid5", 64 * KIB, 8)
     assert leg0.members == [f"SN{number:03}" for number in range(0, 18, 2)]
     assert leg1.members == [f"SN{number:03}" for number in range(1, 18, 2)]
     assert (data.level, data.members, data.over_arrays) == ("raid0", ["leg0", "leg1"], True)
-    assert (data.chunk, data.data_members, data.bitmap) == (MIB, 2, "none")
-    assert (plan.filesystem.stripe_unit, plan.filesystem.stripe_width) == (MIB, 2)
+    assert (data.chunk, data.data_members, data.bitmap) == (512 * KIB, 2, "none")
+    assert (plan.filesystem.stripe_unit, plan.filesystem.stripe_width) == (512 * KIB, 2)
     assert (plan.nfsd.pool_mode, plan.nfsd.threads_max) == ("pernode", 48)
     assert plan.capacity == 16 * (partition_size([drive(0)]) - 4 * GIB)
     (warning,) = plan.warnings

@@ -11,7 +11,7 @@ from tests.fakes.files.box import Box
 
 SECTORS = {"data": 16_000, "log": 1600}
 STEP = 1000
-CHUNK = {"data": 256, "log": 8}
+CHUNK = {"data": 128, "log": 8}
 RUNNING = ("check", "repair")
 
 

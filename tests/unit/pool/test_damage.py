@@ -16,8 +16,8 @@ from tests.fakes.files.box import FAR_PORTS, Box
 from tests.fakes.files.running import server
 
 STARTED = "2026-11-22T01:00:00+00:00"
-# 128 KiB in sectors, as planned for eight data disks.
-CHUNK = 256
+# 64 KiB in sectors, as planned
+CHUNK = 128
 
 
 @pytest.fixture

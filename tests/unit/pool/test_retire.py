@@ -21,8 +21,8 @@ from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.unit.pool.xfs import BYTES, Xfs
 
-# The first sectors of the areas: one row of each data chunk.
-AREAS = [disk * 256 + 160 for disk in range(8)]
+# The first sectors of the areas: one row of each data chunk of the second stripe.
+AREAS = [(8 + disk) * 128 + 32 for disk in range(8)]
 FIRST, SECOND = AREAS[0] // 8, AREAS[1] // 8
 
 

@@ -119,8 +119,8 @@ def test_slice_ends_at_a_stripe_or_with_its_group(offset: int, stripe: int) -> N
     assert at_end or end - offset == pytest.approx(GIB, rel=0.01)
 
 
-def test_no_slice_is_smaller_than_64_stripes_unless_the_group_ends() -> None:
-    assert next_length(GIB, GIB, 1000, SHAPE) == 64 * STRIPE
+def test_no_slice_is_smaller_than_64_mib_or_64_stripes_unless_the_group_ends() -> None:
+    assert next_length(GIB, GIB, 1000, SHAPE) == 64 * MIB
     assert next_length(GIB, GIB, 1000, Geometry(SIZE, GROUP, 0)) == 64 * MIB
     assert next_length(GIB, GIB, 1000, Geometry(SIZE, GROUP, 2 * MIB)) == 128 * MIB
 

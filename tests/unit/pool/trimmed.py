@@ -13,11 +13,11 @@ from tests.fakes.files.box import Box
 
 GIB = 1 << 30
 GROUP, SIZE = 40 * GIB, 100 * GIB
-STRIPE = 8 * 128 * 1024
+STRIPE = 8 * 64 * 1024
 GEOMETRY = f"""meta-data=/dev/md127             isize=512    agcount=3, agsize={GROUP // 4096} blks
          =                       sectsz=4096  attr=2, projid32bit=1
 data     =                       bsize=4096   blocks={SIZE // 4096}, imaxpct=5
-         =                       sunit=32     swidth=256 blks
+         =                       sunit=128    swidth=128 blks
 naming   =version 2              bsize=4096   ascii-ci=0, ftype=1
 log      =external               bsize=4096   blocks=521728, version=2
 realtime =none                   extsz=4096   blocks=0, rtextents=0

@@ -17,7 +17,7 @@ def test_plan_is_raid6_of_ten_with_a_mirrored_log(box: Box) -> None:
     plan = box.plan
     arrays = {array["name"]: array for array in plan["arrays"]}
     assert (arrays["data"]["level"], len(arrays["data"]["members"])) == ("raid6", 10)
-    assert arrays["data"]["chunk"] == 128 * 1024
+    assert arrays["data"]["chunk"] == 64 * 1024
     assert (arrays["log"]["level"], len(arrays["log"]["members"])) == ("raid1", 2)
     assert all(decision["reason"] and decision["source"] for decision in plan["decisions"])
 
@@ -44,7 +44,7 @@ def test_the_log_has_a_hot_spare_on_a_data_drive(box: Box) -> None:
 def test_file_system_equals_the_plan(box: Box) -> None:
     promises.file_system_equals_the_plan(box)
     filesystem = box.plan["filesystem"]
-    assert (filesystem["stripe_unit"], filesystem["stripe_width"]) == (1 << 20, 1)
+    assert (filesystem["stripe_unit"], filesystem["stripe_width"]) == (512 * 1024, 1)
 
 
 def test_nfsd_equals_the_plan(box: Box) -> None:

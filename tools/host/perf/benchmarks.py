@@ -90,12 +90,12 @@ def _newfiles_setups() -> list[Setup]:
 
 def _chunk_setups() -> list[Setup]:
     planned = setups.planned("planned")
-    smaller = [setups.planned(f"{size} KiB", Policy(layout=LayoutPolicy(chunk_kib=size))) for size in (64, 32)]
+    others = [setups.planned(f"{size} KiB", Policy(layout=LayoutPolicy(chunk_kib=size))) for size in (128, 32)]
     legs = [
         setups.planned("RAID50", Policy(layout=LayoutPolicy(level="raid50"))),
-        setups.planned("RAID50, 64 KiB", Policy(layout=LayoutPolicy(level="raid50", chunk_kib=64))),
+        setups.planned("RAID50, 256 KiB", Policy(layout=LayoutPolicy(level="raid50", chunk_kib=256))),
     ]
-    return [planned, *smaller, setups.with_md(planned, "skip_copy", skip_copy="1"), *legs]
+    return [planned, *others, setups.with_md(planned, "skip_copy", skip_copy="1"), *legs]
 
 
 def _bitmap_setups() -> list[Setup]:
@@ -174,7 +174,7 @@ BENCHMARKS = {
             Ratio("1 MiB, new file", "tuned", "stock"),
             Ratio("1 MiB, new file", "tuned", "tuned, unit a chunk"),
             Ratio("1 MiB, on a stripe", "tuned", "stock"),
-            Ratio("1 MiB, array", "tuned, 0 KiB off", "tuned, 512 KiB off"),
+            Ratio("1 MiB, array", "tuned, 0 KiB off", "tuned, 256 KiB off"),
         ),
     ),
     "bitmap": Benchmark(
@@ -326,14 +326,14 @@ BENCHMARKS = {
     "chunks": Benchmark(
         15,
         "Chunk, and md's copy of what is written",
-        "planned",
+        "128 KiB",
         _whole_chunks,
         _chunk_setups,
         (
-            Ratio("1 MiB, new file", "64 KiB", "planned", (1.15, 1.27)),
-            Ratio("a drive dead: 1 MiB writes", "64 KiB", "planned", (1.28, 1.42)),
-            Ratio("whole: 4 KiB random reads", "64 KiB", "planned", (0.97, 1.03)),
-            Ratio("whole: 1 MiB buffered reads", "64 KiB", "planned", (0.94, 1.05)),
+            Ratio("1 MiB, new file", "planned", "128 KiB", (1.15, 1.27)),
+            Ratio("a drive dead: 1 MiB writes", "planned", "128 KiB", (1.28, 1.42)),
+            Ratio("whole: 4 KiB random reads", "planned", "128 KiB", (0.97, 1.03)),
+            Ratio("whole: 1 MiB buffered reads", "planned", "128 KiB", (0.94, 1.05)),
             Ratio("whole: 4 KiB random reads", "skip_copy", "planned", (0.54, 0.61)),
             Ratio("1 MiB buffered, new file", "skip_copy", "planned", (1, 1.1)),
         ),

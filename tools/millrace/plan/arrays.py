@@ -9,7 +9,7 @@ from millrace.plan.log import Log
 from millrace.plan.model import Array, Decision, Role
 from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
-from millrace.plan.score import Candidate, chunk_size
+from millrace.plan.score import CHUNK, Candidate
 from millrace.plan.sizes import bitmap_chunk
 from millrace.system.text import KIB, MIB, binary
 
@@ -62,22 +62,21 @@ def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
     """Yield why a leg has its chunk; nothing for a mirror."""
     if leg.chunk is None:
         return
-    usual = chunk_size(leg.data_members)
     stripe = leg.chunk * leg.data_members
     if MIB % stripe:
-        fits = f"the full stripe is {binary(stripe)}, so that a single write of 1 MiB causes a read-modify-write"
+        fits = f"The full stripe is {binary(stripe)}, so that a single write of 1 MiB causes a read-modify-write"
     else:
         count = MIB // stripe
         stripes = f"{count} full stripes" if count > 1 else "one full stripe"
-        fits = f"one NFS write of 1 MiB is {stripes}, written without a read-modify-write"
+        fits = f"One NFS write of 1 MiB is {stripes}, written without a read-modify-write"
     decision = Decision(
         name="chunk",
         value=leg.chunk,
-        reason=f"1 MiB over {leg.data_members} data drives, as a power of two within 64 to 512 KiB, is "
-        f"{binary(usual)}: {fits}.",
-        source=sources.RAID5_LIMITS,
+        reason=f"With {binary(CHUNK)} a MiB written costs the processor a fifth less than with chunks of 128 KiB, and "
+        f"no load is more than 2 % slower. {fits}.",
+        source=sources.CHUNK,
     )
-    yield by_policy(decision, "layout.chunk_kib", f"{usual // KIB} KiB") if policy.layout.chunk_kib else decision
+    yield by_policy(decision, "layout.chunk_kib", f"{CHUNK // KIB} KiB") if policy.layout.chunk_kib else decision
 
 
 def raid0_chunk_decision(data: Array, leg: Array) -> Decision:

@@ -8,12 +8,12 @@ from pydantic import JsonValue
 from millrace.inventory.model import Drive
 from millrace.plan.policy import LayoutPolicy
 from millrace.plan.shapes import Shape
-from millrace.plan.sizes import clamp, down_to_power_of_two
 from millrace.plan.sockets import Leg, Places, split
 from millrace.system.text import KIB, MIB
 
 NFS_WRITE = MIB
-SMALLEST_CHUNK, LARGEST_CHUNK = 64 * KIB, 512 * KIB
+# A larger chunk costs the processor more with each MiB written and gains nothing (tools/perf chunks).
+CHUNK = 64 * KIB
 CAPACITY_POINTS = 100.0
 STRIPE_POINTS = 12.0
 LEG_POINTS = 3.0
@@ -71,16 +71,11 @@ def scored(drives: list[Drive], found: list[Shape], policy: LayoutPolicy, places
     )
 
 
-def chunk_size(data_members: int) -> int:
-    """Return the chunk in bytes: one NFS write of 1 MiB is one full stripe, as far as the chunk stays sensible."""
-    return clamp(down_to_power_of_two(max(1, NFS_WRITE // data_members)), SMALLEST_CHUNK, LARGEST_CHUNK)
-
-
 def _candidate(drives: list[Drive], shape: Shape, policy: LayoutPolicy, places: Places) -> Candidate:
     legs, spares = split(drives, shape.legs, shape.size, places)
     chunk = None
     if shape.level != "raid1":
-        chunk = policy.chunk_kib * KIB if policy.chunk_kib else chunk_size(shape.data_per_leg)
+        chunk = policy.chunk_kib * KIB if policy.chunk_kib else CHUNK
     divides = chunk is not None and NFS_WRITE % (chunk * shape.data_per_leg) == 0
     return Candidate(
         shape=shape,

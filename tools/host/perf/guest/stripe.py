@@ -26,7 +26,7 @@ def bench(lab: Lab) -> None:
             lab.measure("1 MiB, on a stripe", setup.name, on_stripe("1m"))
             lab.measure("768 KiB, on a stripe", setup.name, on_stripe("768k"))
     with pool.arrays(lab.setup("tuned")):
-        for place, shift in enumerate((0, 512, 4)):
+        for place, shift in enumerate((0, 256, 4)):
             lab.measure("1 MiB, array", f"tuned, {shift} KiB off", raw(shift, place))
 
 
@@ -67,7 +67,7 @@ def writes(file: str, block: str, **more: str | int) -> Outcome:
 
 
 def raw(shift: int, place: int) -> Load:
-    """Return the same load on the array, `shift` KiB behind the beginning of every other stripe, new ones in each run.
+    """Return the same load on the array, `shift` KiB behind the beginning of every other MiB, new ones in each run.
 
     `place` counts the loads, of two runs each.
     """

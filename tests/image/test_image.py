@@ -60,6 +60,7 @@ EXPOSURE = {
     "millrace-reset.service": 22,
     "millrace-assemble.service": 39,
     "millrace-backend.service": 27,
+    "millrace-backend-release.service": 20,
     "millrace-find.service": 42,
     "millrace-adopt.service": 58,
     "millrace-pool.service": 23,

@@ -2,6 +2,7 @@
 """Subsystems are connected now and at each boot, over every path, or the reason is named and nothing is recorded."""
 
 import errno
+import os
 import stat
 
 import pytest
@@ -116,6 +117,42 @@ def test_device_in_use_is_not_disconnected(kernel: Kernel, monkeypatch: pytest.M
     with pytest.raises(Refused, match="the pool lies on /dev/nvme0n1"):
         connect.disconnect(NQN)
     assert kernel.deleted() == [] and len(store.connections()) == 1
+
+
+def test_shutdown_disconnects_and_the_next_boot_connects_again(kernel: Kernel) -> None:
+    made(kernel, *TWO)
+    assert connect.release() == []
+    assert kernel.deleted() == ["nvme0", "nvme1"]
+    assert [one.addresses for one in store.connections()] == [list(TWO)]
+
+
+def test_shutdown_leaves_a_device_that_is_still_in_use(kernel: Kernel) -> None:
+    made(kernel)
+    kernel.used.add("nvme0n1")
+    assert connect.release() == [f"{NQN}: /dev/nvme0n1 is in use"]
+    assert kernel.deleted() == []
+
+
+def test_shutdown_disconnects_the_other_paths_where_the_kernel_keeps_one(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(kernel, *TWO)
+    detach = fabrics.detach
+
+    def kept(name: str) -> None:
+        if name == "nvme0":
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        detach(name)
+
+    monkeypatch.setattr(fabrics, "detach", kept)
+    assert connect.release() == ["10.0.0.1 port 4420 was not disconnected: Device or resource busy"]
+    assert kernel.deleted() == ["nvme1"]
+
+
+def test_shutdown_leaves_what_was_connected_by_hand(kernel: Kernel) -> None:
+    kernel.send(f"nqn={NQN},transport=tcp,traddr=10.0.0.1,trsvcid=4420")
+    assert connect.release() == []
+    assert kernel.deleted() == []
 
 
 @pytest.mark.parametrize(

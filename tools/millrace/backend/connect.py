@@ -97,16 +97,23 @@ def disconnect(nqn: str) -> ConnectionReport:
         # first: a power cut leaves it disconnected, and no record of what is away
         left = [one for one in known if one.nqn != nqn]
         store.save(left, store.secrets() if any(one.authenticated for one in left) else {})
-        for each in fabrics.controllers():
-            if each.nqn == nqn:
-                try:
-                    fabrics.detach(each.name)
-                except OSError as error:
-                    raise Failed(
-                        f"{each.address} port {each.port} was not disconnected: {error.strerror}; it will not be "
-                        "connected at the next boot"
-                    ) from error
+        if problems := _detach(nqn):
+            raise Failed(f"{'; '.join(problems)}; it will not be connected at the next boot")
     return ConnectionReport(nqn=nqn, connection=None, done=f"{nqn} is disconnected, now and at each boot.")
+
+
+def release() -> list[str]:
+    """Disconnect at shutdown what is connected at each boot; return what was left and why, a sentence each.
+
+    A target that is not told refuses to remove or to detach the volume until the keep-alive of this host runs out.
+    BadInput: the record is damaged. Refused: another change is under way.
+    """
+    left = []
+    with store.change():
+        for one in store.connections():
+            used = [each.name for each in fabrics.namespaces(one.nqn) if fabrics.is_in_use(each.name)]
+            left += [f"{one.nqn}: /dev/{name} is in use" for name in used] if used else _detach(one.nqn)
+    return left
 
 
 def connection_list() -> ConnectionList:
@@ -123,6 +130,18 @@ def _attach(one: Connection, addresses: Sequence[str], secret: str | None, run: 
             fabrics.attach(one, address, secret)
         except Failed as error:
             problems.append(str(error))
+    return problems
+
+
+def _detach(nqn: str) -> list[str]:
+    """Remove the paths to a subsystem; return why some are left, a sentence each."""
+    problems = []
+    for each in fabrics.controllers():
+        if each.nqn == nqn:
+            try:
+                fabrics.detach(each.name)
+            except OSError as error:
+                problems.append(f"{each.address} port {each.port} was not disconnected: {error.strerror}")
     return problems
 
 

@@ -75,6 +75,16 @@ def restore() -> None:
         raise Failed(f"not connected yet: {'; '.join(problems)}")
 
 
+@backend.command(hidden=True)
+def release() -> None:
+    """Disconnect everything that is recorded and not in use (millrace-backend-release.service, at shutdown)."""
+    from millrace.backend import connect
+    from millrace.errors import Failed
+
+    if left := connect.release():
+        raise Failed(f"still connected: {'; '.join(left)}")
+
+
 def _report(report: "ConnectionReport", show: Output) -> None:
     def lines(done: "ConnectionReport") -> Iterator[str]:
         yield done.done

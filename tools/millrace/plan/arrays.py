@@ -72,7 +72,7 @@ def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
     decision = Decision(
         name="chunk",
         value=leg.chunk,
-        reason=f"With {binary(CHUNK)} a MiB written costs the processor a fifth less than with chunks of 128 KiB, and "
+        reason=f"With {binary(CHUNK)} a MiB written takes a fifth less CPU time than with chunks of 128 KiB, and "
         f"no load is more than 2 % slower. {fits}.",
         source=sources.CHUNK,
     )

@@ -17,4 +17,9 @@ def soft_roce(machine: Machine, address: str) -> None:
 def fast_port(machine: Machine, address: str) -> None:
     """Give the port of a Millrace an RDMA device, and wait until its firewall is open for it."""
     soft_roce(machine, address)
+    opened(machine)
+
+
+def opened(machine: Machine) -> None:
+    """Wait until the firewall of a Millrace is open for its RDMA device."""
     machine.wait_command("systemctl is-active --quiet millrace-roce.service", "the firewall's port of RoCE", 120)

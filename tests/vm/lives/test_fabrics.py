@@ -12,7 +12,7 @@ import pytest
 
 from millrace.errors import Failed
 from tests.vm.box import MTU, NEVER, SERVER_ADDRESSES, Box, credentials, data_networks
-from tests.vm.roce import fast_port, port_of
+from tests.vm.roce import fast_port, opened, port_of
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -38,6 +38,21 @@ SERVER = dataclasses.replace(
 ADDRESS, CLIENT = "10.78.0.1", "10.78.0.2"
 TO_TARGET = ("10.77.0.5", "10.77.1.5")
 WHERE = "/mnt/data"
+# A real port has its RDMA device at each boot.
+SOFT_ROCE = "/etc/systemd/system/soft-roce.service"
+AT_BOOT = """
+[Unit]
+After=network.target
+Before=millrace-backend.service
+
+[Service]
+Type=oneshot
+ExecStart=modprobe rdma_rxe
+ExecStart=rdma link add rxe0 type rxe netdev {port}
+
+[Install]
+WantedBy=multi-user.target
+"""
 POLICY = """
 [nfs]
 networks = ["10.78.0.0/24"]
@@ -103,22 +118,15 @@ def client(
         yield machine
 
 
-def allow(target: Box, box: Box) -> tuple[str, int]:
-    """Let a server connect the volume of the target; return its NQN and port."""
+def connect(target: Box, box: Box, verb: str, transport: str, addresses: Sequence[str]) -> tuple[str, str]:
+    """Let a server connect a volume of the target, and connect it; its NQN, and its device by a name that stays."""
     host = box.shown("backend list --json")["host_nqn"]
-    volumes = target.shown("volume list --json")["volumes"]
-    verb = "export tank --transport tcp" if volumes else "create tank --size 1G --export tcp"
     made = json.loads(target.millrace(f"volume {verb} --host {host} --json", seconds=900).out)["volume"]
-    return made["nqn"], made["export"]["port"]
-
-
-def connect(target: Box, box: Box) -> str:
-    """Connect the volume; return the name of its device that no restart changes."""
-    nqn, port = allow(target, box)
-    said = box.millrace(f"backend connect {nqn} --address {SERVER_ADDRESSES[0]} --port {port} --json", seconds=300)
-    (device,) = json.loads(said.out)["connection"]["namespaces"]
+    where = " ".join(f"--address {address}" for address in addresses)
+    words = f"backend connect {made['nqn']} {where} --transport {transport} --port {made['export']['port']} --json"
+    (device,) = json.loads(box.millrace(words, seconds=300).out)["connection"]["namespaces"]
     box.machine.wait_command(f"test -b {device['device']}", "the name of the device", 120)
-    return str(device["device"])
+    return made["nqn"], device["device"]
 
 
 def findings(box: Box) -> list[dict[str, str]]:
@@ -132,8 +140,8 @@ def failures(box: Box) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def pool(target: Box, box: Box, client: Machine) -> str:
-    """The pool of the server lies on the volume, and the client has a file on it; its digest."""
-    device = connect(target, box)
+    """The pool of the server lies on the volume, over two paths, and the client has a file on it; its digest."""
+    _, device = connect(target, box, "create tank --size 1G --export tcp", "tcp", SERVER_ADDRESSES)
     box.machine.run("cat > /etc/millrace/policy.toml", stdin=POLICY.format(device=device))
     box.millrace("plan --again", seconds=600)
     digest = box.read_json("cat /run/millrace/plan.json")["sha256"]
@@ -168,7 +176,7 @@ def test_pool_on_the_volume_is_served(pool: str, box: Box, client: Machine) -> N
 
 def test_volume_that_carries_the_pool_is_not_disconnected(pool: str, box: Box) -> None:
     (one,) = box.shown("backend list --json")["connections"]
-    assert [path["state"] for path in one["paths"]] == ["live"]
+    assert [path["state"] for path in one["paths"]] == ["live"] * len(SERVER_ADDRESSES)
     done = box.millrace(f"backend disconnect {one['nqn']}", check=False)
     assert done.status == 1 and "the pool lies on" in done.err
 
@@ -209,17 +217,10 @@ def test_server_connects_and_serves_again_after_a_reboot(pool: str, box: Box, cl
 @contextmanager
 def scratch(target: Box, box: Box, transport: str, addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
     """A further volume of the target, connected over these addresses; its NQN and its device."""
-    host = box.shown("backend list --json")["host_nqn"]
-    words = f"volume create scratch --size 64M --export {transport} --host {host} --json"
-    made = json.loads(target.millrace(words, seconds=900).out)["volume"]
-    where = " ".join(f"--address {address}" for address in addresses)
-    port = made["export"]["port"]
-    words = f"backend connect {made['nqn']} {where} --transport {transport} --port {port} --json"
-    (device,) = json.loads(box.millrace(words, seconds=300).out)["connection"]["namespaces"]
-    box.machine.wait_command(f"test -b {device['device']}", "the name of the device", 120)
-    yield made["nqn"], device["device"]
-    box.millrace(f"backend disconnect {made['nqn']}", seconds=300)
-    box.machine.wait_command(f"test ! -e {device['device']}", "the end of the device", 120)
+    nqn, device = connect(target, box, f"create scratch --size 64M --export {transport}", transport, addresses)
+    yield nqn, device
+    box.millrace(f"backend disconnect {nqn}", seconds=300)
+    box.machine.wait_command(f"test ! -e {device}", "the end of the device", 120)
     target.millrace("volume remove scratch --delete-data scratch", seconds=600)
 
 
@@ -300,7 +301,10 @@ def test_pool_moves_to_another_server(
     assert volume["connected"] == []
     with without_drives(image, accelerator, cables, tmp_path_factory.mktemp("second")) as other:
         assert other.say("cat /proc/sys/kernel/hostname") != host
-        connect(target, other)
+        other.machine.run(f"cat > {SOFT_ROCE}", stdin=AT_BOOT.format(port=port_of(other.machine, TO_TARGET[0])))
+        other.say("systemctl enable --now soft-roce.service")
+        opened(other.machine)
+        nqn, _ = connect(target, other, "export tank --transport rdma", "rdma", SERVER_ADDRESSES[:1])
         found = other.shown("pool find --json")
         assert found["problem"] is None, found
         other.millrace("pool adopt --yes", seconds=900)
@@ -310,6 +314,7 @@ def test_pool_moves_to_another_server(
         assert failures(other) == []
         other.machine.reboot()
         other.wait_serving()
+        assert states(other, nqn) == {SERVER_ADDRESSES[0]: "live"}
         assert client.run(f"sha256sum < {WHERE}/kept", seconds=900).out.strip() == pool
         other.wait_booted()
         assert other.failed_units() == []

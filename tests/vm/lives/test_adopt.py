@@ -33,8 +33,14 @@ CHASSIS = dataclasses.replace(
     drives=tuple(dataclasses.replace(drive, node=1) for drive in reversed(SERVER.drives[:-1])),
     nics=(Nic(node=1),),
 )
+HOST_NQN = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
 KEEP = "/srv/pool/.millrace/keep"
 WHERE = "/mnt/models"
+VOLUMES = """
+import json, sys
+for one in json.load(sys.stdin)["volumes"]:
+    print([one[key] for key in ("name", "uuid", "nqn", "size", "export")])
+"""
 # What a server is known by, and what only it knows.
 IDENTITY = {
     "SID": "net getlocalsid 2>/dev/null | grep -o 'S-1-.*'",
@@ -45,6 +51,7 @@ IDENTITY = {
     "NT hash": "pdbedit -L -w 2>/dev/null | grep ^anna: | cut -d: -f4",
     "uid": "id -u anna",
     "machine": "cat /etc/machine-id",
+    "volumes": f"millrace volume list --json | python3 -c '{VOLUMES}'",
     "quota": "xfs_quota -x -c 'report -p -N -b' /srv/pool | awk '$4 > 0 {print $1, $4}'",
     "host": "cat /proc/sys/kernel/hostname",
     "SSH keys": "stat -c '%a %U' /home/admin/.ssh/authorized_keys; cat /home/admin/.ssh/authorized_keys; true",
@@ -129,6 +136,12 @@ def see_reclaimed(box: Box, client: Machine) -> None:
     assert client.run("dmesg | grep -iE 'stale file handle|lock reclaim failed|lost lock'; true").out == ""
 
 
+def see_volume_exported(box: Box) -> None:
+    """See that the volume of the server waits for its host."""
+    box.machine.wait_command("ss -Hltn sport = :4420 | grep -q .", "the listener of the volume", 300)
+    assert [one["problem"] for one in box.shown("volume list --json")["volumes"]] == [None]
+
+
 @pytest.fixture(scope="module")
 def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, directory: Path) -> dict[str, str]:
     """A server with users, shares and a client that has a file locked; then its boot drive is lost with the power."""
@@ -136,6 +149,7 @@ def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
         box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN}", seconds=600)
         lock(client, box.say("id -u anna"))
         box.say(ALLOW)
         found = identity(box)
@@ -179,6 +193,7 @@ def test_adopted_server_is_the_same_and_a_client_goes_on(box: Box, client: Machi
     box.millrace("pool adopt --yes", seconds=900)
     box.wait_serving()
     assert identity(box) == before
+    see_volume_exported(box)
     client.run(f"echo after >> {WHERE}/other; sync {WHERE}/other", seconds=900)
     assert client.run(f"cat {WHERE}/locked").out == "before\n"
     see_reclaimed(box, client)
@@ -209,6 +224,7 @@ def test_adopted_by_credential_in_another_chassis_without_a_drive_and_with_a_tor
         assert accelerator.name == "tcg" or took < 90
         again = identity(new)
         assert {what: again[what] for what in before} == before
+        see_volume_exported(new)
         assert "members missing" in new.millrace("pool show").out
         journal = new.say("journalctl -b -o cat -u millrace-adopt.service")
         assert "is adopted" in journal

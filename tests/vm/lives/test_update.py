@@ -9,7 +9,16 @@ import pytest
 
 from tests.vm.box import Box
 from tests.vm.lives.release import CHANGED, GONE, KEYS, LISTED, MASKED, MINE, NEW, OLD, Made, served
-from tests.vm.lives.test_adopt import SERVER, WHERE, lock, see_reclaimed, started
+from tests.vm.lives.test_adopt import (
+    HOST_NQN,
+    IDENTITY,
+    SERVER,
+    WHERE,
+    lock,
+    see_reclaimed,
+    see_volume_exported,
+    started,
+)
 from tests.vm.shares.words import PASSWORD
 from vm.accel import Accel
 from vm.link import Cables
@@ -99,7 +108,9 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     assert etc(box) == (False, False, False)
     box.say(f"echo '# of this server' >> /{MINE}")
     before, boot = written(client), box.say(f"cat {BOOT}")
-    fsid = box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'")
+    box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN}", seconds=600)
+    fsid, volumes = box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'"), box.say(IDENTITY["volumes"])
+    assert "tank" in volumes
     with served(release.directory) as url:
         box.millrace(f"update source {url}")
         done = box.millrace("update apply --yes --reboot now", seconds=1800)
@@ -114,6 +125,8 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     assert (status["etc_kept"], status["etc_problem"]) == ([f"/{MINE}"], None)
     assert "# of this server" in box.say(f"cat /{MINE}")
     assert box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'") == fsid
+    assert box.say(IDENTITY["volumes"]) == volumes
+    see_volume_exported(box)
     client.run(f"while [ $(wc -l < {WHERE}/counted) -le {before + 2} ]; do sleep 1; done", seconds=900)
     see_reclaimed(box, client)
     assert box.failed_units() == []

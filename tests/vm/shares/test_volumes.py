@@ -2,7 +2,7 @@
 """A volume: connected over NVMe/TCP, the same after the server's reboot, larger, cloned, and gone without a trace."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -101,6 +101,46 @@ def test_volume_outlives_a_reboot_grows_and_is_cloned(box: Box, client: Machine,
     assert not [
         one for one in box.shown("health --json")["findings"] if one["check"] == "volumes" and one["level"] != "OK"
     ]
+
+
+def moved(box: Box, command: Callable[[], object]) -> tuple[int, int, int]:
+    """What a command costs the drives of the data: requests of reading, MiB read, MiB written."""
+
+    def sums() -> list[int]:
+        # requests and sectors of 512 bytes (Documentation/block/stat.rst)
+        count = "cat /sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/slaves/*/stat"
+        rows = [line.split() for line in box.say(count).splitlines()]
+        return [sum(int(row[field]) for row in rows) for field in (0, 2, 6)]
+
+    box.say("sync -f /srv/pool; echo 3 > /proc/sys/vm/drop_caches")
+    before = sums()
+    command()
+    requests, read, written = (after - first for after, first in zip(sums(), before, strict=True))
+    return requests, read * 512 // MIB, written * 512 // MIB
+
+
+def test_drives_do_no_more_for_a_volume_than_for_its_file(box: Box, client: Machine, tank: dict[str, Any]) -> None:
+    connect(client, tank)
+    disk, file = device(client, tank), f"/srv/pool/.millrace-volumes/volumes/{tank['uuid']}/data"
+    fill = f"head -c {tank['size']} /dev/urandom > /run/written; dd if=/run/written of={disk} bs=1M oflag=direct"
+    client.run(f"{fill} conv=fsync", seconds=600)
+
+    (data,) = [one for one in box.plan["arrays"] if one["name"] == "data"]
+    assert MIB % (data["chunk"] * data["data_members"]) == 0, "1 MiB is no number of full stripes"
+    size = tank["size"] // MIB
+    again = f"dd if=/run/written of={disk} bs=1M oflag=direct"
+    requests, read, written = moved(box, lambda: client.run(again, seconds=600))
+    print("requests and MiB read, MiB written, by writes to the volume:", requests, read, written)
+    assert written == pytest.approx(size * len(data["members"]) / data["data_members"], rel=0.02)
+    # a read-modify-write of each would read a third of what it writes at least
+    assert read < size // 16
+
+    of_file = moved(box, lambda: box.say(f"dd if={file} of=/dev/null bs=1M iflag=direct", seconds=600))
+    of_volume = moved(box, lambda: client.run(f"dd if={disk} of=/dev/null bs=1M iflag=direct", seconds=600))
+    print("requests and MiB read, of the file and of the volume:", of_file, of_volume)
+    assert of_file[1] == pytest.approx(size, rel=0.02)
+    assert of_volume[:2] == pytest.approx(of_file[:2], rel=0.1)
+    client.run(f"cmp {disk} /run/written; rm /run/written", seconds=600)
 
 
 def test_kill_leaves_no_half_built_tree(box: Box, client: Machine, tank: dict[str, Any]) -> None:

@@ -46,6 +46,15 @@ def test_the_chunk_is_the_unit_of_earlier_pools() -> None:
     assert [word for word in earlier.mkfs if word.startswith("su=")] == [f"su={64 << 10},sw=8,agsize={257 << 19}"]
 
 
+def test_metadata_on_the_mirror_leaves_files_to_the_array() -> None:
+    planned = setups.planned("planned")
+    beside = setups.metadata_on_log_drives(planned, "beside")
+    assert (beside.arrays, beside.device, beside.realtime) == (planned.arrays, "/dev/md/millrace-log", True)
+    assert "rtdev=/dev/md/millrace-data" in beside.mkfs and "rtinherit=1" in beside.mkfs
+    assert "rtdev=/dev/md/millrace-data" in beside.mount and "logdev" not in beside.mount
+    assert "rtdev=/dev/md/millrace-data,extsize=524288" in setups.metadata_on_log_drives(planned, "wide", 1 << 19).mkfs
+
+
 def test_only_the_bitmap_is_left_out() -> None:
     planned = setups.planned("planned")
     bare = words(setups.without_bitmap(planned, "none"))

@@ -24,6 +24,8 @@ FAR_US = 400
 DISTANT_US = 4000
 # A chunk of either size is one request. Much more would be more than null_blk's budget of 20 ms, and never complete.
 REQUEST_KIB = 256
+# of RAID6 as planned
+STRIPE = 512 << 10
 CONTROL = "control"
 
 
@@ -98,6 +100,15 @@ def _chunk_setups() -> list[Setup]:
     return [planned, *others, setups.with_md(planned, "skip_copy", skip_copy="1"), *legs]
 
 
+def _metadata_setups() -> list[Setup]:
+    planned = setups.planned("planned")
+    return [
+        planned,
+        setups.metadata_on_log_drives(planned, "metadata on the mirror"),
+        setups.metadata_on_log_drives(planned, "metadata on the mirror, extents of a stripe", STRIPE),
+    ]
+
+
 def _bitmap_setups() -> list[Setup]:
     # A bitmap in a file is gone from mdadm; the lockless one is not compiled into Debian's kernel.
     fine = Policy(layout=LayoutPolicy(bitmap_chunk_mib=1))
@@ -130,6 +141,11 @@ def _raw() -> dict[str, Model]:
 
 def _trimmed() -> dict[str, Model]:
     return {**drives(), "data": replace(drives()["data"], discard=True)}
+
+
+def _with_room_beside_the_log() -> dict[str, Model]:
+    kinds = drives(bandwidth=BANDWIDTH)
+    return {**kinds, "log": replace(kinds["log"], size_mib=setups.DATA_MIB, written=2 * FILLED)}
 
 
 def _whole_chunks() -> dict[str, Model]:
@@ -338,6 +354,14 @@ BENCHMARKS = {
             Ratio("1 MiB buffered, new file", "skip_copy", "planned", (1, 1.1)),
         ),
     ),
+    "metadata": Benchmark(
+        16,
+        "Metadata and small files beside the stripes",
+        "planned",
+        _with_room_beside_the_log,
+        _metadata_setups,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -352,6 +376,7 @@ UNBANDED = (
     "streams",
     "farstreams",
     "chunks",
+    "metadata",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

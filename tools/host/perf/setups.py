@@ -171,6 +171,28 @@ def by_chunk(setup: Setup, name: str) -> Setup:
     return replace(setup, name=name, mkfs=[word(given) for given in setup.mkfs])
 
 
+def metadata_on_log_drives(setup: Setup, name: str, extent: int | None = None) -> Setup:
+    """Return the same drives with the data device of XFS on the mirror of the log, and the RAID as realtime device.
+
+    `extent` is the size of its extents in bytes, None for blocks: the kernel clones no larger ones.
+    """
+    shared = "metadir=1,rmapbt=1" if extent is None else "metadir=1,rmapbt=1,reflink=0"
+    realtime = f"rtdev={array_path('data')}" + (f",extsize={extent}" if extent else "")
+    return replace(
+        setup,
+        name=name,
+        mkfs=[
+            *("mkfs.xfs", "-f", "-m", shared, "-d", "rtinherit=1", "-l", f"internal,size={LOG_MIB // 2}m"),
+            *("-r", realtime, array_path("log")),
+        ],
+        mount=",".join(
+            word if not word.startswith("logdev=") else f"rtdev={array_path('data')}" for word in setup.mount.split(",")
+        ),
+        device=array_path("log"),
+        realtime=True,
+    )
+
+
 def without_bitmap(setup: Setup, name: str) -> Setup:
     """Return the same setup without write-intent bitmaps."""
 

@@ -18,6 +18,7 @@ from host.perf.guest import (
     job,
     localio,
     log,
+    metadata,
     newfiles,
     readahead,
     rebuild,
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "streams": streams.bench,
     "farstreams": streams.bench,
     "chunks": chunks.bench,
+    "metadata": metadata.bench,
 }
 
 

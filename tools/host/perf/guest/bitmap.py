@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 
 from host.perf.guest import pool
+from host.perf.guest.job import DATA
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import Outcome, fio
-from host.perf.guest.pool import DATA
 from host.perf.guest.shell import run
 
 COUNT = 2000

@@ -3,10 +3,9 @@
 
 from host.perf.guest import pool
 from host.perf.guest.bitmap import MEMBER, SPREAD, take_out
-from host.perf.guest.job import Setup
+from host.perf.guest.job import DATA, Setup
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import fio
-from host.perf.guest.pool import DATA
 
 # fio reports whole milliseconds: reads, which are fast, are more.
 READS, WRITES = 12000, 2000

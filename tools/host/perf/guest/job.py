@@ -8,6 +8,7 @@ from host.perf.guest.drives import Model
 
 JOB = "/millrace-perf/job.json"
 RESULTS = "/dev/ttyS1"
+DATA = "/dev/md/millrace-data"
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class Setup:
 
     `arrays` are mdadm commands in order; `md` attributes of /sys/block/md*/md by array name; `read_ahead` in KiB,
     None leaves the kernel's; `mount` options, "" for the defaults; `nfsd` None is what rpc.nfsd does unasked.
+    `device` is what is mounted; with `realtime` that has metadata alone, and new files are on the realtime device.
     `hint` is the extent size in bytes that new files of a share inherit, 0 without one.
     """
 
@@ -29,6 +31,8 @@ class Setup:
     nfsd: dict[str, int] | None
     export: str
     hint: int = 0
+    device: str = DATA
+    realtime: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from host.perf.guest.job import Setup
+from host.perf.guest.job import DATA, Setup
 from host.perf.guest.shell import run, write
 
 MOUNTPOINT = "/srv/pool"
-DATA = "/dev/md/millrace-data"
 # The bitmap's daemon wakes every 5 s and clears in two rounds; time in which nothing happens costs nothing here.
 QUIET_SECONDS = 20
 # Entries of a stripe cache that holds next to nothing.
@@ -60,7 +59,7 @@ def pool(setup: Setup) -> Iterator[None]:
 def mount(setup: Setup) -> None:
     """Mount the file system of a setup."""
     options = ["-o", setup.mount] if setup.mount else []
-    run("mount", "-t", "xfs", *options, DATA, MOUNTPOINT)
+    run("mount", "-t", "xfs", *options, setup.device, MOUNTPOINT)
 
 
 def remount(setup: Setup) -> None:

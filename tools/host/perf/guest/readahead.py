@@ -2,10 +2,10 @@
 """8: how far ahead the kernel reads and how many stripes md holds, on drives that take long to answer."""
 
 from host.perf.guest import pool
-from host.perf.guest.job import Setup
+from host.perf.guest.job import DATA, Setup
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import fio
-from host.perf.guest.pool import DATA, MOUNTPOINT
+from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
 TOTAL = 64 << 20

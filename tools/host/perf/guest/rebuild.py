@@ -6,9 +6,9 @@ from pathlib import Path
 
 from host.perf.guest import drives, pool
 from host.perf.guest.bitmap import MEMBER, SPREAD, take_out
+from host.perf.guest.job import DATA
 from host.perf.guest.lab import Lab
 from host.perf.guest.load import Outcome, fio
-from host.perf.guest.pool import DATA
 from host.perf.guest.shell import run, write
 
 TEST = "4 KiB random reads, 1 at a time"

@@ -7,10 +7,10 @@ from pathlib import Path
 from host.perf.guest import nfsd, pool
 from host.perf.guest.bitmap import take_out
 from host.perf.guest.iocache import drop
-from host.perf.guest.job import Setup
+from host.perf.guest.job import DATA, Setup
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import fio
-from host.perf.guest.pool import DATA, MOUNTPOINT
+from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
 STREAMS = (1, 4, 16, 64)

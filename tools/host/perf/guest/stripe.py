@@ -6,9 +6,10 @@ import struct
 from pathlib import Path
 
 from host.perf.guest import pool
+from host.perf.guest.job import DATA
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import Outcome, fio
-from host.perf.guest.pool import DATA, MOUNTPOINT
+from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import run
 
 MIB = 1 << 20

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from host.perf.guest import pool
 from host.perf.guest.bitmap import SPREAD
+from host.perf.guest.job import DATA
 from host.perf.guest.lab import Lab
 from host.perf.guest.load import Outcome, fio
 from host.perf.guest.shell import run, write
@@ -44,7 +45,7 @@ def bench(lab: Lab) -> None:
 
 def reader(number: int) -> Outcome:
     """Read small blocks all over the filled part of the array."""
-    options: dict[str, str | int] = {"filename": pool.DATA, "ioengine": "libaio", "rw": "randread", "bs": "4k"}
+    options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": "randread", "bs": "4k"}
     return fio(**options, direct=1, iodepth=1, size=f"{SPREAD}m", io_size=READS * 4096, randseed=number)
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from host.perf import setups
+from host.perf import setups, zfs
 from host.perf.guest.drives import Model
 from host.perf.guest.job import Job, Setup
 from host.perf.guest.rebuild import TEST
@@ -15,6 +15,8 @@ from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy, XfsPolicy
 LATENCY_US, FAST_US = 100, 40
 # MiB of each drive that are written before anything is measured: all tests stay within these.
 FILLED = 128
+# MiB of drives that are all filled, in the memory of the guest.
+SMALL_MIB = 224
 # MiB of drives without a file system: a rebuild reads all of them.
 RAW = 160
 # MB/s: drives, not the processor, hold up whole stripes; scaled down further than latency, so only where it matters.
@@ -44,7 +46,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`number` as in the list of ratio benchmarks, 0 for the control; `base` is what the table compares with."""
+    """`number` as in the list of ratio benchmarks, 0 for the control; `base` is what the table compares with.
+
+    `files` are given to the guest beside its program, by their path.
+    """
 
     number: int
     title: str
@@ -52,6 +57,7 @@ class Benchmark:
     drives: Callable[[], dict[str, Model]]
     setups: Callable[[], list[Setup]]
     ratios: tuple[Ratio, ...]
+    files: Callable[[], dict[str, bytes]] = dict
 
 
 def drives(latency_us: int = LATENCY_US, bandwidth: int = 0, size: int = setups.DATA_MIB) -> dict[str, Model]:
@@ -146,6 +152,15 @@ def _trimmed() -> dict[str, Model]:
 def _with_room_beside_the_log() -> dict[str, Model]:
     kinds = drives(bandwidth=BANDWIDTH)
     return {**kinds, "log": replace(kinds["log"], size_mib=setups.DATA_MIB, written=2 * FILLED)}
+
+
+def _filled() -> dict[str, Model]:
+    """Drives without a page that was never written: ZFS writes all over them."""
+    kinds = drives(bandwidth=FAST_BANDWIDTH)
+    return {
+        "data": replace(kinds["data"], size_mib=SMALL_MIB, written=SMALL_MIB, request_kib=REQUEST_KIB),
+        "log": replace(kinds["log"], request_kib=REQUEST_KIB),
+    }
 
 
 def _whole_chunks() -> dict[str, Model]:
@@ -362,6 +377,15 @@ BENCHMARKS = {
         _metadata_setups,
         (),
     ),
+    "peers": Benchmark(
+        17,
+        "Stock, Millrace and ZFS on the same drives",
+        "stock",
+        _filled,
+        lambda: [setups.stock(), setups.planned("Millrace")],
+        (),
+        zfs.files,
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -377,6 +401,7 @@ UNBANDED = (
     "farstreams",
     "chunks",
     "metadata",
+    "peers",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from host import artefacts, qemu, stage
 from host.layout import OUTPUT, REPO, caches
+from host.perf.benchmarks import BENCHMARKS
 from host.perf.cpio import archive
 from host.perf.guest.job import JOB, Job
 from millrace.errors import BadInput, Failed
@@ -69,6 +70,7 @@ def overlay(job: Job) -> bytes:
     wanted = [path for path in sources if path.parent.name == "guest" or path.name == "__init__.py"]
     files = {f"{PLACE}/{path.relative_to(root)}": path.read_bytes() for path in wanted}
     files[INIT] = resources.files("host.perf.guest").joinpath("init").read_bytes()
+    files |= {f"{PLACE}/{path}": content for path, content in BENCHMARKS[job.benchmark].files().items()}
     files[JOB.strip("/")] = json.dumps(asdict(job), sort_keys=True).encode()
     return archive(files)
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from millrace import paths
 from millrace.admin.one_time import USER
-from millrace.adopt import progress
+from millrace.adopt import logs, progress
 from millrace.adopt.ports import moved, set_addresses
 from millrace.certificate.files import certificate_lock
 from millrace.errors import BadInput, Failed, MillraceError
@@ -64,7 +64,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     progress.record("services")
     for unit in READERS:
         run(["systemctl", "try-restart", unit])
-    return missing
+    return [*missing, *logs.take_over(run)]
 
 
 def _files(members: Sequence[tuple[Member, Kept]], contents: Mapping[str, bytes], run: Runner) -> list[str]:

@@ -20,6 +20,7 @@ from host.perf.guest import (
     log,
     metadata,
     newfiles,
+    peers,
     readahead,
     rebuild,
     streams,
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "farstreams": streams.bench,
     "chunks": chunks.bench,
     "metadata": metadata.bench,
+    "peers": peers.bench,
 }
 
 

@@ -49,7 +49,7 @@ def _move(old: Path, new: Path) -> None:
 def _archived(file: Path, machine: str) -> str:
     """The name of a file that nothing is written to any more: journald removes those when it needs room.
 
-    An archived file has an ID, a sequence number and the time of its first entry in µs in its name (systemd 261,
+    An archived file has an ID, a sequence number and the time of its first entry in µs in its name (systemd 262,
     src/libsystemd/sd-journal/journal-file.c). Of a file that was in use the time of its last entry stands for that.
     """
     if "@" in file.name or file.suffix != ".journal":

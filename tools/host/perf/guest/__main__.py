@@ -13,6 +13,7 @@ from host.perf.guest import (
     chunks,
     commit,
     control,
+    cost,
     degraded,
     iocache,
     job,
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "farstreams": streams.bench,
     "chunks": chunks.bench,
     "metadata": metadata.bench,
+    "cost": cost.bench,
     "peers": peers.bench,
 }
 

@@ -8,7 +8,7 @@ from host.perf.__main__ import CACHE
 from host.perf.results import Result
 
 # The longest first: what is left at the end is short, and nobody waits for it long.
-MEASURED = ["commit", "log", "stripe", "degraded"]
+MEASURED = ["commit", "log", "stripe", "degraded", "cost"]
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +35,11 @@ def stripe(run: control.Run) -> Result:
 @pytest.fixture(scope="session")
 def degraded(run: control.Run) -> Result:
     return _named(run, "degraded")
+
+
+@pytest.fixture(scope="session")
+def cost(run: control.Run) -> Result:
+    return _named(run, "cost")
 
 
 @pytest.fixture(scope="session")

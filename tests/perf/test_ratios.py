@@ -5,6 +5,7 @@ import pytest
 
 from host.perf import control
 from host.perf.results import Result
+from millrace.plan.constants import Constant, Constants
 
 # Of a ratio: instructions of another kernel move it a little, a lost setting moves it a lot.
 BAND = 0.05
@@ -98,3 +99,18 @@ def test_a_safe_write_is_one_call(commit: Result, version: str) -> None:
 @pytest.mark.parametrize("version", ["3", "4.2"])
 def test_a_safe_write_of_a_client_gains_as_much_as_a_local_one(commit: Result, version: str) -> None:
     assert commit.ratio(f"NFSv{version}: 4 KiB, O_SYNC", "tuned", "stock") >= 1.8
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("test", "constant"),
+    [
+        ("NFS over TCP: reads of 1 MiB, from drives", Constants().read_cycles["tcp"]),
+        ("NFS over TCP: writes of 1 MiB", Constants().write_cycles["tcp"]),
+        ("array: writes of 1 MiB", Constants().parity_cycles),
+    ],
+)
+def test_constant_of_the_model_is_counted_on_this_kernel(cost: Result, test: str, constant: Constant) -> None:
+    (counted,) = (note.values["ns each byte"] for note in cost.notes if note.note == test)
+    assert counted == pytest.approx(constant.value, rel=BAND)
+    assert constant.evidence == "derived"

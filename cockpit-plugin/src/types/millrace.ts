@@ -2107,7 +2107,7 @@ export interface PlanFinding {
 export interface PlanLayer {
     name: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic";
     limit: number | null;
-    evidence: "specification" | "textbook" | "calibrated" | "measured" | "unknown";
+    evidence: "specification" | "textbook" | "calibrated" | "measured" | "derived" | "unknown";
     reason: string;
     measure: string | null;
 }

@@ -61,7 +61,6 @@ def everything_measured() -> Constants:
         known,
         nic_tcp=confirmed(known.nic_tcp),
         memory_usable=confirmed(known.memory_usable),
-        cpu_usable=confirmed(known.cpu_usable),
         parity_cycles=confirmed(known.parity_cycles),
         md_array=confirmed(known.md_array),
         read_cycles={name: confirmed(one) for name, one in known.read_cycles.items()},
@@ -84,8 +83,8 @@ class TestTheReferenceServers:
         prediction = predicted(servers_hw.one_u_12(), everything_measured())
         read, write = outcome(prediction, "read rdma healthy"), outcome(prediction, "write rdma healthy")
         assert gigabytes(layer(read, "memory").limit) == 161.3
-        assert gigabytes(layer(read, "cpu").limit) == 438.9
-        assert gigabytes(layer(write, "cpu").limit) == 219.4
+        assert gigabytes(layer(read, "cpu").limit) == 548.6
+        assert gigabytes(layer(write, "cpu").limit) == 58.2
         # 8+2 drives: 1 in, 2 page cache, 2 stripe copy, 1 parity read, 2/8 parity, 10/8 out: 7.5 for each byte
         assert gigabytes(layer(write, "memory").limit) == 43.0
         assert (gigabytes(write.limit), write.bound_by) == (12.0, "md")
@@ -103,10 +102,17 @@ class TestWhatIsNotKnown:
         outcomes = predicted(build()).outcomes
         assert named(outcomes) >= ALWAYS
         for one in outcomes:
-            assert {"memory", "cpu"} <= set(one.not_known())
+            assert "memory" in one.not_known()
+            assert ("cpu" in one.not_known()) == (one.transport == "rdma")
             for layer in one.layers:
                 assert (layer.limit is None) == (layer.evidence == "unknown")
                 assert layer.limit is not None or layer.measure
+
+    def test_what_was_counted_on_an_emulated_cpu_is_a_limit_at_best(self) -> None:
+        for name, limit in (("read tcp healthy", 144.4), ("write tcp healthy", 47.8)):
+            cpu = layer(outcome(predicted(servers_hw.one_u_12()), name), "cpu")
+            assert (gigabytes(cpu.limit), cpu.evidence) == (limit, "derived")
+            assert "cycles for each byte of NFS" in (cpu.measure or "")
 
     def test_md_is_not_known_where_it_takes_part(self) -> None:
         prediction = predicted(servers_hw.one_u_12())
@@ -136,8 +142,8 @@ class TestWhatIsNotKnown:
     def test_a_virtual_drive_without_a_link_is_not_guessed(self) -> None:
         inventory = servers_hw.machine([drive(n, link=None) for n in range(6)], [], servers_hw.nodes(1))
         read = outcome(predicted(inventory), "read tcp healthy")
-        assert (read.limit, read.bound_by) == (None, None)
-        assert set(read.not_known()) == {"drives", "pcie", "memory", "cpu", "nic"}
+        assert read.bound_by == "cpu"
+        assert set(read.not_known()) == {"drives", "pcie", "memory", "nic"}
 
 
 class TestWhatBinds:

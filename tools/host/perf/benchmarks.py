@@ -29,6 +29,7 @@ REQUEST_KIB = 256
 # of RAID6 as planned
 STRIPE = 512 << 10
 CONTROL = "control"
+BESIDE = "metadata on the mirror"
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,8 @@ def _metadata_setups() -> list[Setup]:
     planned = setups.planned("planned")
     return [
         planned,
-        setups.metadata_on_log_drives(planned, "metadata on the mirror"),
-        setups.metadata_on_log_drives(planned, "metadata on the mirror, extents of a stripe", STRIPE),
+        setups.metadata_on_log_drives(planned, BESIDE),
+        setups.metadata_on_log_drives(planned, f"{BESIDE}, extents of a stripe", STRIPE),
     ]
 
 
@@ -376,7 +377,12 @@ BENCHMARKS = {
         "planned",
         _with_room_beside_the_log,
         _metadata_setups,
-        (),
+        (
+            Ratio("4 KiB appended, fsync", BESIDE, "planned", (1.33, 1.47)),
+            Ratio("4 KiB appended to 8 files, fsync", BESIDE, "planned", (1.21, 1.35)),
+            Ratio("small files made", BESIDE, "planned", (0.95, 1.05)),
+            Ratio("1 MiB direct, 4 new files", BESIDE, "planned", (0.93, 1.03)),
+        ),
     ),
     "peers": Benchmark(
         17,

@@ -25,7 +25,7 @@ Direction = Literal["read", "write"]
 Transport = Literal["tcp", "rdma"]
 State = Literal["healthy", "degraded"]
 LayerName = Literal["drives", "pcie", "memory", "cpu", "md", "nic"]
-Evidence = Literal["specification", "textbook", "calibrated", "measured", "unknown"]
+Evidence = Literal["specification", "textbook", "calibrated", "measured", "derived", "unknown"]
 
 
 class Role(StrEnum):

@@ -23,7 +23,7 @@ from millrace.plan.model import (
     Transport,
 )
 
-STRONGEST_FIRST: list[Evidence] = ["measured", "specification", "textbook", "calibrated", "unknown"]
+STRONGEST_FIRST: list[Evidence] = ["measured", "specification", "textbook", "calibrated", "derived", "unknown"]
 BUS_BYTES = 8  # of a memory channel
 EXTERNAL_MEASURE = "a benchmark of the device alone on this server"
 
@@ -195,9 +195,8 @@ def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Tr
     needed = cycles.value + sum(constant.value for constant in parity)
     if machine.cycles is None:
         return _not_known("cpu", "The CPU clock is not known.", cycles.measure or "a benchmark")
-    reason = f"{machine.cycles / GIGA:.0f} billion cycles/s of all cores."
-    limit = machine.cycles * known.cpu_usable.value / needed
-    return _layer("cpu", limit, [known.cpu_usable, cycles, *parity], reason)
+    reason = f"{machine.cycles / GIGA:.0f} billion cycles/s of all cores, {needed:.2f} for each byte."
+    return _layer("cpu", machine.cycles / needed, [cycles, *parity], reason)
 
 
 def _md(machine: Machine, known: Constants, direction: Direction, state: State) -> list[Layer]:
@@ -261,6 +260,8 @@ def _layer(name: LayerName, limit: float, used: list[Constant], reason: str, mea
     weakest = max(used, key=lambda constant: STRONGEST_FIRST.index(constant.evidence))
     if weakest.evidence == "unknown":
         return _not_known(name, reason, weakest.measure or "a benchmark on this server")
+    # what a real CPU needs may be more than what an emulated one counts
+    measure = measure or (weakest.measure if weakest.evidence == "derived" else None)
     return Layer(name=name, limit=round(limit), evidence=weakest.evidence, reason=reason, measure=measure)
 
 

@@ -30,6 +30,7 @@ function evidence(of: PlanLayer["evidence"]): string {
     case "textbook": return _("formula");
     case "calibrated": return _("measured elsewhere");
     case "measured": return _("measured here");
+    case "derived": return _("counted on an emulated CPU");
     case "unknown": return _("unknown");
     }
 }

@@ -2,11 +2,12 @@
 """Figures of fio and of the kernel's counters; unreadable output is an error."""
 
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from host.perf.guest import drives, lab, load, stripe, trim
+from host.perf.guest import cost, drives, lab, load, metadata, stripe, trim
 
 
 def said(**more: Any) -> str:
@@ -81,3 +82,23 @@ def test_slices_of_a_trim_cover_the_file_system_and_stay_in_their_group() -> Non
 def test_file_system_without_geometry_is_not_trimmed() -> None:
     with pytest.raises(RuntimeError, match="no geometry"):
         trim.geometry("cannot open /srv/pool")
+
+
+def test_time_of_threads_that_are_not_there_is_no_figure() -> None:
+    with pytest.raises(RuntimeError, match="there is no thread md127_raid6"):
+        cost.ran("md127_raid6")
+
+
+def test_time_of_an_array_is_for_each_byte_of_the_second_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fio takes to start is in both loads."""
+    begin, each = 1000, 3
+    noted: dict[str, dict[str, float]] = {}
+    monkeypatch.setattr(cost, "array", lambda _rw, size: size)
+    monkeypatch.setattr(cost, "took", lambda _lab, size, _clock: begin + each * (size << 20))
+    laboratory = SimpleNamespace(note=lambda test, _variant, **values: noted.update({test: values}))
+    cost.alone(cast(lab.Lab, laboratory), "array")
+    assert noted == {f"array: {rw}s of 1 MiB": {"ns each byte": each} for rw in ("write", "read")}
+
+
+def test_command_that_fails_is_what_does_not_work() -> None:
+    assert metadata.succeeds("true") and not metadata.succeeds("false")

@@ -38,7 +38,10 @@ def files() -> dict[str, bytes]:
 
 
 def prepared(kept: Caches, uri: str | None, run: Run = run_quietly) -> Path:
-    """Return the directory of the cache that has ZFS for the kernel of the sources at `uri`."""
+    """Return the directory of the cache that has ZFS for the kernel of the sources at `uri`.
+
+    BadInput: there is no image yet. Failed: the package sources do not have it, or it does not build.
+    """
     work = kept.root / "zfs"
     with lock.held(work / ".lock", "Another build of ZFS is running; waiting for it."):
         artefacts.need_space(work, SPACE)

@@ -31,7 +31,7 @@ MEMORY_MIB = 4096
 # What QEMU takes besides, for translated code most of all.
 OWN_MIB = 1024
 # Of a processor: a machine that hangs burns it. How long that takes on a busy host is another matter.
-SECONDS = 900
+SECONDS = 1800
 PACKAGES = ("host", "host/perf", "host/perf/guest")
 PLACE = JOB.rpartition("/")[0].strip("/")
 INIT = f"{PLACE}/init"

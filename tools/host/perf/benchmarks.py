@@ -312,9 +312,9 @@ BENCHMARKS = {
         lambda: drives(bandwidth=BANDWIDTH),
         _newfiles_setups,
         (
-            Ratio("1 MiB, new file", "planned", "unit a chunk", (1.5, 2.6)),
-            Ratio("1 MiB, 4 new files", "planned", "unit a chunk", (1.15, 1.6)),
-            Ratio("4 KiB appended to 8 files, fsync", "planned", "unit a chunk", (0.9, 1.15)),
+            Ratio("1 MiB, new file", "planned", "unit a chunk", (1.33, 1.48)),
+            Ratio("1 MiB, 4 new files", "planned", "unit a chunk", (1.04, 1.16)),
+            Ratio("4 KiB appended to 8 files, fsync", "planned", "unit a chunk", (0.94, 1.05)),
         ),
     ),
     "localio": Benchmark(

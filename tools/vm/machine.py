@@ -47,6 +47,8 @@ EMULATOR_FAULTS = ("Oops: int3", "IO-APIC + timer doesn't work")
 FIRST_UNIT = "  OK  "
 # Firmware's last line. The kernel starts systemd, which prints, 5 to 60 s later under emulation.
 HANDED_OVER = "BdsDxe: starting Boot"
+# systemd's first bytes: it asks the terminal for its name (XTGETTCAP), and goes on when a third of a second is over.
+TERMINAL_NAME = "\x1bP+q6E616D65\x1b\\"
 SILENT_SECONDS = 240.0
 
 Command = Callable[[Files], list[str]]
@@ -214,11 +216,15 @@ class Machine:
             said = self._client().run(BLOCKED, "", KERNEL_SECONDS, lambda: self.running).out
             return self._with_console(f"{what}. Its kernel says:\n{said}")
         except Failed:
-            # vm.guest: the panic is followed by what every processor does and which tasks are blocked
-            with suppress(QMPError, OSError, Failed):
-                self.qmp("inject-nmi")
-                self.wait_for(lambda: PANIC_ENDS in self.console, "panic", KERNEL_SECONDS)
+            self._panic(KERNEL_SECONDS)
             return self._with_console(f"{what}. Its kernel was made to panic", KERNEL_TAIL)
+
+    def _panic(self, seconds: float) -> None:
+        """Make the guest's kernel panic, as far as it still listens; its last words are then on the console."""
+        # vm.guest: the panic is followed by what every processor does and which tasks are blocked
+        with suppress(QMPError, OSError, Failed):
+            self.qmp("inject-nmi")
+            self.wait_for(lambda: PANIC_ENDS in self.console, "panic", seconds)
 
     def _with_console(self, what: str, lines: int = CONSOLE_TAIL) -> str:
         tail = "\n".join(self.console.splitlines()[-lines:])
@@ -276,16 +282,16 @@ class Machine:
         with suppress(QMPError, OSError, Failed):
             state = str(self.qmp("human-monitor-command", **{"command-line": "info registers -a"}))
             where = " ".join(line.strip() for line in state.splitlines() if "IP=" in line)
-        warnings.warn(f"{self.name}: the emulator broke the boot, started again. {where}", stacklevel=2)
+        self._panic(SOON_SECONDS)
+        broken = f"{self.name}: the emulator broke the boot, started again. {where}"
+        warnings.warn(self._with_console(broken, KERNEL_TAIL), stacklevel=2)
         self.power_cut()
         self.start()
 
-    def _last_line(self) -> str:
-        return self.console.rstrip().rpartition("\n")[2]
-
     def _silent(self) -> bool:
-        """Whether firmware started the boot loader and nothing was printed since, for longer than any boot takes."""
-        if HANDED_OVER not in self._last_line():
+        """Whether firmware started the boot loader and nothing was said since, for longer than any boot takes."""
+        _, handed_over, since = self.console.rpartition(HANDED_OVER)
+        if not handed_over or since.partition("\n")[2].replace(TERMINAL_NAME, "").strip():
             return False
         return time.time() - self.files.console.stat().st_mtime > SILENT_SECONDS * self.accel.scale
 
@@ -295,7 +301,8 @@ class Machine:
         A QEMU before 8.1, where no newer one can be had (host.qemu), now and then runs a stale breakpoint byte after
         the kernel patched its own code on another CPU: "Oops: int3" in the first seconds, before any unit was started.
         On a host that is short of CPU the guest's timer test may run out before an emulated tick comes, and a kernel
-        may wait for that tick without an end and without a word.
+        may wait for that tick without an end and without a word; one was seen that still started systemd, which then
+        waited a third of a second for 15 minutes.
         """
         console = self.console
         fell = any(words in console for words in EMULATOR_FAULTS) or self._silent()

@@ -17,6 +17,7 @@ from vm.qemu import Files
 OOPS = "[    1.358032] Oops: int3: 0000 [#1] SMP NOPTI\n"
 TIMER = "[    0.060000] Kernel panic - not syncing: IO-APIC + timer doesn't work!  Boot with apic=debug\n"
 FIRMWARE = 'BdsDxe: loading Boot0001 "UEFI Misc Device"\r\nBdsDxe: starting Boot0001 "UEFI Misc Device"\r\n'
+NAME_OF_TERMINAL = "\x1bP+q6E616D65\x1b\\"
 UNIT = "[[0;32m  OK  [0m] Started systemd-journald.service\n"
 
 
@@ -52,6 +53,9 @@ def test_only_early_faults_under_emulation_are_restarted(tmp_path: Path, accel: 
         ("tcg", FIRMWARE, SILENT_SECONDS + 1, True),
         ("tcg", FIRMWARE, SILENT_SECONDS - 60, False),
         ("kvm", FIRMWARE, SILENT_SECONDS + 1, False),
+        ("tcg", FIRMWARE + NAME_OF_TERMINAL, SILENT_SECONDS + 1, True),
+        ("tcg", FIRMWARE + NAME_OF_TERMINAL, SILENT_SECONDS - 60, False),
+        ("tcg", FIRMWARE + NAME_OF_TERMINAL + "\x1b[18tWelcome to Millrace!\r\n", SILENT_SECONDS + 1, False),
         ("tcg", FIRMWARE + "Booting initrd of Millrace.\n", SILENT_SECONDS + 1, False),
         ("tcg", "", SILENT_SECONDS + 1, False),
     ],

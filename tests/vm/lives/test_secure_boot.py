@@ -88,6 +88,8 @@ def test_pool_is_built_and_served_under_lockdown(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []
     lines = box.say("journalctl -b -k -o cat").splitlines()
+    # out of Debian's tree (O) and not unsigned (E): Documentation/admin-guide/tainted-kernels.rst
+    assert box.say("cat /sys/module/nfsd/taint") == "O"
     assert any("Kernel is locked down from EFI Secure Boot" in line for line in lines)
     assert [line for line in lines if RESTRICTED.search(line) and not any(one in line for one in ASKED)] == []
 

@@ -107,9 +107,9 @@ def moved(box: Box, command: Callable[[], object]) -> tuple[int, int, int]:
     """What a command costs the drives of the data: requests of reading, MiB read, MiB written."""
 
     def sums() -> list[int]:
-        # requests and sectors of 512 bytes (Documentation/block/stat.rst)
-        count = "cat /sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/slaves/*/stat"
-        rows = [line.split() for line in box.say(count).splitlines()]
+        # requests and sectors of 512 bytes of whole drives (Documentation/block/stat.rst)
+        members = "readlink -f /sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/slaves/*"
+        rows = [line.split() for line in box.say(f"for one in $({members}); do cat $one/../stat; done").splitlines()]
         return [sum(int(row[field]) for row in rows) for field in (0, 2, 6)]
 
     box.say("sync -f /srv/pool; echo 3 > /proc/sys/vm/drop_caches")
@@ -121,7 +121,7 @@ def moved(box: Box, command: Callable[[], object]) -> tuple[int, int, int]:
 
 def test_drives_do_no_more_for_a_volume_than_for_its_file(box: Box, client: Machine, tank: dict[str, Any]) -> None:
     connect(client, tank)
-    disk, file = device(client, tank), f"/srv/pool/.millrace-volumes/volumes/{tank['uuid']}/data"
+    disk, file = device(client, tank), "/srv/pool/.millrace-volumes/volumes/tank/data"
     fill = f"head -c {tank['size']} /dev/urandom > /run/written; dd if=/run/written of={disk} bs=1M oflag=direct"
     client.run(f"{fill} conv=fsync", seconds=600)
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The appliance tunes itself: bad settings are found, a useless one stays, and the plan's come back in any case."""
+"""The appliance tunes itself: bad settings are found, a useless one stays, and the plan's come back in any case.
+
+`BUDGET` in the environment is how long the run may take, as `millrace tuner run --budget` has it.
+"""
 
 import base64
 import io
 import json
 import math
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +26,7 @@ PLANTED = ("md.stripe_cache_size", "md.read_ahead_kib", "nfsd.threads")
 USELESS = "md.member_requests"
 KNOBS = " ".join(f"--knob {name}" for name in (*PLANTED, USELESS))
 GOALS = "--goal seq-read=2,seq-write=1,rand-read=2"
-BUDGET = "--budget 3h"
+BUDGET = f"--budget {os.environ.get('BUDGET', '3h')}"
 
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 

@@ -2,12 +2,13 @@
 """Figures of fio and of the kernel's counters; unreadable output is an error."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from host.perf.guest import cost, drives, lab, load, metadata, stripe, trim
+from host.perf.guest import cost, drives, lab, load, metadata, smbd, stripe, trim
 
 
 def said(**more: Any) -> str:
@@ -87,6 +88,26 @@ def test_file_system_without_geometry_is_not_trimmed() -> None:
 def test_time_of_threads_that_are_not_there_is_no_figure() -> None:
     with pytest.raises(RuntimeError, match="there is no thread md127_raid6"):
         cost.ran("md127_raid6")
+
+
+def test_time_of_smbd_is_that_of_its_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smbd, "GROUP", tmp_path)
+    (tmp_path / "cpu.stat").write_text("usage_usec 1500\nuser_usec 900\nsystem_usec 600\n")
+    assert smbd.clock() == 1_500_000
+    (tmp_path / "cpu.stat").write_text("")
+    with pytest.raises(RuntimeError, match="counts no time"):
+        smbd.clock()
+
+
+@pytest.mark.parametrize(("security", "other"), [("sign", "seal"), ("seal", "sign")])
+def test_mount_that_is_not_protected_as_wanted_is_not_measured(
+    security: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smbd, "DEBUG", tmp_path / "DebugData")
+    smbd.DEBUG.write_text(f"Sec Status: 1 \tInstance: 1 SessionId: 0x7f {smbd.SHOWN[security]}\n\tUser: 0")
+    smbd.verify(security)
+    with pytest.raises(RuntimeError, match=f"the session is not {smbd.SHOWN[other]}"):
+        smbd.verify(other)
 
 
 def test_time_of_an_array_is_for_each_byte_of_the_second_half(monkeypatch: pytest.MonkeyPatch) -> None:

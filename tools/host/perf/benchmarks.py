@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from host.perf import setups, zfs
+from host.perf import setups, smb, zfs
 from host.perf.guest.drives import Model
 from host.perf.guest.job import Job, Setup
 from host.perf.guest.rebuild import TEST
@@ -400,6 +400,7 @@ BENCHMARKS = {
         drives,
         lambda: [setups.planned("Millrace")],
         (),
+        smb.files,
     ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """18: the server's share of the CPU time of each byte and call, for the model of the expected performance.
 
-Client and server share the CPU: what the threads of nfsd ran is the server's part. Over loopback they also do what
-an interrupt of a network card does, and of reads the client's part of that.
+Client and server share the CPU: what the threads of nfsd and the processes of smbd ran is the server's part. Over
+loopback they also do what an interrupt of a network card does, and of reads the client's part of that.
 """
 
 import time
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from host.perf.guest import nfsd, pool
+from host.perf.guest import nfsd, pool, smbd
 from host.perf.guest.bitmap import take_out
 from host.perf.guest.iocache import cold, transfer
 from host.perf.guest.job import DATA
@@ -18,10 +18,12 @@ from host.perf.guest.lab import Lab, Load, idle_seconds
 from host.perf.guest.load import fio
 
 LARGE = 512
+# What the server asks for and what the client does. The kernel's client signs with AES-CMAC.
+SMB = {"SMB, encrypted": ("desired", "seal"), "SMB, signed": ("off", "sign")}
 
 
 def bench(lab: Lab) -> None:
-    """Measure nfsd's threads, then the array alone.
+    """Measure nfsd's threads, the processes of smbd, then the array alone.
 
     What one thread of md holds up is not measured: on one CPU it does the part of its workers, too.
     """
@@ -29,17 +31,25 @@ def bench(lab: Lab) -> None:
     fixed = planned.nfsd or {}
     # a thread that ends takes its time with it
     setup = replace(planned, nfsd={**fixed, "threads_min": fixed["threads_max"]})
-    with pool.pool(setup), nfsd.server(setup), nfsd.client("4.2"):
-        transfer("write", "1m", end_fsync=1)(lab.fresh())
-        served = ran("nfsd")
-        note(lab, "NFS over TCP: reads of 1 MiB, from memory", transfer("read", "1m"), served)
-        note(lab, "NFS over TCP: reads of 1 MiB, from drives", transfer("read", "1m"), served, cold)
-        note(lab, "NFS over TCP: reads of 4 KiB, from memory", transfer("read", "4k"), served)
-        note(lab, "NFS over TCP: writes of 1 MiB", transfer("write", "1m", end_fsync=1, overwrite=1), served)
+    with pool.pool(setup):
+        with nfsd.server(setup), nfsd.client("4.2"):
+            protocol(lab, "NFS over TCP", ran("nfsd"))
+        for name, (encrypt, security) in SMB.items():
+            with smbd.server(encrypt), smbd.client(security):
+                protocol(lab, name, smbd.clock)
     with pool.arrays(setup):
         alone(lab, "array")
         take_out()
         alone(lab, "array, a drive dead")
+
+
+def protocol(lab: Lab, name: str, served: Callable[[], int]) -> None:
+    """Measure what a client's reads and writes cost the server, by the clock of its processes."""
+    transfer("write", "1m", end_fsync=1)(lab.fresh())
+    note(lab, f"{name}: reads of 1 MiB, from memory", transfer("read", "1m"), served)
+    note(lab, f"{name}: reads of 1 MiB, from drives", transfer("read", "1m"), served, cold)
+    note(lab, f"{name}: reads of 4 KiB, from memory", transfer("read", "4k"), served)
+    note(lab, f"{name}: writes of 1 MiB", transfer("write", "1m", end_fsync=1, overwrite=1), served)
 
 
 def alone(lab: Lab, what: str) -> None:

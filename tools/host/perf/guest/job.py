@@ -9,6 +9,9 @@ from host.perf.guest.drives import Model
 JOB = "/millrace-perf/job.json"
 RESULTS = "/dev/ttyS1"
 DATA = "/dev/md/millrace-data"
+# Beside the job.
+SMB_CONF = "smb.conf"
+SMB_SHARE = "data"
 
 
 @dataclass(frozen=True)

@@ -2119,7 +2119,7 @@ export interface PlanLayer {
  */
 export interface PlanOutcome {
     direction: "read" | "write";
-    transport: "tcp" | "rdma";
+    transport: "tcp" | "rdma" | "smb";
     state: "healthy" | "degraded";
     limit: number | null;
     bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;

@@ -29,7 +29,7 @@ test("the plan is shown with every decision, its reason and its source", async (
 test("limits are limits: what nobody measured is said to be not known", async () => {
     serverIs("1u12-blank");
     render(<App />);
-    const row = within(await screen.findByTestId("prediction")).getAllByRole("row", { name: /Write over TCP healthy/ })[0];
+    const row = within(await screen.findByTestId("prediction")).getAllByRole("row", { name: /Write, NFS over TCP healthy/ })[0];
     expect(row?.textContent).toContain("at most 25\u00a0GB/s");
     expect(row?.textContent).toContain("memory, CPU, RAID");
 });

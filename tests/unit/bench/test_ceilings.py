@@ -123,6 +123,17 @@ def test_a_degraded_run_is_compared_with_the_degraded_prediction() -> None:
     assert degraded.ceiling.predicted == pytest.approx(healthy.ceiling.predicted * 9 / 10)
 
 
+def test_smb_is_compared_with_the_prediction_for_smb() -> None:
+    here = site()
+    slow = here.inventory.model_copy(update={"cpu_mhz": 1000})
+    rungs = [done(f"L2/{target}/seq/write") for target in ("nfs-tcp", "smb")]
+    nfs, smb = (rung.ceiling for rung in with_ceilings(rungs, slow, here.arrays, False))
+    assert (nfs.predicted_by, smb.predicted_by) == ("cpu", "cpu")
+    assert nfs.predicted and smb.predicted
+    # each byte of parity and of the protocol: 2.75 + 1.27 and 2.75 + 2.90 cycles
+    assert smb.predicted / nfs.predicted == pytest.approx(4.02 / 5.65, rel=1e-3)
+
+
 def test_every_sentence_is_one() -> None:
     for rung in judged(*(done(name) for name in ("L0/drives/seq/read", "L1/xfs/rand/write", "L2/smb/mixed/mixed"))):
         assert rung.diagnosis.endswith(".")

@@ -19,7 +19,7 @@ from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive
 
 # Predicted for every server that has a plan.
-ALWAYS = {("read", "tcp", "healthy"), ("write", "tcp", "healthy")}
+ALWAYS = {(way, transport, "healthy") for way in ("read", "write") for transport in ("tcp", "smb")}
 
 
 def planned(inventory: Inventory) -> Plan:
@@ -109,10 +109,18 @@ class TestWhatIsNotKnown:
                 assert layer.limit is not None or layer.measure
 
     def test_what_was_counted_on_an_emulated_cpu_is_a_limit_at_best(self) -> None:
-        for name, limit in (("read tcp healthy", 144.4), ("write tcp healthy", 47.8)):
-            cpu = layer(outcome(predicted(servers_hw.one_u_12()), name), "cpu")
-            assert (gigabytes(cpu.limit), cpu.evidence) == (limit, "derived")
-            assert "cycles for each byte of NFS" in (cpu.measure or "")
+        for transport, both in {"tcp": (144.4, 47.8), "smb": (51.3, 34.0)}.items():
+            for way, limit in zip(("read", "write"), both, strict=True):
+                cpu = layer(outcome(predicted(servers_hw.one_u_12()), f"{way} {transport} healthy"), "cpu")
+                assert (gigabytes(cpu.limit), cpu.evidence) == (limit, "derived")
+                assert "cycles for each byte of NFS and SMB" in (cpu.measure or "")
+
+    def test_smb_copies_each_byte_twice_more_than_nfs(self) -> None:
+        prediction = predicted(servers_hw.one_u_12())
+        for way, nfs, smb in (("read", 3.0, 7.0), ("write", 7.5, 11.5)):
+            for transport, times in (("tcp", nfs), ("smb", smb)):
+                reason = layer(outcome(prediction, f"{way} {transport} healthy"), "memory").reason
+                assert f"{times:.1f} times" in reason
 
     def test_md_is_not_known_where_it_takes_part(self) -> None:
         prediction = predicted(servers_hw.one_u_12())
@@ -124,7 +132,7 @@ class TestWhatIsNotKnown:
         plan = planned(servers_hw.one_u_12())
         shown = as_text(PlanFile(sha256=plan.digest(), proposal=plan), False)
         rows = [line for line in shown.splitlines() if line.lstrip().startswith(("read ", "write "))]
-        assert len(rows) == 8
+        assert len(rows) == 12
         for row in rows:
             assert ("md or" in row) == ("write" in row or "degraded" in row), row
         assert "To measure it:" in shown
@@ -171,11 +179,11 @@ class TestWhatBinds:
         assert gigabytes(slow) == 68.9
 
     def test_no_rdma_is_predicted_where_there_is_none(self) -> None:
-        assert {one.transport for one in predicted(servers_hw.desktop()).outcomes} == {"tcp"}
+        assert {one.transport for one in predicted(servers_hw.desktop()).outcomes} == {"tcp", "smb"}
         soft = servers_hw.machine(
             [drive(n) for n in range(6)], [servers_hw.port(software_rdma=True)], servers_hw.nodes(1)
         )
-        assert {one.transport for one in predicted(soft).outcomes} == {"tcp"}
+        assert {one.transport for one in predicted(soft).outcomes} == {"tcp", "smb"}
 
     def test_one_drive_is_never_degraded(self) -> None:
         inventory = servers_hw.machine([drive(0)], [servers_hw.port()], servers_hw.nodes(1))

@@ -37,7 +37,7 @@ def _drive(read: float, write: float) -> DriveClass:
 
 
 TCP_MEASURE = "a network benchmark (iperf3) from the clients: how much of the line rate TCP reaches"
-CPU_MEASURE = "a benchmark over the network with the CPU load: cycles for each byte of NFS"
+CPU_MEASURE = "a benchmark over the network with the CPU load: cycles for each byte of NFS and SMB"
 MEMORY_MEASURE = "a memory benchmark on this server: how much of the modules' bandwidth is usable"
 MD_MEASURE = "a benchmark of each array alone on this server: the write rate of md, and its read rate when degraded"
 
@@ -60,20 +60,24 @@ class Constants:
     read_traffic: Mapping[Transport, Constant] = field(
         default_factory=lambda: {"rdma": Constant(2.0, "textbook"), "tcp": Constant(3.0, "textbook")}
     )
+    # Between kernel and smbd, and through the cipher: each reads and writes.
+    smb_copies: Constant = Constant(4.0, "textbook")
     # Into and out of the stripe cache.
     stripe_copy: Constant = Constant(2.0, "textbook")
-    # Derived: the instructions of nfsd's threads and of md (tools/perf cost), taken for cycles. The copying of emulated
-    # drives is in them, and over loopback a part of the client's network.
+    # Derived: the instructions of nfsd's threads, of smbd and of md (tools/perf cost), taken for cycles. The copying of
+    # emulated drives is in them, and over loopback a part of the client's network.
     read_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(0.35, "unknown", CPU_MEASURE),
             "tcp": Constant(1.33, "derived", CPU_MEASURE),
+            "smb": Constant(3.74, "derived", CPU_MEASURE),
         }
     )
     write_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(0.55, "unknown", CPU_MEASURE),
             "tcp": Constant(1.27, "derived", CPU_MEASURE),
+            "smb": Constant(2.90, "derived", CPU_MEASURE),
         }
     )
     parity_cycles: Constant = Constant(2.75, "derived", CPU_MEASURE)

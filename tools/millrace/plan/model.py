@@ -22,7 +22,8 @@ LATER_KEYS = ("allocation_group_size", "autofsck", "discard")
 
 Backend = Literal["md", "external"]
 Direction = Literal["read", "write"]
-Transport = Literal["tcp", "rdma"]
+# NFS over TCP and RDMA, and SMB, encrypted.
+Transport = Literal["tcp", "rdma", "smb"]
 State = Literal["healthy", "degraded"]
 LayerName = Literal["drives", "pcie", "memory", "cpu", "md", "nic"]
 Evidence = Literal["specification", "textbook", "calibrated", "measured", "derived", "unknown"]

@@ -73,7 +73,7 @@ class Machine:
 def predict(inventory: Inventory, arrays: Sequence[Array], constants: Constants | None = None) -> Prediction:
     """Predict what a server with these arrays reaches at most; transports and states that it lacks are omitted."""
     machine, known = _machine(inventory, arrays), constants or Constants()
-    transports: list[Transport] = ["tcp", "rdma"] if any(_hardware_rdma(machine)) else ["tcp"]
+    transports: list[Transport] = ["tcp", "rdma", "smb"] if any(_hardware_rdma(machine)) else ["tcp", "smb"]
     redundant = bool(machine.legs) and all(leg.redundant for leg in machine.legs)
     states: list[State] = ["healthy", "degraded"] if redundant else ["healthy"]
     directions: list[Direction] = ["read", "write"]
@@ -176,9 +176,11 @@ def _memory(machine: Machine, known: Constants, direction: Direction, transport:
 
 def _traffic(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Constant:
     """Bytes of memory traffic for each byte served."""
+    copies = known.smb_copies.value if transport == "smb" else 0.0
     if direction == "read":
         through_stripes = known.stripe_copy.value if state == "degraded" and _has_parity(machine) else 0.0
-        return Constant(known.read_traffic[transport].value + through_stripes, "textbook")
+        nfs: Transport = "tcp" if transport == "smb" else transport
+        return Constant(known.read_traffic[nfs].value + through_stripes + copies, "textbook")
     data, parity, written = 1, 0, 1.0
     if machine.legs:
         leg = machine.legs[0]
@@ -186,7 +188,7 @@ def _traffic(machine: Machine, known: Constants, direction: Direction, transport
         written = len(leg.array.members) / data
     # From the NIC, into and out of the page cache, then md's copy, its parity, and out to the drives.
     with_parity = known.stripe_copy.value + 1 + parity / data if parity else 0.0
-    return Constant(1 + 2 + with_parity + written, "textbook")
+    return Constant(1 + 2 + with_parity + written + copies, "textbook")
 
 
 def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Transport) -> Layer:

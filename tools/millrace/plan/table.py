@@ -137,7 +137,7 @@ def _prediction(console: Console, prediction: Prediction | None) -> None:
     """Print the limit of each layer in GB/s; where it is not known, what would find it out."""
     if prediction is None:
         return
-    table = Table(title="At most, in GB/s", title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title="At most, in GB/s (TCP and RDMA: NFS)", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("")
     for heading in (*LAYERS.values(), "Limit"):
         table.add_column(heading, justify="right")

@@ -9,8 +9,12 @@ import { rate } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
 
 function way({ direction, transport }: PlanOutcome): string {
-    if (direction === "read") return transport === "tcp" ? _("Read over TCP") : _("Read over RDMA");
-    return transport === "tcp" ? _("Write over TCP") : _("Write over RDMA");
+    const read = direction === "read";
+    switch (transport) {
+    case "tcp": return read ? _("Read, NFS over TCP") : _("Write, NFS over TCP");
+    case "rdma": return read ? _("Read, NFS over RDMA") : _("Write, NFS over RDMA");
+    case "smb": return read ? _("Read, SMB encrypted") : _("Write, SMB encrypted");
+    }
 }
 
 export function layerName(name: PlanLayer["name"]): string {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import Binding, Ceiling, Direction, Moment, Rung, Series, State
 from millrace.inventory.model import Inventory
-from millrace.plan.model import Array, LayerName, Outcome
+from millrace.plan.model import Array, LayerName, Outcome, Transport
 from millrace.plan.predict import predict
 
 # What of the model a rung can be bound by: no network card on the loopback, no processor between a drive and fio.
@@ -78,17 +78,15 @@ def _predicted(
     one_drive = rung.layer is Layer.L0 and rung.target != "drives"
     if rung.workload.profile not in STREAMS or one_drive:
         return None, None
-    transport = "rdma" if "rdma" in rung.target else "tcp"
+    known: tuple[Transport, ...] = ("rdma", "smb")
+    transport: Transport = next((name for name in known if name in rung.target), "tcp")
     state = "degraded" if degraded else "healthy"
-    for one in outcomes:
-        # without RDMA hardware the model has no figures for it; nothing of the network is measured on the loopback
-        same = one.transport == transport or (rung.layer is not Layer.L3 and one.transport == "tcp")
-        if same and one.direction == main.direction and one.state == state:
-            limits = [
-                (layer.limit, layer.name) for layer in one.layers if layer.limit and layer.name in REACH[rung.layer]
-            ]
-            return min(limits, default=(None, None))
-    return None, None
+    by_transport = {one.transport: one for one in outcomes if (one.direction, one.state) == (main.direction, state)}
+    # without RDMA hardware the model has no figures for it; nothing of the network is measured on the loopback
+    found = by_transport.get(transport) or (by_transport.get("tcp") if rung.layer is not Layer.L3 else None)
+    layers = found.layers if found else []
+    limits = [(layer.limit, layer.name) for layer in layers if layer.limit and layer.name in REACH[rung.layer]]
+    return min(limits, default=(None, None))
 
 
 def _below(rung: Rung, known: Mapping[str, Rung]) -> Rung | None:

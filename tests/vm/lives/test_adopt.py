@@ -195,7 +195,7 @@ def test_adopted_server_is_the_same_and_a_client_goes_on(box: Box, client: Machi
     assert identity(box) == before
     see_volume_exported(box)
     # what was recorded under the machine ID of before, and what is since
-    for unit in ("systemd-journald.service", "nfs-server.service"):
+    for unit in ("systemd-networkd.service", "nfs-server.service"):
         assert box.say(f"journalctl -b -o cat --grep=Start -u {unit}") != ""
     assert box.say("ls /var/log/journal") == before["machine"]
     client.run(f"echo after >> {WHERE}/other; sync {WHERE}/other", seconds=900)

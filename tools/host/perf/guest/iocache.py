@@ -29,7 +29,8 @@ def bench(lab: Lab) -> None:
             for block in ("1m", "64k"):
                 lab.measure(f"{block} reads, cold", mode, transfer("read", block), cold)
                 lab.measure(f"{block} reads, again", mode, transfer("read", block))
-            lab.measure("1m writes", mode, transfer("write", "1m", end_fsync=1, overwrite=1))
+            writes = transfer("write", "1m", end_fsync=1, overwrite=1)
+            lab.measure("1m writes", mode, writes, before=lambda: pool.forget_stripes(setup))
 
 
 def transfer(rw: str, block: str, **more: str | int) -> Load:

@@ -14,5 +14,6 @@ def bench(lab: Lab) -> None:
     with pool.pool(setup), nfsd.server(setup):
         for variant, size in SIZES.items():
             with nfsd.client("4.2", rsize=size, wsize=size):
-                lab.measure("1 MiB writes", variant, transfer("write", "1m", end_fsync=1))
+                writes = transfer("write", "1m", end_fsync=1)
+                lab.measure("1 MiB writes", variant, writes, before=lambda: pool.forget_stripes(setup))
                 lab.measure("1 MiB reads from the server's cache", variant, transfer("read", "1m"))

@@ -63,20 +63,35 @@ def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> N
     measured.refused(box, f"bench run --layer L3 --client {address}", "does not answer on port 8764")
 
 
+def see_knees(box: Box, made: dict[str, Any], layer: str, **expected: str) -> None:
+    """See the throughput of both loads over so many connections or addresses, in percent of the highest."""
+    said = " ".join(box.millrace(f"bench show {made['id']}").out.split())
+    for load in ("1 MiB reads", "4 KiB reads"):
+        for over, numbers in expected.items():
+            (line,) = [line for line in said.split(f"{layer}, ") if line.startswith(f"{load} over {over}: ")]
+            assert [word.rstrip(":") for word in line.split() if word.endswith(":")][1:] == numbers.split()
+            assert "100%" in line
+
+
 @pytest.mark.soak
 def test_load_over_more_and_more_connections(box: Box) -> None:
     """Each mount has as many as it is measured with; a run whose mount had others fails."""
     made = measured.run(box, "--layer L2 --profile connections")
     counts = [1, 2, 4, 8, 16, *(f"{number}-addresses" for number in (2, 4, 8))]
     assert measured.places(made) == {f"L2/nfs-tcp-{count}" for count in counts}
-    said = box.millrace(f"bench show {made['id']}").out
-    for load in ("1 MiB reads", "4 KiB reads"):
-        for over, numbers in (("connections", "1 2 4 8 16"), ("addresses", "1 2 4 8")):
-            (line,) = [
-                line for line in " ".join(said.split()).split("L2, ") if line.startswith(f"{load} over {over}: ")
-            ]
-            assert [word.rstrip(":") for word in line.split() if word.endswith(":")][1:] == numbers.split()
-            assert "100%" in line
+    see_knees(box, made, "L2", connections="1 2 4 8 16", addresses="1 2 4 8")
+    measured.nothing_is_left(box)
+
+
+@pytest.mark.soak
+def test_client_is_measured_over_more_and_more_connections(box: Box, client: Machine) -> None:
+    address = CLIENT_ADDRESSES[0]
+    measured.give_program(box, client)
+    with measured.listening(client, SERVER_ADDRESSES[0]) as token:
+        measured.add(box, address, token)
+        made = measured.run(box, f"--layer L3 --client {address} --profile connections")
+    assert measured.places(made) == {f"L3/nfs-tcp-{count}" for count in (1, 2, 4, 8, 16)}
+    see_knees(box, made, "L3", connections="1 2 4 8 16")
     measured.nothing_is_left(box)
 
 

@@ -4,7 +4,7 @@
 import pytest
 
 from host.perf import benchmarks, setups
-from millrace.plan.policy import LogPolicy, Policy
+from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 
 
 def words(setup: setups.Setup) -> list[str]:
@@ -44,6 +44,11 @@ def test_the_log_moves_to_other_drives() -> None:
 def test_the_chunk_is_the_unit_of_earlier_pools() -> None:
     earlier = setups.by_chunk(setups.planned("tuned"), "earlier")
     assert [word for word in earlier.mkfs if word.startswith("su=")] == [f"su={64 << 10},sw=8,agsize={257 << 19}"]
+    legs = setups.planned("legs", Policy(layout=LayoutPolicy(level="raid60")), 12)
+    (given,), (unit,) = (
+        [word for word in one.mkfs if word.startswith("su=")] for one in (legs, setups.by_chunk(legs, "earlier"))
+    )
+    assert given.startswith(f"su={256 << 10},sw=2,") and unit.startswith(f"su={64 << 10},sw=8,")
 
 
 def test_metadata_on_the_mirror_leaves_files_to_the_array() -> None:

@@ -30,6 +30,8 @@ REQUEST_KIB = 256
 STRIPE = 512 << 10
 CONTROL = "control"
 BESIDE = "metadata on the mirror"
+# drives in two legs, of which each has four for data
+WIDE = 12
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,16 @@ def _newfiles_setups() -> list[Setup]:
     by_chunk = setups.by_chunk(planned, "unit a chunk")
     hinted = replace(by_chunk, name="unit a chunk, extent size hint", hint=1 << 20)
     return [by_chunk, planned, setups.by_chunk(swalloc, swalloc.name), hinted, raid50]
+
+
+def _wide() -> dict[str, Model]:
+    kinds = drives(bandwidth=BANDWIDTH)
+    return {**kinds, "data": replace(kinds["data"], count=WIDE)}
+
+
+def _newfiles60_setups() -> list[Setup]:
+    legs = setups.planned("planned", Policy(layout=LayoutPolicy(level="raid60")), WIDE)
+    return [setups.by_chunk(legs, "unit a chunk"), legs]
 
 
 def _chunk_setups() -> list[Setup]:
@@ -402,6 +414,14 @@ BENCHMARKS = {
         (),
         smb.files,
     ),
+    "newfiles60": Benchmark(
+        19,
+        "Where new files begin on RAID60",
+        "unit a chunk",
+        _wide,
+        _newfiles60_setups,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -419,6 +439,7 @@ UNBANDED = (
     "metadata",
     "peers",
     "cost",
+    "newfiles60",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

@@ -21,8 +21,8 @@ from millrace.provision.model import ArrayRecord
 
 MIB, GIB = 1 << 20, 1 << 30
 DATA_DRIVES, LOG_DRIVES = 10, 2
-# of RAID6
-DATA_IN_STRIPE = DATA_DRIVES - 2
+# KiB of a leg; a raid0 over legs has a chunk of its own
+CHUNK = re.compile(r"--level=raid[56] .*--chunk=(\d+)K")
 DATA_MIB, LOG_MIB = 512, 128
 # A data partition fills an emulated drive; on a real one a log partition and room for a smaller replacement are beside
 # it.
@@ -163,10 +163,11 @@ def with_log_on(setup: Setup, name: str, drives: Sequence[int]) -> Setup:
 
 def by_chunk(setup: Setup, name: str) -> Setup:
     """Return the same setup with the chunk as stripe unit of XFS, as pools of one array were made at first."""
+    (chunk,) = {int(found[1]) << 10 for argv in setup.arrays if (found := CHUNK.search(" ".join(argv)))}
 
     def word(given: str) -> str:
-        found = re.fullmatch(r"su=(\d+),sw=1,(agsize=\d+)", given)
-        return f"su={int(found[1]) // DATA_IN_STRIPE},sw={DATA_IN_STRIPE},{found[2]}" if found else given
+        found = re.fullmatch(r"su=(\d+),sw=(\d+),(agsize=\d+)", given)
+        return f"su={chunk},sw={int(found[1]) // chunk * int(found[2])},{found[3]}" if found else given
 
     return replace(setup, name=name, mkfs=[word(given) for given in setup.mkfs])
 

@@ -45,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "rebuild": rebuild.bench,
     "trim": trim.bench,
     "newfiles": newfiles.bench,
+    "newfiles60": newfiles.bench,
     "localio": localio.bench,
     "streams": streams.bench,
     "farstreams": streams.bench,

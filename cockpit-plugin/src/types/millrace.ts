@@ -2003,6 +2003,7 @@ export interface Overrides {
     nfsd: NfsdPolicy;
     md: MdPolicy;
     sysctl: SysctlPolicy;
+    smbd: SmbdPolicy;
 }
 
 /** One drive, or one client, of a rung that drove several at once: its share of the median. */
@@ -2664,6 +2665,7 @@ export interface RuntimePolicy {
     nfsd: NfsdPolicy;
     md: MdPolicy;
     sysctl: SysctlPolicy;
+    smbd: SmbdPolicy;
     copy_from: string[];
     measured: MeasuredPolicy | null;
 }
@@ -2857,6 +2859,7 @@ export interface Settings {
     sysctl: Record<string, string>;
     values: Decision[];
     members: MemberSettings;
+    smbd: SmbdSettings;
     warnings: string[];
     unused: string | null;
     basis: Basis | null;
@@ -2987,6 +2990,26 @@ export interface SmbAccess {
     encryption: "offered" | "required";
     time_machine: boolean;
     io_uring: boolean;
+}
+
+/**
+ * `max_credits`: requests, or 64 KiB of a large one, that a connection over SMB may have under way.
+ *
+ * `aio_min_bytes`: the smallest read or write in bytes that smbd does beside others; smaller ones it does one by one.
+ */
+export interface SmbdPolicy {
+    max_credits: number | null;
+    aio_min_bytes: number | null;
+}
+
+/**
+ * What smbd has for each connection: credits, and the smallest read or write in bytes that is asynchronous.
+ *
+ * A credit is a request, or 64 KiB of a large one.
+ */
+export interface SmbdSettings {
+    max_credits: number;
+    aio_min_bytes: number;
 }
 
 /** Bytes of a mounted file system. */

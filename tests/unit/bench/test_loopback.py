@@ -9,11 +9,12 @@ import pytest
 
 from millrace.bench.run import loopback
 from millrace.errors import Failed
+from millrace.plan.defaults import SmbdSettings
 from millrace.system.net import Interface
 
 
 def test_the_second_smbd_keeps_everything_in_its_own_place(pool: Path, tmp_path: Path) -> None:
-    text = loopback.smbd_configuration(pool / ".millrace-bench", tmp_path / "smb")
+    text = loopback.smbd_configuration(pool / ".millrace-bench", tmp_path / "smb", SmbdSettings(max_credits=512))
     after = text.rpartition("[global]")[2]
     lines: Sequence[str] = after.strip().splitlines()
     own = dict(line.split(" = ", 1) for line in lines)
@@ -23,6 +24,7 @@ def test_the_second_smbd_keeps_everything_in_its_own_place(pool: Path, tmp_path:
     assert own["server role"] == "standalone server"
     assert own["passdb backend"].startswith(f"tdbsam:{tmp_path}/smb")
     assert "hosts allow = 127.0.0.1 ::1\n" in text
+    assert "smb2 max credits = 512\n" in text
     assert f"valid users = {loopback.USER} " in text
 
 

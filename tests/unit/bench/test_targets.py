@@ -16,9 +16,15 @@ from millrace.bench.plan.job import Target
 from millrace.bench.plan.steps import Step, planned_steps
 from millrace.bench.run import loopback, targets
 from millrace.errors import Failed
+from millrace.plan.defaults import SmbdSettings
+from millrace.plan.policy import Policy, SmbdPolicy
+from millrace.plan.settings import SettingsFile, settings_of
+from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.unit.bench.sites import request, site
 from tests.unit.bench.tools import Mounts, Tools
+from tests.unit.plan.servers import drives_1u12, server
+from tests.unit.plan.test_settings import basis
 
 BLOCK = 0x10302
 
@@ -114,6 +120,32 @@ def test_a_protocol_is_measured_through_its_own_mount(tmp_path: Path, monkeypatc
     where = tmp_path / "run/millrace/bench/mnt/smb"
     of = step("L2/smb/seq/read", layers=["L2"], profiles=["seq"])
     assert place(tmp_path, of) == Target(directory=where, mount=str(where))
+
+
+def test_smb_is_measured_with_the_settings_in_force_or_with_those_of_a_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 7, 7, "", "/", "/bin/false")))
+    served: list[SmbdSettings] = []
+
+    @contextmanager
+    def smbd(path: Path, state: Path, wanted: SmbdSettings, run: object) -> Iterator[Path]:
+        served.append(wanted)
+        yield state / "credentials"
+
+    monkeypatch.setattr(loopback, "_smbd", smbd)
+    of, tools = step("L2/smb/seq/read", layers=["L2"], profiles=["seq"]), Mounts()
+    few = SmbdSettings(max_credits=512)
+    with targets.opened(of, tmp_path, tmp_path, tools, few):
+        pass
+    place(tmp_path, of, tools)
+    now = settings_of(basis(server(drives_1u12()), Policy(smbd=SmbdPolicy(max_credits=1024))))
+    write_model(paths.settings_file(), SettingsFile(release="1", at="2026-11-20T12:00:00+00:00", settings=now))
+    place(tmp_path, of, tools)
+    assert [one.max_credits for one in served] == [512, 8192, 1024]
+    # a new connection for each, which has the credits of its smbd
+    assert len(tools.called("mount -t cifs")) == len(tools.called("umount")) == 3
 
 
 def test_device_nodes_are_on_a_file_system_of_their_own_that_goes(

@@ -22,6 +22,6 @@ class Tools(samples.Tools):
 
 
 class Mounts(Tools):
-    """Mounts over NFS, too."""
+    """Mounts over NFS and SMB, too."""
 
-    TAKEN = (*Tools.TAKEN, "mount -t nfs4 -o * * *", "umount *", "umount --force --lazy *")
+    TAKEN = (*Tools.TAKEN, "mount -t nfs4 -o * * *", "mount -t cifs -o * * *", "umount *", "umount --force --lazy *")

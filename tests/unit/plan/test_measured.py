@@ -8,12 +8,14 @@ import pytest
 from millrace import paths
 from millrace.plan import measured
 from millrace.plan.current import with_settings_in_force
+from millrace.plan.defaults import MemberSettings, SmbdSettings
 from millrace.plan.explain import explanation
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.model import Decision, PlanFile
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
-from millrace.plan.settings import Basis, MemberSettings, Settings, SettingsFile, relevant, settings_of
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SmbdPolicy, SysctlPolicy
+from millrace.plan.settings import Basis, Settings, SettingsFile, relevant, settings_of
 from millrace.plan.settings_changes import changes
+from millrace.plan.values import value_in_words
 from millrace.system.documents import write_model
 from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.plan.test_settings import basis, planned
@@ -90,6 +92,17 @@ def test_queues_of_members_are_the_kernels_without_a_policy() -> None:
     assert decision(found, "md.member_requests").source == SOURCE
     assert decision(found, "md.member_requests").reason.endswith("without it: the kernel's default.")
     assert decision(found, "md.member_max_kib").source == "policy file: md.member_max_kib"
+
+
+def test_settings_of_smbd_are_sambas_without_a_policy() -> None:
+    assert settings_of(basis(server(drives_1u12()))).smbd == SmbdSettings(max_credits=8192, aio_min_bytes=1)
+    policy = Policy(smbd=SmbdPolicy(aio_min_bytes=65536))
+    found = in_force(Overrides(smbd=SmbdPolicy(max_credits=1024)), policy)
+    assert found.smbd == SmbdSettings(max_credits=1024, aio_min_bytes=65536)
+    told, theirs = decision(found, "smbd.max_credits"), decision(found, "smbd.aio_min_bytes")
+    assert told.source == SOURCE and told.reason.endswith("without it: Samba's default, 8192.")
+    assert theirs.source == "policy file: smbd.aio_min_bytes" and value_in_words(theirs) == "64 KiB"
+    assert theirs.reason.endswith("computed without it: Samba's default, all of them.")
 
 
 def test_damaged_file_stops_nothing_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import pytest
 from millrace import paths
 from millrace.bench.plan.site import Site
 from millrace.bench.run.guard import Verdict
+from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
 from millrace.system.run import Result
 from millrace.tuner.model import Figures, Goal
@@ -77,7 +78,7 @@ class Bad(TunedServer):
     def _opened(self, *_: Any) -> Iterator[Any]:
         yield SimpleNamespace(figures=self._figures, remote=False)
 
-    def _figures(self, begins: Callable[[Goal], None]) -> Figures:
+    def _figures(self, begins: Callable[[Goal], None], _smbd: SmbdSettings) -> Figures:
         self._readings += 1
         self.now += READING_SECONDS
         begins(parse(GOALS)[1])

@@ -10,6 +10,8 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.plan.defaults import SmbdSettings
+from millrace.share import smb
 from millrace.share.model import RenderReport
 from millrace.share.server import Server
 from millrace.state.model import Config, first_config
@@ -23,10 +25,15 @@ PORTS = [port("enp1s0", "10.0.0.2/24")]
 STOPPED = {"systemctl is-active": Result(3, "", "")}
 
 
-def apply(tools: Tools, ports: Sequence[Interface] = PORTS, config: Config | None = None) -> RenderReport:
+def apply(
+    tools: Tools,
+    ports: Sequence[Interface] = PORTS,
+    config: Config | None = None,
+    smbd: SmbdSettings = smb.DEFAULTS,
+) -> RenderReport:
     """Render on a server with these ports and no client networks in its policy."""
     context = replace(surroundings([]), ports=ports)
-    return Server(plan().nfsd, pool(), context, ports, tools).apply(config or first_config())
+    return Server(plan().nfsd, pool(), context, ports, tools, smbd=smbd).apply(config or first_config())
 
 
 @pytest.fixture
@@ -111,6 +118,17 @@ def test_clients_stay_connected_where_only_shares_change(server: Path) -> None:
     other = first_config().shares[0].model_copy(update={"name": "other"})
     apply(tools, config=first_config().model_copy(update={"shares": [other]}))
     assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
+
+
+def test_credits_of_the_policy_are_rendered_and_loaded_without_ending_a_session(server: Path) -> None:
+    apply(Tools(STOPPED))
+    tools = Tools()
+    apply(tools, smbd=SmbdSettings(max_credits=1024, aio_min_bytes=65536))
+    lines = (server / "etc/samba/smb.conf").read_text().splitlines()
+    assert {"smb2 max credits = 1024", "aio read size = 65536", "aio write size = 65536"} <= set(lines)
+    assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
+    apply(Tools())
+    assert "smb2 max credits = 8192" in (server / "etc/samba/smb.conf").read_text().splitlines()
 
 
 def test_a_new_address_needs_a_restart_as_smbd_opens_its_listeners_once(server: Path) -> None:

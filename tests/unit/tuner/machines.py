@@ -14,6 +14,7 @@ from millrace.provision.model import Pool
 from millrace.system.documents import write_model
 from millrace.tune import settings as tuning
 from millrace.tune.settings import Found
+from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Surface, surface
 from tests.fakes.samples import pool
 from tests.unit.plan.servers import drives_1u12, server
@@ -21,6 +22,7 @@ from tests.unit.plan.test_settings import basis
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_sysctl
 from tests.unit.tune.machine import Machine
 
+LOCAL = Load()
 BOOT = "3d1c6b2e-0000-4000-8000-000000000001"
 OTHER_BOOT = "3d1c6b2e-0000-4000-8000-000000000002"
 
@@ -66,8 +68,8 @@ class TunedServer(Machine):
         self.write("sys/class/block/md127/queue/read_ahead_kb", str(md.read_ahead))
         write_model(paths.pool_file(), self.pool)
 
-    def surface(self) -> Surface:
-        return surface(self.settings, self.pool, self)
+    def surface(self, load: Load = LOCAL) -> Surface:
+        return surface(self.settings, self.pool, self, load)
 
     def values(self) -> dict[str, str]:
         """What is set, by a short name."""

@@ -10,12 +10,14 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.plan import measured
-from millrace.plan.policy import MdPolicy, Policy
+from millrace.plan.defaults import SmbdSettings
+from millrace.plan.policy import MdPolicy, Policy, SmbdPolicy
 from millrace.plan.settings import relevant, settings_of
 from millrace.system.documents import read_model
 from millrace.system.files import write_text
 from millrace.system.run import Result
 from millrace.tune.originals import SavedOriginals
+from millrace.tuner.knobs.entry import Load
 from millrace.tuner.model import Combination, Outcome, Run, State, Versions
 from millrace.tuner.run import apply as applying
 from millrace.tuner.run import store
@@ -35,7 +37,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
 
 
 def found(machine: TunedServer, verdict: Any = "candidate", **winner: int) -> Run:
-    here = machine.surface()
+    here = machine.surface(Load(smb=True))
     plan: Combination = here.planned
     best = plan | {name.replace("__", "."): level for name, level in winner.items()}
     outcome = Outcome(verdict=verdict, winner=best, plan=plan, default=plan, reason="The candidate is 20 % faster.")
@@ -70,6 +72,24 @@ def test_levels_that_differ_from_the_plan_are_applied_with_their_source(machine:
         "systemctl reload-or-restart millrace-share.service",
         "systemctl reload-or-restart millrace-tune.service",
     ]
+
+
+def test_credits_are_applied_to_smb_conf_and_reverted(machine: TunedServer) -> None:
+    write_text(paths.policy_file(), "[smbd]\nmax_credits = 1024\n")
+    mine = Policy(smbd=SmbdPolicy(max_credits=1024))
+    machine.basis = machine.basis.model_copy(update={"policy": relevant(mine)})
+    machine.settings = settings_of(machine.basis)
+    found(machine, smbd__max_credits=4096, smbd__aio_min_bytes=65536)
+    done = applying.apply(RUN, machine)
+    assert done.values == {"smbd.max_credits": 4096, "smbd.aio_min_bytes": 65536}
+    kept = read_model(measured.file(), measured.MeasuredPolicy)
+    assert kept.replaced.smbd == SmbdPolicy(max_credits=1024)
+    settings = settings_of(machine.basis.model_copy(update={"policy": relevant(mine, kept)}))
+    assert settings.smbd == SmbdSettings(max_credits=4096, aio_min_bytes=65536)
+    assert {one.name for one in settings.values if one.source == done.source} == set(done.values)
+    # millrace-share.service renders smb.conf and reloads smbd
+    assert machine.called("systemctl reload-or-restart millrace-share.service")
+    assert applying.revert(machine).values == done.values
 
 
 def test_value_of_the_policys_file_that_was_bad_is_overridden_and_remembered(

@@ -9,8 +9,10 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Section, SysctlPolicy
+from millrace.plan.defaults import SmbdSettings
+from millrace.plan.measured import SECTIONS, Overrides
 from millrace.tune.originals import SavedOriginals
+from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Change
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from tests.unit.tune.machine import refuse
@@ -23,15 +25,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
 
 
 def test_every_knob_is_a_key_of_the_policy_and_no_knob_costs_durability() -> None:
-    sections: dict[str, type[Section]] = {"nfsd": NfsdPolicy, "md": MdPolicy, "sysctl": SysctlPolicy}
     for entry in WHITELIST:
         section, _, key = entry.key.partition(".")
-        assert key in sections[section].model_fields
+        assert section in SECTIONS and key in type(getattr(Overrides(), section)).model_fields
     assert not [one for one in WHITELIST if re.search("sync|flush|async|delay|log|chunk", one.key)]
 
 
 def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_levels(machine: TunedServer) -> None:
-    here = machine.surface()
+    here = machine.surface(Load(smb=True))
     assert [one.name for one in here.knobs] == [one.key for one in WHITELIST]
     for one in here.knobs:
         assert one.planned in one.levels and one.default in one.levels
@@ -45,6 +46,21 @@ def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_level
     assert known["sysctl.dirty_bytes"].planned == int(machine.settings.sysctl["vm.dirty_bytes"])
     # what a run never tries is named with its reason
     assert {one.name for one in here.left_out} == set(LEFT_OUT)
+    assert all(one.setting for one in here.knobs)
+
+
+def test_smbd_is_tried_where_a_goal_is_over_smb_and_nothing_of_the_server_is_set_for_it(machine: TunedServer) -> None:
+    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    assert reasons["smbd.max_credits"] == "no goal is measured over SMB, such as smb-seq-read"
+    here = machine.surface(Load(smb=True))
+    known = {one.name: one for one in here.knobs}
+    credits, smallest = known["smbd.max_credits"], known["smbd.aio_min_bytes"]
+    assert (credits.default, credits.planned, credits.cost) == (8192, 8192, "none")
+    assert (smallest.default, smallest.planned, smallest.setting) == (1, 1, "smb.conf: aio read size, aio write size")
+    wanted = here.planned | {"smbd.max_credits": 512, "smbd.aio_min_bytes": 65536}
+    assert here.changes(wanted) == []
+    assert here.wanted(wanted).smbd == SmbdSettings(max_credits=512, aio_min_bytes=65536)
+    assert here.wanted(here.planned).smbd == machine.settings.smbd == SmbdSettings()
 
 
 def test_kernels_read_ahead_is_what_tune_found_at_its_first_run(machine: TunedServer) -> None:

@@ -40,6 +40,16 @@ def test_goals_become_steps_of_the_ladder_at_their_places(machine: TunedServer) 
     assert told.left_out and told.obstacles == []
 
 
+def test_settings_of_smbd_are_tried_for_goals_over_smb_alone(machine: TunedServer) -> None:
+    smb = {"smbd.max_credits", "smbd.aio_min_bytes"}
+    ready, without = prepared(machine, goals="smb-seq-read"), prepared(machine, goals="seq-read")
+    assert smb <= {one.name for one in ready.knobs} and not smb & {one.name for one in without.knobs}
+    # its smbd is started and mounted for each reading
+    assert ready.each > without.each + 2
+    with pytest.raises(BadInput, match=r"smbd\.max_credits is not tried: no goal is measured over SMB"):
+        prepared(machine, goals="seq-read", knobs=["smbd.max_credits"])
+
+
 def test_named_knobs_alone_are_tried(machine: TunedServer) -> None:
     ready = prepared(machine, knobs=["md.stripe_cache_size"])
     assert [one.name for one in ready.knobs] == ["md.stripe_cache_size"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run on a server: a planted bad setting is found, a useless one left alone, and the plan's settings are back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -16,7 +16,9 @@ from millrace.bench.plan.sizes import sizes
 from millrace.bench.run.guard import Verdict
 from millrace.bench.run.local import Stopped
 from millrace.errors import Failed
+from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
+from millrace.tuner.knobs.entry import Load
 from millrace.tuner.model import Figures, Goal, Run, State
 from millrace.tuner.run import guard, live, session, store
 from millrace.tuner.run.order import Order
@@ -37,21 +39,29 @@ BAD = Policy(
 class Tuned:
     """A run whose measurements are `speed` of what is set, with 1 % of noise."""
 
-    def __init__(self, root: Path, patch: pytest.MonkeyPatch, policy: Policy, speed: Callable[[dict[str, str]], float]):
+    def __init__(
+        self,
+        root: Path,
+        patch: pytest.MonkeyPatch,
+        policy: Policy,
+        speed: Callable[[dict[str, str]], float],
+        tried: Sequence[str] = KNOBS,
+    ):
         self.machine = TunedServer(root, patch, policy)
         self.before = self.machine.values()
         self.stop, self.readings, self.random = Event(), 0, Random(7)
         self.verdict = Verdict()
         self.hooks: dict[int, Callable[[], None]] = {}
         self.remote = False
+        self.smbd: list[SmbdSettings] = []
         self._speed = speed
         patch.setattr(session.ladder, "opened", self._opened)
         patch.setattr(guard.guard, "check", self._check)
         here = site(pool=self.machine.pool)
-        surface = self.machine.surface()
-        asked = Request(goals="seq-read", knobs=KNOBS)
+        surface = self.machine.surface(Load(smb=True))
+        asked = Request(goals="seq-read", knobs=list(tried))
         goals = parse("seq-read")
-        chosen = [one for one in surface.knobs if one.name in KNOBS]
+        chosen = [one for one in surface.knobs if one.name in tried]
         ready = Prepared(asked, here, surface, chosen, goals, sizes(bench_request(), 1 << 40, 1 << 36, 8), [])
         order = Order(run=RUN, by="anna", request=asked)
         self.session = session.Session(order, ready, self.machine, self.stop)
@@ -65,7 +75,8 @@ class Tuned:
     def _opened(self, *_: Any) -> Iterator[Any]:
         yield SimpleNamespace(figures=self._figures, remote=self.remote)
 
-    def _figures(self, begins: Callable[[Goal], None]) -> Figures:
+    def _figures(self, begins: Callable[[Goal], None], smbd: SmbdSettings) -> Figures:
+        self.smbd.append(smbd)
         self.readings += 1
         begins(self.session.ready.goals[0])
         self.hooks.get(self.readings, lambda: None)()
@@ -121,6 +132,20 @@ def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(
     assert [one.what for one in seen[:2]] == ["reading 1", "reading 2"]
     assert seen[1].readings == 1 and seen[1].doing == "reading 2: sequential reads, over NFS"
     assert (last().combination, last().goal) == (None, None)
+
+
+def test_credits_are_of_the_measurement_alone_and_nothing_of_the_server_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, Policy(), lambda _: 1.0, ["smbd.max_credits", "smbd.aio_min_bytes"])
+    # there is no journal of it at any time, so a kill leaves nothing to put back
+    seen: list[bool] = []
+    run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(paths.tuner_journal_file().exists()))
+    made = run.run_all()
+    assert made.state is State.DONE and len(seen) == len(made.readings) and not any(seen)
+    levels = [(one.combination["smbd.max_credits"], one.combination["smbd.aio_min_bytes"]) for one in made.readings]
+    assert [(one.max_credits, one.aio_min_bytes) for one in run.smbd] == levels
+    assert len(set(levels)) >= 4 and levels[0] == (8192, 1)
 
 
 def last() -> Progress:

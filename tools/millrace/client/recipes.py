@@ -298,7 +298,7 @@ def smb_caching(profile: Profile, leases: bool) -> list[Choice]:
 
 
 SMB_LEFT_OUT = [
-    _choice("max_credits=8192", "would lower the client limit of 32000; the server grants 8192", sources.CIFS_CLIENT),
+    _choice("max_credits=8192", "would lower the client limit of 32000; the server has its own", sources.CIFS_CLIENT),
     _choice("cache=strict, serverino, echo_interval=60", "the defaults", sources.CIFS_MANUAL),
     _choice("rdma, compress", "not enabled in distribution kernels: the mount would fail", sources.CIFS_CONFIG),
 ]

@@ -13,13 +13,17 @@ from typing import Any, Literal
 from millrace import paths
 from millrace.errors import BadInput
 from millrace.plan import sources
+from millrace.plan.defaults import default_of
 from millrace.plan.md import DataArrays
 from millrace.plan.model import Decision
-from millrace.plan.policy import MdPolicy, NfsdPolicy, SysctlPolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SmbdPolicy, SysctlPolicy
 from millrace.plan.server import Server
 from millrace.plan.values import in_words
 from millrace.system.documents import Contract, read_model
 from millrace.system.text import moment
+
+SECTIONS = ("nfsd", "md", "sysctl", "smbd")
+"""Sections of the policy that settings depend on."""
 
 
 class Overrides(Contract):
@@ -28,10 +32,11 @@ class Overrides(Contract):
     nfsd: NfsdPolicy = NfsdPolicy()
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
+    smbd: SmbdPolicy = SmbdPolicy()
 
     def names(self) -> Iterator[str]:
         """Yield the keys that are set, as `md.stripe_cache_size`."""
-        for section in ("nfsd", "md", "sysctl"):
+        for section in SECTIONS:
             of = getattr(self, section)
             yield from (f"{section}.{key}" for key in type(of).model_fields if getattr(of, key) is not None)
 
@@ -45,6 +50,11 @@ class Overrides(Contract):
         section, _, key = name.partition(".")
         changed = getattr(self, section).model_copy(update={key: value})
         return self.model_copy(update={section: changed})
+
+
+def overrides(policy: Policy) -> Overrides:
+    """Return the sections of a policy that settings depend on."""
+    return Overrides(**{section: getattr(policy, section) for section in SECTIONS})
 
 
 class MeasuredPolicy(Contract):
@@ -133,7 +143,7 @@ def attributed(
         keys = [key for key in of.split(" and ") if key in taken] if of != one.source else []
         if keys:
             was = before.get(one.name)
-            without = in_words(one.name, was.value) if was else "the kernel's default"
+            without = in_words(one.name, was.value) if was else default_of(one.name)
             reason = f"Measured on this server and applied ({' and '.join(keys)}); without it: {without}."
             found.append(one.model_copy(update={"reason": reason, "source": source(measured)}))
         else:

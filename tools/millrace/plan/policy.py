@@ -223,6 +223,16 @@ class NfsdPolicy(Section):
         return self
 
 
+class SmbdPolicy(Section):
+    """`max_credits`: requests, or 64 KiB of a large one, that a connection over SMB may have under way.
+
+    `aio_min_bytes`: the smallest read or write in bytes that smbd does beside others; smaller ones it does one by one.
+    """
+
+    max_credits: int | None = Field(None, ge=128, le=32768)
+    aio_min_bytes: int | None = Field(None, ge=1, le=64 << 20)
+
+
 class MdPolicy(Section):
     """Settings of each parity array. The ranges are those of the kernel.
 
@@ -289,6 +299,7 @@ class Policy(Section):
     log: LogPolicy = LogPolicy()
     xfs: XfsPolicy = XfsPolicy()
     nfsd: NfsdPolicy = NfsdPolicy()
+    smbd: SmbdPolicy = SmbdPolicy()
     smb_direct: SmbDirectPolicy = SmbDirectPolicy()
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()

@@ -9,26 +9,24 @@ from typing import Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
-from millrace.plan import sources
+from millrace.plan.defaults import MemberSettings, SmbdSettings, plan_members, plan_smbd
 from millrace.plan.md import DataArrays, plan_md
-from millrace.plan.measured import MeasuredPolicy, Overrides, attributed, merged, unused
+from millrace.plan.measured import MeasuredPolicy, Overrides, attributed, merged, overrides, unused
 from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
 from millrace.plan.nfsd import grace_decision, plan_nfsd
-from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import MdPolicy, NfsPolicy, Policy
+from millrace.plan.override import InapplicablePolicy
+from millrace.plan.policy import NfsPolicy, Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.server import Server
 from millrace.system.documents import Contract
 
 Made = TypeVar("Made")
 
-KERNELS = "the kernel's default"
-
 Cause = Literal["hardware", "policy", "pool", "release", "unknown"]
 
 # What a plan decides about runtime, by the first word of its decisions. Exports follow the desired state too.
-RUNTIME = frozenset({"md", "nfsd", "sysctl", "ports", "smb"})
+RUNTIME = frozenset({"md", "nfsd", "sysctl", "ports", "smb", "smbd"})
 
 
 class RuntimePolicy(Overrides):
@@ -39,13 +37,6 @@ class RuntimePolicy(Overrides):
 
     copy_from: list[str] = Field(default_factory=list)
     measured: MeasuredPolicy | None = None
-
-
-class MemberSettings(Contract):
-    """The queue of each drive in an array: requests that wait in it, and the largest in KiB; None is the kernel's."""
-
-    requests: int | None = None
-    max_kib: int | None = None
 
 
 class Basis(Contract):
@@ -72,6 +63,7 @@ class Settings(Contract):
     sysctl: dict[str, str]
     values: list[Decision]
     members: MemberSettings = MemberSettings()
+    smbd: SmbdSettings = SmbdSettings()
     warnings: list[str] = Field(default_factory=list)
     unused: str | None = None
     basis: Basis | None = None
@@ -112,9 +104,7 @@ class SettingsFile(Contract):
 
 def relevant(policy: Policy, measured: MeasuredPolicy | None = None) -> RuntimePolicy:
     """Return the sections of a policy that settings depend on, with what was measured."""
-    return RuntimePolicy(
-        nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl, copy_from=policy.nfs.copy_from, measured=measured
-    )
+    return RuntimePolicy(**dict(overrides(policy)), copy_from=policy.nfs.copy_from, measured=measured)
 
 
 def settings_of(basis: Basis) -> Settings:
@@ -134,32 +124,24 @@ def settings_of(basis: Basis) -> Settings:
 def _computed(basis: Basis, wanted: Overrides) -> Settings:
     server = basis.server
     nfs = NfsPolicy(copy_from=basis.policy.copy_from)
-    policy = Policy(nfs=nfs, nfsd=wanted.nfsd, md=wanted.md, sysctl=wanted.sysctl)
+    policy = Policy(nfs=nfs, nfsd=wanted.nfsd, smbd=wanted.smbd, md=wanted.md, sysctl=wanted.sysctl)
     warnings: list[str] = []
     nfsd, about_nfsd = _fitting(lambda wanted: plan_nfsd(server, wanted), policy, warnings)
     md, about_md = _fitting(lambda wanted: plan_md(basis.arrays, basis.link, server, wanted), policy, warnings)
     sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
-    members, about_members = _members(policy.md)
-    decisions = [*about_md, *about_members, *about_nfsd, grace_decision(nfsd, policy), *about_sysctl]
+    members, about_members = plan_members(policy.md)
+    smbd, about_smbd = plan_smbd(policy.smbd)
+    decisions = [*about_md, *about_members, *about_nfsd, grace_decision(nfsd, policy), *about_smbd, *about_sysctl]
     return Settings(
         nfsd=nfsd,
         md=md,
         sysctl=sysctl,
         members=members,
+        smbd=smbd,
         values=_runtime([*decisions, *plan_ports(server)]),
         warnings=warnings,
         basis=basis,
     )
-
-
-def _members(wanted: MdPolicy) -> tuple[MemberSettings, list[Decision]]:
-    """The queues of the members: the kernel's, but for what the policy has."""
-    decisions = [
-        by_policy(Decision(name=f"md.{key}", value=value, reason="", source=sources.POLICY), f"md.{key}", KERNELS)
-        for key, value in (("member_requests", wanted.member_requests), ("member_max_kib", wanted.member_max_kib))
-        if value is not None
-    ]
-    return MemberSettings(requests=wanted.member_requests, max_kib=wanted.member_max_kib), decisions
 
 
 def planned_settings(plan: Plan) -> Settings:

@@ -22,6 +22,7 @@ SIZES = {
     "filesystem.log_size",
     "filesystem.allocation_group_size",
     "nfsd.max_block_size",
+    "smbd.aio_min_bytes",
     "sysctl.dirty_bytes",
 }
 

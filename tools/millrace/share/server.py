@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from millrace import paths
 from millrace.etc.reconcile import settle
 from millrace.etc.registry import Service
+from millrace.plan.defaults import SmbdSettings
 from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
-from millrace.share import desired, handle_key, quota, services
+from millrace.share import desired, handle_key, quota, services, smb
 from millrace.share.desired import ServerContext
 from millrace.share.model import RenderReport, Share
 from millrace.share.project_walk import XFS, Projects
@@ -22,7 +23,7 @@ from millrace.system.run import Runner, attempt
 
 @dataclass(frozen=True)
 class Server:
-    """The pool, the settings of nfsd, the ports, and how tools are run. `pause` waits for some seconds.
+    """The pool, the settings of nfsd and smbd, the ports, and how tools are run. `pause` waits for some seconds.
 
     `projects` are the quota projects of files. `problem` is why the settings are not those of the hardware and the
     policy of now.
@@ -36,6 +37,7 @@ class Server:
     pause: Callable[[float], None] = time.sleep
     problem: str | None = None
     projects: Projects = XFS
+    smbd: SmbdSettings = smb.DEFAULTS
 
     def shares(self, config: Config) -> list[Share]:
         """Return the shares of a desired state on this server."""
@@ -52,7 +54,7 @@ class Server:
     def services(self, config: Config, shares: Sequence[Share]) -> list[Service]:
         """Return what serves a desired state, whose shares are `shares`, with the files that it reads."""
         ports = for_clients(self.ports, config.management)
-        return services.services(self.nfsd, self.pool, shares, ports, self.run, config.domain)
+        return services.services(self.nfsd, self.pool, shares, ports, self.run, config.domain, self.smbd)
 
     def apply(self, config: Config, force: bool = False) -> RenderReport:
         """Render a desired state and reload the servers; the caller holds its lock.
@@ -87,4 +89,5 @@ def this_server() -> Server:
     policy_in_force.save_last_good()
     context = desired.server_context(pool, policy_in_force.in_force(), ports)
     found = settings.at_boot(pool, quickly, time.sleep)
-    return Server(found.settings.nfsd, pool, context, ports, problem=found.problem)
+    settled = found.settings
+    return Server(settled.nfsd, pool, context, ports, problem=found.problem, smbd=settled.smbd)

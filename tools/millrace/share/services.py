@@ -8,6 +8,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.etc.registry import Entry, Service, Settled
 from millrace.membership import files as domain_files
+from millrace.plan.defaults import SmbdSettings
 from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
 from millrace.share import directories, exports, nfs, quota, smb, tls
@@ -58,6 +59,7 @@ def services(
     ports: Sequence[Interface],
     run: Runner,
     domain: Domain | None = None,
+    smbd: SmbdSettings = smb.DEFAULTS,
 ) -> list[Service]:
     """Return what serves shares, with the files that it reads.
 
@@ -110,7 +112,7 @@ def services(
             [
                 Entry(
                     smb.CONFIGURATION,
-                    lambda: smb.configuration(shares, ports, domain),
+                    lambda: smb.configuration(shares, ports, domain, smbd=smbd),
                     check=partial(smb.validate, run=run),
                 )
             ],

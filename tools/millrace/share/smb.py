@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from millrace.errors import Failed
 from millrace.membership import ids
+from millrace.plan.defaults import SmbdSettings
 from millrace.share.model import Share
 from millrace.share.smb_parameters import parameters
 from millrace.state.model import Domain
@@ -23,6 +24,7 @@ _COMPLAINT = re.compile(r"unknown parameter|ignoring", re.IGNORECASE)
 # A process of smbd has 8 MiB of its own and serves one client, all its channels; half of the memory is for the cache.
 PROCESS_BYTES = 16 << 20
 LEAST_PROCESSES, MOST_PROCESSES = 256, 4096
+DEFAULTS = SmbdSettings()
 
 
 def configuration(
@@ -30,6 +32,7 @@ def configuration(
     interfaces: Sequence[Interface],
     domain: Domain | None = None,
     memory: int | None = None,
+    smbd: SmbdSettings = DEFAULTS,
 ) -> str:
     """Return the text of smb.conf for a server with `memory` bytes; without it, for this one."""
     return render(
@@ -39,6 +42,7 @@ def configuration(
         parameters=parameters,
         domain=domain,
         ids=ids,
+        smbd=smbd,
         processes=processes(memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
     )
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of our arrays and of the drives under them, by the kernel names of this boot."""
 
+from millrace.plan.defaults import MemberSettings
 from millrace.plan.labels import array_path
 from millrace.plan.model import MdSettings, Role
-from millrace.plan.settings import MemberSettings
 from millrace.provision.devices import array_device, backend_drives, block, member_drives, requests
 from millrace.provision.model import Pool
 from millrace.tune import check

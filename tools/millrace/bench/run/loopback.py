@@ -25,6 +25,7 @@ from millrace.bench.run import localio
 from millrace.bench.run.local import USER
 from millrace.bench.run.space import NAME
 from millrace.errors import Failed
+from millrace.plan.defaults import SmbdSettings
 from millrace.share import nfs, smb
 from millrace.share.model import Share, SmbAccess
 from millrace.system import net, sysfs
@@ -32,6 +33,7 @@ from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words, must
 from millrace.system.units import is_active
 from millrace.system.wait import wait_until
+from millrace.tune import settings as tuning
 from millrace_client.this_client import parse_mountstats
 
 LOOPBACK = "127.0.0.1"
@@ -99,11 +101,14 @@ def nfs_rdma(path: Path, where: Path, run: Runner) -> Iterator[Path]:
 
 
 @contextmanager
-def smb_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
-    """Mount the directory over SMB from a separate smbd. Failed: smbd does not start, or the mount fails."""
+def smb_tcp(path: Path, where: Path, run: Runner, wanted: SmbdSettings | None = None) -> Iterator[Path]:
+    """Mount the directory over SMB from a separate smbd with settings of its own, else with those in force.
+
+    Failed: smbd does not start, or the mount fails.
+    """
     state = paths.run_dir() / "bench/smb"
     who = pwd.getpwnam(USER)
-    with _smbd(path, state, run) as credentials:
+    with _smbd(path, state, wanted or _in_force(), run) as credentials:
         options = f"vers=3.1.1,credentials={credentials},port={SMB_PORT},uid={who.pw_uid},gid={who.pw_gid},{COMMON}"
         with _mounted("cifs", f"//{LOOPBACK}/{SHARE}", options, where, run):
             yield where
@@ -183,11 +188,11 @@ def _mounted(kind: str, source: str, options: str, where: Path, run: Runner) -> 
 
 
 @contextmanager
-def _smbd(path: Path, state: Path, run: Runner) -> Iterator[Path]:
+def _smbd(path: Path, state: Path, wanted: SmbdSettings, run: Runner) -> Iterator[Path]:
     """An smbd on the loopback; the path of the credentials of its only account."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     configuration, credentials = state / "smb.conf", state / "credentials"
-    write_text(configuration, smbd_configuration(path, state))
+    write_text(configuration, smbd_configuration(path, state, wanted))
     password = secrets.token_urlsafe(32)
     for name in DIRECTORIES:
         (state / name.replace(" ", "-")).mkdir(mode=0o700, exist_ok=True)
@@ -206,8 +211,11 @@ def _smbd(path: Path, state: Path, run: Runner) -> Iterator[Path]:
 DIRECTORIES = ("lock directory", "state directory", "cache directory", "pid directory", "private dir", "ncalrpc dir")
 
 
-def smbd_configuration(path: Path, state: Path) -> str:
-    """Return the server's settings with one share of fast profile; everything that smbd writes is in `state`."""
+def smbd_configuration(path: Path, state: Path, wanted: SmbdSettings) -> str:
+    """Return the server's configuration with `wanted` and one share of fast profile.
+
+    Everything that smbd writes is in `state`.
+    """
     share = Share(
         name=SHARE,
         path=str(path),
@@ -230,7 +238,12 @@ def smbd_configuration(path: Path, state: Path) -> str:
     own |= {"server role": "standalone server", "passdb backend": f"tdbsam:{state / 'passdb.tdb'}"}
     own |= {"log file": str(state / "log.smbd")}
     lines = "".join(f"{name} = {value}\n" for name, value in own.items())
-    return f"{smb.configuration([share], [])}\n[global]\n{lines}"
+    return f"{smb.configuration([share], [], smbd=wanted)}\n[global]\n{lines}"
+
+
+def _in_force() -> SmbdSettings:
+    found = tuning.recorded()
+    return found.settings.smbd if found else SmbdSettings()
 
 
 def _answers(smbd: subprocess.Popen[bytes]) -> None:

@@ -6,6 +6,7 @@ import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from millrace import paths
@@ -15,6 +16,7 @@ from millrace.bench.result.choices import Layer
 from millrace.bench.run import loopback
 from millrace.bench.run.local import USER
 from millrace.errors import Failed
+from millrace.plan.defaults import SmbdSettings
 from millrace.system.run import Runner, must
 
 # Both ends stay as they are, where partition tables and labels are: a blank drive is blank afterwards, too.
@@ -39,8 +41,10 @@ def device_nodes(run: Runner) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Target]:
+def opened(step: Step, directory: Path, nodes: Path, run: Runner, smbd: SmbdSettings | None = None) -> Iterator[Target]:
     """Open the target of a step: `directory` is the benchmark's own in the pool, `nodes` holds device nodes.
+
+    A step over SMB is measured with the settings `smbd`, by default those in force.
 
     Failed: a path is not a block device, or a loopback mount fails.
     """
@@ -50,7 +54,8 @@ def opened(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Ta
         yield Target(devices=devices, write_devices=step.work.writes, offset=EDGE)
     elif step.layer is Layer.L2:
         where = scratch() / "mnt" / step.target
-        with loopback.PROTOCOLS[step.target](directory, where, run) as mounted:
+        mount = partial(loopback.smb_tcp, wanted=smbd) if smbd else loopback.PROTOCOLS[step.target]
+        with mount(directory, where, run) as mounted:
             yield Target(directory=mounted, mount=str(mounted))
     else:
         yield Target(directory=directory)

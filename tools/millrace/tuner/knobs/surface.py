@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from millrace.errors import Failed, MillraceError, Refused
-from millrace.plan.settings import Basis, MemberSettings, Settings
+from millrace.plan.defaults import MemberSettings
+from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
 from millrace.system.run import Runner
@@ -17,7 +18,8 @@ from millrace.tune.collect import sysctl_settings
 from millrace.tune.knob import Setting
 from millrace.tune.nfsd import nfsd_settings
 from millrace.tune.originals import SavedOriginals
-from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST, Entry, Facts
+from millrace.tuner.knobs.entry import Entry, Facts, Load
+from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from millrace.tuner.model import Combination, Knob, Level
 
 ERRORS = (OSError, ValueError, MillraceError)
@@ -56,13 +58,17 @@ class Surface:
         """The level of each knob by the plan."""
         return {one.name: one.planned for one in self.knobs}
 
-    def changes(self, combination: Combination) -> list[Change]:
-        """Return what has to be set for a combination, in the order of `tune`. Failed: a setting cannot be read."""
+    def wanted(self, combination: Combination) -> Settings:
+        """Return the settings of a combination; the plan's for what it does not name."""
         wanted = self.settings
         for name, level in combination.items():
             wanted = _entry(name).change(wanted, int(level))
+        return wanted
+
+    def changes(self, combination: Combination) -> list[Change]:
+        """Return what has to be set for a combination, in the order of `tune`. Failed: a setting cannot be read."""
         found = []
-        for one in settings_of(wanted, self.pool, self.run):
+        for one in settings_of(self.wanted(combination), self.pool, self.run):
             mine = [name for name in combination if _sets(_entry(name), one)]
             if not mine:
                 continue
@@ -93,17 +99,17 @@ class Surface:
         return [one.setting.label for one in self.changes(combination)]
 
 
-def surface(settings: Settings, pool: Pool, run: Runner) -> Surface:
-    """Return the knobs of this server. Refused: its settings could not be computed, or it has no knob."""
+def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
+    """Return the knobs of this server for a run with this load. Refused: its settings could not be computed."""
     basis = settings.basis
     if basis is None:
         raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
     labels = {one.label: one for one in settings_of(_with_queues(settings), pool, run)}
     knobs, left_out = [], []
-    facts = Facts(settings, basis.server, basis.arrays, _kernel(labels))
+    facts = Facts(settings, basis.server, basis.arrays, _kernel(labels), load)
     for entry in WHITELIST:
         try:
-            knobs.append(_knob(entry, facts, basis, labels))
+            knobs.append(_knob(entry, facts, labels))
         except Refused as error:
             left_out.append(LeftOut(name=entry.key, reason=str(error)))
     left_out += [LeftOut(name=name, reason=reason) for name, reason in LEFT_OUT.items()]
@@ -123,12 +129,13 @@ def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str
     return everything, {one.label: one.wanted for one in settings_of(settings, pool, run)}
 
 
-def _knob(entry: Entry, facts: Facts, basis: Basis, labels: dict[str, Setting]) -> Knob:
+def _knob(entry: Entry, facts: Facts, labels: dict[str, Setting]) -> Knob:
     """Refused: this server lacks it, or there is nothing to choose."""
     mine = [one for one in labels.values() if _sets(entry, one)]
-    if entry.parity and not basis.arrays.parity:
-        raise Refused("the pool has no parity array")
-    if not mine:
+    obstacle = entry.obstacle(facts)
+    if obstacle is not None:
+        raise Refused(obstacle)
+    if entry.files and not mine:
         raise Refused("the NFS server does not run" if entry.key.startswith("nfsd.") else "this server has none")
     kernel = facts.kernel.get(entry.key)
     planned = entry.value(facts.settings)
@@ -146,7 +153,7 @@ def _knob(entry: Entry, facts: Facts, basis: Basis, labels: dict[str, Setting]) 
     return Knob(
         name=entry.key,
         title=entry.title,
-        setting=", ".join(dict.fromkeys(_pattern(one.label) for one in mine)),
+        setting=entry.setting or ", ".join(dict.fromkeys(_pattern(one.label) for one in mine)),
         levels=found,
         ordered=True,
         default=default,
@@ -162,7 +169,7 @@ def _kernel(labels: dict[str, Setting]) -> dict[str, int]:
     for entry in WHITELIST:
         for one in labels.values():
             # the kernel's own are documented for these; `0` of a sysctl would mean another one
-            if not one.label.endswith(entry.files[0]) or entry.key.startswith(("nfsd.", "sysctl.")):
+            if not one.label.endswith(entry.files[:1]) or entry.key.startswith(("nfsd.", "sysctl.")):
                 continue
             try:
                 text = originals.original(one.label) or (one.read() if one.wanted == "0" else one.default)
@@ -182,7 +189,7 @@ def _entry(name: str) -> Entry:
 
 
 def _sets(entry: Entry, setting: Setting) -> bool:
-    return any(setting.label.endswith(end) for end in entry.files)
+    return setting.label.endswith(entry.files)
 
 
 def _pattern(label: str) -> str:

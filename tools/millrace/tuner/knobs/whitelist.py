@@ -5,14 +5,12 @@ Nothing here makes an answer come before the data is safe, and nothing is fixed 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from millrace.plan.md import DataArrays
+from millrace.plan.defaults import AIO_BYTES, CREDITS
 from millrace.plan.memory import stripe_cache_memory, thread_memory
-from millrace.plan.server import Server
 from millrace.plan.settings import Settings
-from millrace.system.text import GIB, MIB
-from millrace.tuner.model import Cost
+from millrace.system.text import GIB, KIB, MIB
+from millrace.tuner.knobs.entry import Entry, Facts, field
 
 MEMORY = 0.10
 """Part of the memory that one setting may take while it is tried; the policy's own limit is a quarter."""
@@ -24,61 +22,8 @@ THREADS = (8, 16, 32, 64, 128, 256)
 FEWEST = (1, 4, 8, 16, 32)
 REQUESTS = (32, 64, 128, 256, 512)
 LARGEST = (128, 256, 512, 1024)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What levels depend on: the settings of the plan, and of the kernel before any of them was set, by key."""
-
-    settings: Settings
-    server: Server
-    arrays: DataArrays
-    kernel: dict[str, int]
-
-    @property
-    def pools(self) -> int:
-        """The thread pools of nfsd."""
-        return self.server.compute_nodes if self.settings.nfsd.pool_mode == "pernode" else 1
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of the whitelist; `key` is that of the policy.
-
-    `files` are the ends of the paths that it sets, or the command; the first is the one that is read. `value` of the
-    plan is None where the plan leaves it to the kernel. `default` is the kernel's, where that is documented.
-    """
-
-    key: str
-    title: str
-    files: tuple[str, ...]
-    cost: Cost
-    value: Callable[[Settings], int | None]
-    change: Callable[[Settings, int], Settings]
-    levels: Callable[[Facts], list[int]]
-    default: Callable[[Facts], int | None] = lambda _: None
-    parity: bool = False
-
-
-def _md(key: str) -> tuple[Callable[[Settings], int | None], Callable[[Settings, int], Settings]]:
-    return (
-        lambda of: int(getattr(of.md, key)),
-        lambda of, value: of.model_copy(update={"md": of.md.model_copy(update={key: value})}),
-    )
-
-
-def _member(key: str) -> tuple[Callable[[Settings], int | None], Callable[[Settings, int], Settings]]:
-    return (
-        lambda of: getattr(of.members, key),
-        lambda of, value: of.model_copy(update={"members": of.members.model_copy(update={key: value})}),
-    )
-
-
-def _nfsd(key: str) -> tuple[Callable[[Settings], int | None], Callable[[Settings, int], Settings]]:
-    return (
-        lambda of: int(getattr(of.nfsd, key)),
-        lambda of, value: of.model_copy(update={"nfsd": of.nfsd.model_copy(update={key: value})}),
-    )
+IN_FLIGHT = (512, 1024, 2048, 4096, CREDITS, 2 * CREDITS)
+ASYNCHRONOUS = (AIO_BYTES, 8 * KIB, 64 * KIB, MIB, 16 * MIB)
 
 
 def _dirty(of: Settings) -> int | None:
@@ -118,13 +63,21 @@ def _below(values: tuple[int, ...], key: str) -> Callable[[Facts], list[int]]:
     return lambda facts: [one for one in values if one < facts.kernel.get(key, 0)]
 
 
+def _no_parity(facts: Facts) -> str | None:
+    return None if facts.arrays.parity else "the pool has no parity array"
+
+
+def _no_smb(facts: Facts) -> str | None:
+    return None if facts.load.smb else "no goal is measured over SMB, such as smb-seq-read"
+
+
 WHITELIST: tuple[Entry, ...] = (
     Entry(
         "nfsd.threads",
         "NFS server threads",
         ("nfsdctl threads",),
         "none",
-        *_nfsd("threads_max"),
+        *field("nfsd", "threads_max"),
         _threads,
         # nfs-utils 3.1: nfsdctl autostart
         lambda _: 16,
@@ -134,7 +87,7 @@ WHITELIST: tuple[Entry, ...] = (
         "threads that each pool of the NFS server keeps",
         ("nfsdctl threads",),
         "none",
-        *_nfsd("threads_min"),
+        *field("nfsd", "threads_min"),
         _fewest,
     ),
     Entry(
@@ -142,27 +95,27 @@ WHITELIST: tuple[Entry, ...] = (
         "stripe cache of each parity array",
         ("/md/stripe_cache_size",),
         "pause",
-        *_md("stripe_cache_size"),
+        *field("md", "stripe_cache_size"),
         _stripes,
         lambda _: 256,
-        parity=True,
+        obstacle=_no_parity,
     ),
     Entry(
         "md.group_thread_cnt",
         "worker threads of each parity array on each node",
         ("/md/group_thread_cnt",),
         "pause",
-        *_md("group_thread_cnt"),
+        *field("md", "group_thread_cnt"),
         lambda facts: [one for one in WORKERS if one <= facts.server.cores_per_node],
         lambda _: 0,
-        parity=True,
+        obstacle=_no_parity,
     ),
     Entry(
         "md.read_ahead_kib",
         "read-ahead of the pool in KiB",
         ("/queue/read_ahead_kb",),
         "none",
-        *_md("read_ahead"),
+        *field("md", "read_ahead"),
         lambda _: list(READ_AHEAD),
         lambda _: 128,
     ),
@@ -171,7 +124,7 @@ WHITELIST: tuple[Entry, ...] = (
         "requests that wait in the queue of each drive",
         ("/queue/nr_requests",),
         "pause",
-        *_member("requests"),
+        *field("members", "requests"),
         _below(REQUESTS, "md.member_requests"),
     ),
     Entry(
@@ -179,7 +132,7 @@ WHITELIST: tuple[Entry, ...] = (
         "largest request to each drive in KiB",
         ("/queue/max_sectors_kb",),
         "none",
-        *_member("max_kib"),
+        *field("members", "max_kib"),
         _below(LARGEST, "md.member_max_kib"),
     ),
     Entry(
@@ -193,6 +146,30 @@ WHITELIST: tuple[Entry, ...] = (
         # kernel 7.2: vm.dirty_ratio is 20
         lambda facts: facts.server.memory // 5 // PAGE * PAGE,
     ),
+    # samba 4.25: smb2_server.c smbd_initialize_smb2 takes them for each connection
+    Entry(
+        "smbd.max_credits",
+        "credits of each connection over SMB",
+        (),
+        "none",
+        *field("smbd", "max_credits"),
+        lambda _: list(IN_FLIGHT),
+        lambda _: CREDITS,
+        _no_smb,
+        "smb.conf: smb2 max credits",
+    ),
+    # samba 4.25: smb2_aio.c schedule_smb2_aio_read compares each request with them
+    Entry(
+        "smbd.aio_min_bytes",
+        "smallest read or write that smbd does asynchronously",
+        (),
+        "none",
+        *field("smbd", "aio_min_bytes"),
+        lambda _: list(ASYNCHRONOUS),
+        lambda _: AIO_BYTES,
+        _no_smb,
+        "smb.conf: aio read size, aio write size",
+    ),
 )
 
 LEFT_OUT: dict[str, str] = {
@@ -201,6 +178,6 @@ LEFT_OUT: dict[str, str] = {
     "NIC queues, rings and coalescing": "a driver may take the link down for a change, and clients with it",
     "interrupts of network ports": "loopback measurements raise none of them; they follow the cores of the port",
     "io_cache_read, io_cache_write of nfsd": "debugfs, for all shares at once, and refused under lockdown",
-    "asynchronous I/O and credits of smbd": "they are read when smbd starts, and a restart disconnects all clients",
+    "largest read and write of smbd": "they are at 8 MiB, the most that Samba has, and a client may choose less",
 }
 """What has an effect on speed and is not tried, by what an administrator calls it, with the reason."""

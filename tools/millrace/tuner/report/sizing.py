@@ -8,6 +8,7 @@ not know its own.
 from dataclasses import dataclass
 
 from millrace.bench.result.environment import Environment
+from millrace.plan.defaults import CREDITS
 from millrace.tuner.model import Reading, Run
 
 MEMORY = 5e9
@@ -15,9 +16,9 @@ MEMORY = 5e9
 BUFFERED = 2
 """Requests that one network port stores."""
 OVERHEAD, OVERHEAD_OF_THREADS = 5, 3
-CREDITS, THREADS = 8192, 100
-"""What smb.conf has: `smb2 max credits` and `aio max threads`."""
-FIXED = "smbd reads it when it starts, and a restart disconnects all clients"
+THREADS = 100
+"""What smb.conf has: `aio max threads`."""
+KEY = "smbd.max_credits"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def sizing(run: Run) -> list[Sizing]:
     environment = run.environment
     ports = sum(one.carrier for one in environment.ports) or 1
     drive = _speed(run)
+    credits = _credits(run)
     found = []
     if drive:
         factor = max(round(MEMORY / drive), 1)
@@ -46,7 +48,7 @@ def sizing(run: Run) -> list[Sizing]:
                 f"{environment.cores} cores + {ports * BUFFERED} requests in {_ports(ports)} + {factor} (memory at "
                 f"{MEMORY / 1e9:g} GB/s, over the measured pool) + {OVERHEAD}",
                 environment.cores + ports * BUFFERED + factor + OVERHEAD,
-                f"{CREDITS} set; not tried: {FIXED}",
+                credits,
             )
         )
     found.append(
@@ -55,7 +57,7 @@ def sizing(run: Run) -> list[Sizing]:
             f"{environment.cores} transport threads + {THREADS} I/O threads + {ports * BUFFERED} requests in "
             f"{_ports(ports)} + {OVERHEAD_OF_THREADS}",
             environment.cores + THREADS + ports * BUFFERED + OVERHEAD_OF_THREADS,
-            f"{CREDITS} set; not tried: {FIXED}",
+            credits,
         )
     )
     found.append(Sizing("SMB I/O threads", "enough for all cores, not many more", environment.cores, f"{THREADS} set"))
@@ -65,12 +67,22 @@ def sizing(run: Run) -> list[Sizing]:
 
 def _measured(run: Run, environment: Environment) -> list[Sizing]:
     """The threads of nfsd are sized by the same rule, and can be changed while it serves."""
+    here = _tried(run, "nfsd.threads")
+    what = "enough for all cores, not many more"
+    return [Sizing("NFS server threads", what, environment.cores, here)] if here else []
+
+
+def _credits(run: Run) -> str:
+    return _tried(run, KEY) or f"{CREDITS}, or what the policy has ({KEY}); tried where a goal is measured over SMB"
+
+
+def _tried(run: Run, name: str) -> str | None:
+    """What the plan has and what was measured best; None for a setting that the run did not try."""
     for knob in run.knobs:
-        if knob.name == "nfsd.threads":
-            best = run.outcome.winner[knob.name] if run.outcome else None
-            here = f"{knob.planned} planned" + (f", {best} measured best" if best is not None else "")
-            return [Sizing("NFS server threads", "enough for all cores, not many more", environment.cores, here)]
-    return []
+        if knob.name == name:
+            best = run.outcome.winner[name] if run.outcome else None
+            return f"{knob.planned} planned" + (f", {best} measured best" if best is not None else "")
+    return None
 
 
 def _speed(run: Run) -> float | None:

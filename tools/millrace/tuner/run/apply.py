@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.plan import measured
-from millrace.plan.measured import MeasuredPolicy, Overrides
+from millrace.plan.measured import MeasuredPolicy, Overrides, overrides
 from millrace.plan.policy_in_force import find
 from millrace.plan.settings import Basis, RuntimePolicy, settings_of
 from millrace.provision.pool_file import load_pool
@@ -78,8 +78,7 @@ def _document(found: Run, run: Runner) -> MeasuredPolicy:
     _same_hardware(found, basis)
     assert found.outcome is not None
     without = settings_of(basis.model_copy(update={"policy": _without(basis.policy)}))
-    policy, wanted, replaced = find().policy, Overrides(), Overrides()
-    file = Overrides(nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl)
+    file, wanted, replaced = overrides(find().policy), Overrides(), Overrides()
     known = {one.name: one for one in found.knobs}
     for entry in WHITELIST:
         level = found.outcome.winner.get(entry.key)

@@ -16,6 +16,7 @@ from millrace.bench.result.model import RunRequest
 from millrace.errors import BadInput, Refused
 from millrace.system.run import Runner
 from millrace.tune import settings as tuning
+from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Surface, surface
 from millrace.tuner.model import Goal, Knob
 from millrace.tuner.run.outputs import Estimate, Request
@@ -26,6 +27,8 @@ SECONDS = 5.0
 """Length of one measurement. What a setting does shows in seconds; more readings are worth more than longer ones."""
 AROUND = 2.0
 """Seconds of a reading besides its measurements: settings are set, and the server is looked at."""
+SMBD = 3.0
+"""Seconds of a reading until a separate smbd with its settings serves a mount."""
 DEFAULT = "mixed"
 LONGEST = 24 * 3600
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -51,7 +54,8 @@ class Prepared:
     @property
     def each(self) -> float:
         """Seconds that one reading takes."""
-        return AROUND + sum(seconds_of(one, self.sizes) for one in self.steps)
+        mounted = SMBD if any(_over_smb(one) for one in self.steps) else 0
+        return AROUND + mounted + sum(seconds_of(one, self.sizes) for one in self.steps)
 
     @property
     def space(self) -> int:
@@ -101,8 +105,9 @@ def prepare(request: Request, run: Runner) -> Prepared:
     """
     goals = goals_of(request)
     site = sites.site(clients=clients.chosen(request.clients))
-    here = surface(tuning.current(site.pool, run).settings, site.pool, run)
     steps = [_step(GOALS[goal.name], site) for goal in goals]
+    load = Load(smb=any(_over_smb(one) for one in steps), clients=bool(site.clients))
+    here = surface(tuning.current(site.pool, run).settings, site.pool, run, load)
     bench = RunRequest(seconds=SECONDS, repeats=1)
     measure = sizes(bench, site.free, site.memory, site.cores, layouts(steps))
     return Prepared(request, site, here, _chosen(here, request.knobs), goals, measure, steps)
@@ -137,6 +142,10 @@ def _step(kind: Kind, site: Site) -> Step:
     if site.clients:
         return Step(Layer.L3, "nfs-tcp", work, copies=len(site.clients))
     return Step(Layer.L2, "nfs-tcp", work)
+
+
+def _over_smb(step: Step) -> bool:
+    return step.target == "smb"
 
 
 def _work(name: str) -> Work:

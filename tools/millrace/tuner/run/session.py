@@ -120,7 +120,7 @@ class Session:
             return _failed(started, began, error)
         assert self._ladder is not None
         try:
-            figures = self._ladder.figures(self._report_reading)
+            figures = self._ladder.figures(self._report_reading, self.ready.surface.wanted(combination).smbd)
         except (Stopped, Full):
             raise
         except (Failed, OSError) as error:

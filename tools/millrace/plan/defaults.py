@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that the plan leaves at the default of the kernel or of Samba, but for what the policy has. Pure."""
+
+from pydantic import JsonValue
+
+from millrace.plan import sources
+from millrace.plan.model import Decision
+from millrace.plan.override import by_policy
+from millrace.plan.policy import MdPolicy, SmbdPolicy
+from millrace.system.documents import Contract
+
+CREDITS, AIO_BYTES = 8192, 1
+"""Samba's own: `smb2 max credits`, and `aio read size` and `aio write size`."""
+
+
+class MemberSettings(Contract):
+    """The queue of each drive in an array: requests that wait in it, and the largest in KiB; None is the kernel's."""
+
+    requests: int | None = None
+    max_kib: int | None = None
+
+
+class SmbdSettings(Contract):
+    """What smbd has for each connection: credits, and the smallest read or write in bytes that is asynchronous.
+
+    A credit is a request, or 64 KiB of a large one.
+    """
+
+    max_credits: int = CREDITS
+    aio_min_bytes: int = AIO_BYTES
+
+
+def plan_members(wanted: MdPolicy) -> tuple[MemberSettings, list[Decision]]:
+    """Return the queues of the members: the kernel's, but for what the policy has."""
+    found = MemberSettings(requests=wanted.member_requests, max_kib=wanted.member_max_kib)
+    return found, _decisions({"md.member_requests": found.requests, "md.member_max_kib": found.max_kib})
+
+
+def plan_smbd(wanted: SmbdPolicy) -> tuple[SmbdSettings, list[Decision]]:
+    """Return the settings of smbd: Samba's, but for what the policy has."""
+    found = SmbdSettings.model_validate(wanted.model_dump(exclude_none=True))
+    return found, _decisions({f"smbd.{key}": value for key, value in wanted.model_dump().items()})
+
+
+def default_of(name: str) -> str:
+    """Return in words what a setting is that the plan does not decide, such as `md.member_requests`."""
+    if name == "smbd.max_credits":
+        return f"Samba's default, {CREDITS}"
+    return "Samba's default, all of them" if name == "smbd.aio_min_bytes" else "the kernel's default"
+
+
+def _decisions(values: dict[str, JsonValue]) -> list[Decision]:
+    return [
+        by_policy(Decision(name=name, value=value, reason="", source=sources.POLICY), name, default_of(name))
+        for name, value in values.items()
+        if value is not None
+    ]

@@ -2004,6 +2004,7 @@ export interface Overrides {
     md: MdPolicy;
     sysctl: SysctlPolicy;
     smbd: SmbdPolicy;
+    ports: PortsPolicy;
 }
 
 /** One drive, or one client, of a rung that drove several at once: its share of the median. */
@@ -2234,6 +2235,20 @@ export interface PortReport {
     port: Port;
     verified: string[];
     warnings: string[];
+}
+
+/** Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's. */
+export interface PortSettings {
+    rx_usecs: number | "adaptive" | null;
+}
+
+/**
+ * `rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
+ *
+ * `adaptive`: the driver follows the load.
+ */
+export interface PortsPolicy {
+    rx_usecs: number | "adaptive" | null;
 }
 
 /** The outcomes, in the order in which they are shown; degraded is with one drive of each leg gone. */
@@ -2666,6 +2681,7 @@ export interface RuntimePolicy {
     md: MdPolicy;
     sysctl: SysctlPolicy;
     smbd: SmbdPolicy;
+    ports: PortsPolicy;
     copy_from: string[];
     measured: MeasuredPolicy | null;
 }
@@ -2860,6 +2876,7 @@ export interface Settings {
     values: Decision[];
     members: MemberSettings;
     smbd: SmbdSettings;
+    ports: PortSettings;
     warnings: string[];
     unused: string | null;
     basis: Basis | null;
@@ -3454,7 +3471,11 @@ export interface TunerProgress {
     best: number | null;
 }
 
-/** One run of the tuner. `budget` in seconds; `goals` as weighted by the profile or the administrator. */
+/**
+ * One run of the tuner. `budget` in seconds; `goals` as weighted by the profile or the administrator.
+ *
+ * `refused` are settings that a driver did not take when the run began.
+ */
 export interface TunerRun {
     schema_version: 1;
     id: string;
@@ -3470,6 +3491,7 @@ export interface TunerRun {
     knobs: Knob[];
     goals: Goal[];
     clients: string[];
+    refused: LeftOut[];
     readings: Reading[];
     effects: Effect[];
     outcome: TunerOutcome | null;

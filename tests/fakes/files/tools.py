@@ -75,6 +75,7 @@ PRINTED = {
     "xfs_info /srv/pool": "meta-data=/dev/md127 isize=512 agcount=32\n",
     "ethtool -i *": None,
     "ethtool --json -l *": None,
+    "ethtool --json -c *": None,
     "nfsdctl threads": "pool-threads: 8 8\nmin-threads: 8\n",
     "pdbedit -s /dev/null -L -w": None,
     "systemd-detect-virt --vm": None,

@@ -8,11 +8,11 @@ import pytest
 from millrace import paths
 from millrace.plan import measured
 from millrace.plan.current import with_settings_in_force
-from millrace.plan.defaults import MemberSettings, SmbdSettings
+from millrace.plan.defaults import MemberSettings, PortSettings, SmbdSettings
 from millrace.plan.explain import explanation
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.model import Decision, PlanFile
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SmbdPolicy, SysctlPolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, PortsPolicy, SmbdPolicy, SysctlPolicy
 from millrace.plan.settings import Basis, Settings, SettingsFile, relevant, settings_of
 from millrace.plan.settings_changes import changes
 from millrace.plan.values import value_in_words
@@ -103,6 +103,15 @@ def test_settings_of_smbd_are_sambas_without_a_policy() -> None:
     assert told.source == SOURCE and told.reason.endswith("without it: Samba's default, 8192.")
     assert theirs.source == "policy file: smbd.aio_min_bytes" and value_in_words(theirs) == "64 KiB"
     assert theirs.reason.endswith("computed without it: Samba's default, all of them.")
+
+
+def test_interrupts_of_ports_are_the_drivers_without_a_policy() -> None:
+    assert settings_of(basis(server(drives_1u12()))).ports == PortSettings()
+    found = in_force(Overrides(ports=PortsPolicy(rx_usecs=8)), Policy(ports=PortsPolicy(rx_usecs="adaptive")))
+    assert found.ports == PortSettings(rx_usecs="adaptive")
+    found = in_force(Overrides(ports=PortsPolicy(rx_usecs=8)))
+    assert found.ports == PortSettings(rx_usecs=8)
+    assert decision(found, "ports.rx_usecs").reason.endswith("without it: the driver's default.")
 
 
 def test_damaged_file_stops_nothing_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

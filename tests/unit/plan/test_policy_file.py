@@ -70,6 +70,8 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         ("[nfsd]\nlease_time = 5\n", "nfsd.lease_time"),
         ("[nfsd]\nlease_time = 60\ngrace_time = 45\n", "nfsd: grace_time 45 is shorter than lease_time 60"),
         ("[md]\nstripe_cache_size = 32769\n", "md.stripe_cache_size"),
+        ("[ports]\nrx_usecs = 1001\n", "ports.rx_usecs"),
+        ('[ports]\nrx_usecs = "off"\n', "ports.rx_usecs"),
         ("[smbd]\nmax_credits = 127\n", "smbd.max_credits"),
         ("[smbd]\naio_min_bytes = 0\n", "smbd.aio_min_bytes"),
         ('[drives]\nexclude = [""]\n', "drives.exclude"),

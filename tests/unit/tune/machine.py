@@ -22,6 +22,10 @@ class Machine(Commands):
         "ethtool -i *",
         "ethtool --json -l *",
         "ethtool -L * combined *",
+        "ethtool --json -c *",
+        "ethtool -C * adaptive-rx on",
+        "ethtool -C * rx-usecs *",
+        "ethtool -C * adaptive-rx off rx-usecs *",
         "nfsdctl threads",
         "/usr/lib/millrace/nfsd-threads -m * *",
         "systemctl is-active --quiet *.service",
@@ -37,6 +41,8 @@ class Machine(Commands):
         self.pools = 2
         self._queues: dict[str, list[int]] = {}
         self._handlers: dict[str, str] = {}
+        self.coalescing: dict[str, dict[str, int | bool]] = {}
+        self.refusing: set[str] = set()
         self._next_irq = 40
 
     def write(self, path: str, text: str) -> None:
@@ -126,7 +132,19 @@ class Machine(Commands):
                 return self._channels(name)
             case ["-L", name, "combined", count]:
                 self._renew(name, int(count))
+            case ["--json", "-c", name] if name in self.coalescing:
+                return Result(0, json.dumps([{"ifname": name, **self.coalescing[name]}]), "")
+            case ["-C", name, *_] if name in self.coalescing and name not in self.refusing:
+                self._coalesce(name, words[2:])
+            case ["--json", "-c", name] | ["-C", name, *_]:
+                return Result(1, "[ ]\n", "netlink error: Operation not supported\n")
         return GOOD
+
+    def _coalesce(self, name: str, words: list[str]) -> None:
+        has = self.coalescing[name]
+        for key, value in zip(words[::2], words[1::2], strict=True):
+            assert key in has, f"{name} has no {key}"
+            has[key] = int(value) if value.isdigit() else value == "on"
 
     def _nfsdctl(self, words: list[str], stdin: str) -> Result:
         least, most = self.nfsd_threads

@@ -11,6 +11,7 @@ from millrace.health.host import Host
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.system import sysfs
 from millrace.system.run import Result
+from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import every_setting
 from millrace.tuner.model import Combination
 from millrace.tuner.run import journal
@@ -90,6 +91,17 @@ def test_first_value_is_restored_and_not_one_of_the_run(machine: TunedServer) ->
     assert kept is not None
     assert {(one.old, one.new) for one in kept.changed} == {("1023", "256")}
     assert put_back(machine) and machine.values() == before
+
+
+def test_interrupts_of_ports_are_as_their_drivers_had_them(machine: TunedServer) -> None:
+    for bus, name in enumerate(("ens1", "ens2"), 0x81):
+        machine.port(name, 0, bus)
+        machine.coalescing[name] = {"adaptive-rx": True, "rx-usecs": 8}
+    machine.surface(Load(clients=True)).apply({"ports.rx_usecs": 128}, Journal(RUN).before)
+    restored = put_back(machine)
+    assert restored == [f"ethtool -C {name} rx-usecs: adaptive" for name in ("ens2", "ens1")]
+    assert all(has["adaptive-rx"] for has in machine.coalescing.values())
+    assert not paths.tuner_journal_file().exists()
 
 
 def test_setting_that_was_set_by_hand_is_the_plans_afterwards(machine: TunedServer) -> None:

@@ -32,11 +32,13 @@ def test_every_knob_is_a_key_of_the_policy_and_no_knob_costs_durability() -> Non
 
 
 def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_levels(machine: TunedServer) -> None:
-    here = machine.surface(Load(smb=True))
+    wired(machine)
+    here = machine.surface(Load(smb=True, clients=True))
     assert [one.name for one in here.knobs] == [one.key for one in WHITELIST]
     for one in here.knobs:
-        assert one.planned in one.levels and one.default in one.levels
-        assert one.levels == sorted(one.levels, key=int) and len(one.levels) >= 2
+        assert one.planned in one.levels and one.default in one.levels and len(one.levels) >= 2
+        assert not one.ordered or one.levels == sorted(one.levels, key=int)
+    assert [one.name for one in here.knobs if not one.ordered] == ["ports.rx_usecs"]
     known = {one.name: one for one in here.knobs}
     assert known["md.stripe_cache_size"].default == 256
     assert known["md.stripe_cache_size"].planned == machine.settings.md.stripe_cache_size
@@ -61,6 +63,61 @@ def test_smbd_is_tried_where_a_goal_is_over_smb_and_nothing_of_the_server_is_set
     assert here.changes(wanted) == []
     assert here.wanted(wanted).smbd == SmbdSettings(max_credits=512, aio_min_bytes=65536)
     assert here.wanted(here.planned).smbd == machine.settings.smbd == SmbdSettings()
+
+
+def wired(machine: TunedServer, second: bool = True) -> None:
+    """Two ports whose drivers adapt their interrupts to the load, or do not for the second one."""
+    for bus, name in enumerate(("ens1", "ens2"), 0x81):
+        machine.port(name, 0, bus)
+    machine.coalescing = {
+        "ens1": {"adaptive-rx": True, "rx-usecs": 8},
+        "ens2": {"adaptive-rx": second, "rx-usecs": 8},
+    }
+
+
+def test_ports_are_tried_all_together_where_clients_drive_the_load(machine: TunedServer) -> None:
+    wired(machine)
+    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    assert reasons["ports.rx_usecs"] == "only clients over the network make ports raise interrupts: give --client"
+    here = machine.surface(Load(clients=True))
+    [usecs] = [one for one in here.knobs if one.name == "ports.rx_usecs"]
+    assert (usecs.planned, usecs.default, usecs.ordered, usecs.cost) == ("adaptive", "adaptive", False, "none")
+    assert usecs.levels == ["adaptive", 8, 32, 128, 0] and usecs.setting == "ethtool -C PORT rx-usecs"
+    seen: list[tuple[str, str, str]] = []
+    wanted = here.planned | {"ports.rx_usecs": 32}
+    here.apply(wanted, lambda changes: seen.extend((one.setting.label, one.old, one.new) for one in changes))
+    assert seen == [(f"ethtool -C {port} rx-usecs", "adaptive", "32") for port in ("ens1", "ens2")]
+    assert all(has == {"adaptive-rx": False, "rx-usecs": 32} for has in machine.coalescing.values())
+    assert here.differing(wanted) == []
+    here.apply(here.planned, lambda _: None)
+    assert all(has["adaptive-rx"] for has in machine.coalescing.values())
+
+
+def test_port_without_adaptive_interrupts_has_numbers_in_their_order(machine: TunedServer) -> None:
+    wired(machine)
+    machine.coalescing = {"ens1": {"rx-usecs": 200}, "ens2": {"rx-usecs": 200}}
+    [usecs] = [one for one in machine.surface(Load(clients=True)).knobs if one.name == "ports.rx_usecs"]
+    assert (usecs.levels, usecs.planned, usecs.ordered) == ([0, 8, 32, 128, 200], 200, True)
+
+
+def test_ports_that_differ_or_report_nothing_are_left_out(machine: TunedServer) -> None:
+    wired(machine, second=False)
+    reasons = {one.name: one.reason for one in machine.surface(Load(clients=True)).left_out}
+    assert reasons["ports.rx_usecs"] == "the network ports differ in it: set ports.rx_usecs in the policy first"
+    machine.coalescing = {}
+    reasons = {one.name: one.reason for one in machine.surface(Load(clients=True)).left_out}
+    assert reasons["ports.rx_usecs"] == "no driver of a network port reports it"
+
+
+def test_knob_that_a_driver_refuses_is_named_with_its_words_and_all_is_as_before(machine: TunedServer) -> None:
+    wired(machine)
+    here, before = machine.surface(Load(clients=True)), dict(machine.coalescing)
+    assert here.refused(here.knobs, lambda _: None) == []
+    machine.refusing = {"ens2"}
+    [refused] = here.refused(here.knobs, lambda _: None)
+    words = "ethtool -C ens2 rx-usecs cannot be set to 8: netlink error: Operation not supported"
+    assert (refused.name, refused.reason) == ("ports.rx_usecs", words)
+    assert machine.coalescing == before
 
 
 def test_kernels_read_ahead_is_what_tune_found_at_its_first_run(machine: TunedServer) -> None:

@@ -46,8 +46,9 @@ class Tuned:
         policy: Policy,
         speed: Callable[[dict[str, str]], float],
         tried: Sequence[str] = KNOBS,
+        machine: TunedServer | None = None,
     ):
-        self.machine = TunedServer(root, patch, policy)
+        self.machine = machine or TunedServer(root, patch, policy)
         self.before = self.machine.values()
         self.stop, self.readings, self.random = Event(), 0, Random(7)
         self.verdict = Verdict()
@@ -58,7 +59,7 @@ class Tuned:
         patch.setattr(session.ladder, "opened", self._opened)
         patch.setattr(guard.guard, "check", self._check)
         here = site(pool=self.machine.pool)
-        surface = self.machine.surface(Load(smb=True))
+        surface = self.machine.surface(Load(smb=True, clients=True))
         asked = Request(goals="seq-read", knobs=list(tried))
         goals = parse("seq-read")
         chosen = [one for one in surface.knobs if one.name in tried]
@@ -146,6 +147,26 @@ def test_credits_are_of_the_measurement_alone_and_nothing_of_the_server_is_set(
     levels = [(one.combination["smbd.max_credits"], one.combination["smbd.aio_min_bytes"]) for one in made.readings]
     assert [(one.max_credits, one.aio_min_bytes) for one in run.smbd] == levels
     assert len(set(levels)) >= 4 and levels[0] == (8192, 1)
+
+
+@pytest.mark.parametrize("others", [["md.stripe_cache_size"], []], ids=["among-others", "alone"])
+def test_setting_that_a_driver_refuses_is_left_out_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[str]
+) -> None:
+    with_port = TunedServer(tmp_path, monkeypatch)
+    with_port.port("ens1", 0)
+    with_port.coalescing["ens1"] = {"adaptive-rx": True, "rx-usecs": 8}
+    with_port.refusing = {"ens1"}
+    run = Tuned(tmp_path, monkeypatch, Policy(), speed, ["ports.rx_usecs", *others], with_port)
+    made = run.run_all()
+    words = "ethtool -C ens1 rx-usecs cannot be set to 8: netlink error: Operation not supported"
+    if not others:
+        assert (made.state, made.readings) == (State.FAILED, [])
+        assert made.reason == f"no setting is left to try: {words}"
+        return
+    assert made.state is State.DONE and [one.name for one in made.knobs] == others
+    assert [(one.name, one.reason) for one in made.refused] == [("ports.rx_usecs", words)]
+    assert not any("ports.rx_usecs" in one.combination for one in made.readings)
 
 
 def last() -> Progress:

@@ -16,7 +16,9 @@ import openpyxl
 import pytest
 
 from tests.vm import measured
-from tests.vm.box import Box
+from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from tests.vm.life.words import mounted
+from vm.machine import Machine
 
 POLICY = "/etc/millrace/policy.toml"
 # the stripe cache at the minimum, no read-ahead, one thread
@@ -167,3 +169,78 @@ def test_power_cut_leaves_the_plans_settings(box: Box, quiet: None) -> None:
     assert box.say("ls /var/lib/millrace/tuner/journal.json; true") == ""
     assert box.shown("tuner list --json")["runs"][0]["state"] == "interrupted"
     assert box.failed_units() == []
+
+
+def test_smb_is_measured_on_an_smbd_with_the_settings_of_the_reading(box: Box, quiet: None) -> None:
+    before = box.say("cat /etc/samba/smb.conf")
+    knobs = "--knob smbd.max_credits --knob smbd.aio_min_bytes"
+    box.millrace(f"tuner start --goal smb-rand-read {knobs} {BUDGET}", seconds=300)
+    others = "grep -x 'smb2 max credits = [0-9]*' /run/millrace/bench/smb/smb.conf | grep -v ' 8192$'"
+    box.machine.wait_command(
+        f"{others} && grep 'Number of credits' /proc/fs/cifs/DebugData", "a reading with other credits", 1800
+    )
+    tried = box.shown("tuner status --json")["progress"]["combination"]
+    assert tried["smbd.max_credits"] != 8192
+    # what the kernel's client may have under way now
+    granted = box.say("sed -n 's/^.*Number of credits: *\\([0-9]*\\).*$/\\1/p' /proc/fs/cifs/DebugData").split()
+    assert granted and all(int(one) <= tried["smbd.max_credits"] for one in granted)
+    # nothing of the server is set, so nothing is to be put back
+    assert box.say("cat /etc/samba/smb.conf") == before
+    assert box.say("ls /var/lib/millrace/tuner/journal.json; true") == ""
+    box.millrace("tuner stop", seconds=600)
+    measured.nothing_is_left(box)
+
+
+def credits_of(client: Machine, where: str) -> int:
+    """What the server has granted a connection after some requests."""
+    client.run(f"for i in $(seq 200); do stat -f {where}; done", seconds=300)
+    shown = client.run("sed -n 's/^.*Number of credits: *\\([0-9]*\\).*$/\\1/p' /proc/fs/cifs/DebugData").out
+    return min(map(int, shown.split()))
+
+
+def test_credits_of_the_policy_are_those_of_new_connections_and_end_no_old_one(box: Box, client: Machine) -> None:
+    kept = box.machine.run(f"cat {POLICY}", check=False).out
+    try:
+        with mounted(client, "smb") as where:
+            assert credits_of(client, where) > 128
+            held = f"exec > {where}/held; echo mine; exec sleep 600"
+            client.run(f"systemd-run --collect --unit=held sh -c '{held}'", seconds=300)
+            client.wait_command(f"grep mine {where}/held", "an open file", 300)
+            box.machine.run(f"mkdir -p /etc/millrace && cat > {POLICY}", stdin=f"{kept}\n[smbd]\nmax_credits = 128\n")
+            box.say("millrace share render", seconds=300)
+            # the same connection and the same open file
+            assert credits_of(client, where) > 128
+            client.run(f"systemctl is-active held && grep mine {where}/held", seconds=300)
+            client.run(f"systemctl stop held; rm {where}/held", seconds=300)
+        with mounted(client, "smb") as where:
+            assert credits_of(client, where) <= 128
+        told = box.shown("plan --explain smbd.max_credits --json")["decision"]
+        assert told["source"] == "policy file: smbd.max_credits"
+    finally:
+        box.machine.run(f"cat > {POLICY}" if kept else f"rm {POLICY}", stdin=kept)
+        box.say("millrace share render && millrace tune", seconds=300)
+
+
+def test_interrupts_of_ports_are_tried_with_clients_or_left_out_with_the_drivers_words(
+    box: Box, client: Machine
+) -> None:
+    address = CLIENT_ADDRESSES[0]
+    shown = "for port in /sys/class/net/*/device; do ethtool -c $(basename $(dirname $port)); done"
+    before = box.machine.run(shown, check=False).out
+    measured.give_program(box, client)
+    with measured.listening(client, SERVER_ADDRESSES[0]) as token:
+        measured.add(box, address, token)
+        found = box.shown(f"tuner estimate --goal seq-read --client {address} {BUDGET} --json")
+        left_out = {one["name"]: one["reason"] for one in found["left_out"]}
+        if "ports.rx_usecs" in left_out:
+            assert left_out["ports.rx_usecs"].startswith(("no driver of a network port", "the network ports differ"))
+            return
+        knobs = "--knob ports.rx_usecs --knob nfsd.threads"
+        box.millrace(f"tuner start --goal seq-read --client {address} {knobs} {BUDGET}", seconds=300)
+        box.machine.wait_command("millrace tuner show --json | grep -q '\"number\": *1'", "the first reading", 1800)
+        run = box.shown("tuner show --json")
+        refused = {one["name"]: one["reason"] for one in run["refused"]}
+        assert ("ports.rx_usecs" in refused) != ("ports.rx_usecs" in [one["name"] for one in run["knobs"]])
+        assert "cannot be set to" in refused.get("ports.rx_usecs", "cannot be set to")
+        box.millrace("tuner stop", seconds=600)
+    assert box.machine.run(shown, check=False).out == before

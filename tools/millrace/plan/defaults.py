@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that the plan leaves at the default of the kernel or of Samba, but for what the policy has. Pure."""
+"""Settings that the plan leaves at the default of the kernel, a driver or Samba, but for what the policy has. Pure."""
+
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from millrace.plan import sources
 from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
-from millrace.plan.policy import MdPolicy, SmbdPolicy
+from millrace.plan.policy import MdPolicy, PortsPolicy, SmbdPolicy
 from millrace.system.documents import Contract
 
+ADAPTIVE: Final = "adaptive"
 CREDITS, AIO_BYTES = 8192, 1
 """Samba's own: `smb2 max credits`, and `aio read size` and `aio write size`."""
 
@@ -18,6 +21,12 @@ class MemberSettings(Contract):
 
     requests: int | None = None
     max_kib: int | None = None
+
+
+class PortSettings(Contract):
+    """Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's."""
+
+    rx_usecs: int | Literal["adaptive"] | None = None
 
 
 class SmbdSettings(Contract):
@@ -42,10 +51,17 @@ def plan_smbd(wanted: SmbdPolicy) -> tuple[SmbdSettings, list[Decision]]:
     return found, _decisions({f"smbd.{key}": value for key, value in wanted.model_dump().items()})
 
 
+def plan_coalescing(wanted: PortsPolicy) -> tuple[PortSettings, list[Decision]]:
+    """Return the coalescing of the data ports: the driver's, but for what the policy has."""
+    return PortSettings(rx_usecs=wanted.rx_usecs), _decisions({"ports.rx_usecs": wanted.rx_usecs})
+
+
 def default_of(name: str) -> str:
     """Return in words what a setting is that the plan does not decide, such as `md.member_requests`."""
     if name == "smbd.max_credits":
         return f"Samba's default, {CREDITS}"
+    if name.startswith("ports."):
+        return "the driver's default"
     return "Samba's default, all of them" if name == "smbd.aio_min_bytes" else "the kernel's default"
 
 

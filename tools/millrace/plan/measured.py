@@ -16,13 +16,13 @@ from millrace.plan import sources
 from millrace.plan.defaults import default_of
 from millrace.plan.md import DataArrays
 from millrace.plan.model import Decision
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SmbdPolicy, SysctlPolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, PortsPolicy, SmbdPolicy, SysctlPolicy
 from millrace.plan.server import Server
 from millrace.plan.values import in_words
 from millrace.system.documents import Contract, read_model
 from millrace.system.text import moment
 
-SECTIONS = ("nfsd", "md", "sysctl", "smbd")
+SECTIONS = ("nfsd", "md", "sysctl", "smbd", "ports")
 """Sections of the policy that settings depend on."""
 
 
@@ -33,6 +33,7 @@ class Overrides(Contract):
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
     smbd: SmbdPolicy = SmbdPolicy()
+    ports: PortsPolicy = PortsPolicy()
 
     def names(self) -> Iterator[str]:
         """Yield the keys that are set, as `md.stripe_cache_size`."""

@@ -233,6 +233,15 @@ class SmbdPolicy(Section):
     aio_min_bytes: int | None = Field(None, ge=1, le=64 << 20)
 
 
+class PortsPolicy(Section):
+    """`rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
+
+    `adaptive`: the driver follows the load.
+    """
+
+    rx_usecs: Annotated[int, Field(ge=0, le=1000)] | Literal["adaptive"] | None = None
+
+
 class MdPolicy(Section):
     """Settings of each parity array. The ranges are those of the kernel.
 
@@ -301,6 +310,7 @@ class Policy(Section):
     nfsd: NfsdPolicy = NfsdPolicy()
     smbd: SmbdPolicy = SmbdPolicy()
     smb_direct: SmbDirectPolicy = SmbDirectPolicy()
+    ports: PortsPolicy = PortsPolicy()
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
     journal: JournalPolicy = JournalPolicy()

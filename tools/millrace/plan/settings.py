@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
-from millrace.plan.defaults import MemberSettings, SmbdSettings, plan_members, plan_smbd
+from millrace.plan.defaults import MemberSettings, PortSettings, SmbdSettings, plan_coalescing, plan_members, plan_smbd
 from millrace.plan.md import DataArrays, plan_md
-from millrace.plan.measured import MeasuredPolicy, Overrides, attributed, merged, overrides, unused
+from millrace.plan.measured import SECTIONS, MeasuredPolicy, Overrides, attributed, merged, overrides, unused
 from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
 from millrace.plan.nfsd import grace_decision, plan_nfsd
@@ -64,6 +64,7 @@ class Settings(Contract):
     values: list[Decision]
     members: MemberSettings = MemberSettings()
     smbd: SmbdSettings = SmbdSettings()
+    ports: PortSettings = PortSettings()
     warnings: list[str] = Field(default_factory=list)
     unused: str | None = None
     basis: Basis | None = None
@@ -124,13 +125,14 @@ def settings_of(basis: Basis) -> Settings:
 def _computed(basis: Basis, wanted: Overrides) -> Settings:
     server = basis.server
     nfs = NfsPolicy(copy_from=basis.policy.copy_from)
-    policy = Policy(nfs=nfs, nfsd=wanted.nfsd, smbd=wanted.smbd, md=wanted.md, sysctl=wanted.sysctl)
+    policy = Policy(nfs=nfs, **{section: getattr(wanted, section) for section in SECTIONS})
     warnings: list[str] = []
     nfsd, about_nfsd = _fitting(lambda wanted: plan_nfsd(server, wanted), policy, warnings)
     md, about_md = _fitting(lambda wanted: plan_md(basis.arrays, basis.link, server, wanted), policy, warnings)
     sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
     members, about_members = plan_members(policy.md)
     smbd, about_smbd = plan_smbd(policy.smbd)
+    ports, about_ports = plan_coalescing(policy.ports)
     decisions = [*about_md, *about_members, *about_nfsd, grace_decision(nfsd, policy), *about_smbd, *about_sysctl]
     return Settings(
         nfsd=nfsd,
@@ -138,7 +140,8 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
         sysctl=sysctl,
         members=members,
         smbd=smbd,
-        values=_runtime([*decisions, *plan_ports(server)]),
+        ports=ports,
+        values=_runtime([*decisions, *plan_ports(server), *about_ports]),
         warnings=warnings,
         basis=basis,
     )

@@ -11,6 +11,7 @@ from millrace.system import sysfs
 from millrace.system.run import Runner
 from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings
+from millrace.tune.coalescing import coalescing_settings
 from millrace.tune.copy_from import copy_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
 from millrace.tune.nfsd import localio_settings, nfsd_settings
@@ -44,6 +45,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
     settings = [
         *slot_settings(),
         *ports.core_settings(view),
+        *coalescing_settings(wanted.ports, view.ports, run),
         *of_arrays,
         *pace_settings(wanted.md, pool),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),

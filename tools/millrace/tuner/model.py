@@ -59,6 +59,13 @@ class Knob(Contract):
     cost: Cost = "none"
 
 
+class LeftOut(Contract):
+    """One setting that is not tried, and why."""
+
+    name: str
+    reason: str
+
+
 class Goal(Contract):
     """One measurement of the ladder and its weight among all goals; weights add up to 1."""
 
@@ -148,7 +155,10 @@ class Versions(Contract):
 
 
 class Run(Contract):
-    """One run of the tuner. `budget` in seconds; `goals` as weighted by the profile or the administrator."""
+    """One run of the tuner. `budget` in seconds; `goals` as weighted by the profile or the administrator.
+
+    `refused` are settings that a driver did not take when the run began.
+    """
 
     schema_version: Literal[1] = 1
     id: str
@@ -164,6 +174,7 @@ class Run(Contract):
     knobs: list[Knob]
     goals: list[Goal]
     clients: list[str] = Field(default_factory=list)
+    refused: list[LeftOut] = Field(default_factory=list)
     readings: list[Reading] = Field(default_factory=list)
     effects: list[Effect] = Field(default_factory=list)
     outcome: Outcome | None = None

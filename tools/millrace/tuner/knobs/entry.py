@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one line of the whitelist has, and what its levels depend on. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from millrace.plan.md import DataArrays
 from millrace.plan.server import Server
 from millrace.plan.settings import Settings
-from millrace.tuner.model import Cost
+from millrace.tuner.model import Cost, Level
 
-Read = Callable[[Settings], int | None]
-Change = Callable[[Settings, int], Settings]
+Read = Callable[[Settings], Level | None]
+Change = Callable[[Settings, Level], Settings]
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,17 @@ class Load:
 
 @dataclass(frozen=True)
 class Facts:
-    """What levels depend on: the settings of the plan, and of the kernel before any of them was set, by key."""
+    """What levels depend on: the settings of the plan, and of the kernel before any of them was set, by key.
+
+    `adaptive`: every network port can adapt its interrupts to the load.
+    """
 
     settings: Settings
     server: Server
     arrays: DataArrays
-    kernel: dict[str, int]
+    kernel: dict[str, Level]
     load: Load = Load()
+    adaptive: bool = False
 
     @property
     def pools(self) -> int:
@@ -45,6 +49,7 @@ class Entry:
     what only the separate smbd of a measurement gets: nothing of the server is set, and `setting` is what an
     administrator finds it by. `value` of the plan is None where the plan leaves it to the kernel. `default` is the
     kernel's or Samba's, where that is documented. `obstacle` is why it is not tried on this server or by this run.
+    `may_refuse`: a driver that reports it may refuse to set it.
     """
 
     key: str
@@ -53,20 +58,21 @@ class Entry:
     cost: Cost
     value: Read
     change: Change
-    levels: Callable[[Facts], list[int]]
-    default: Callable[[Facts], int | None] = lambda _: None
+    levels: Callable[[Facts], Sequence[Level]]
+    default: Callable[[Facts], Level | None] = lambda _: None
     obstacle: Callable[[Facts], str | None] = lambda _: None
     setting: str = ""
+    may_refuse: bool = False
 
 
 def field(section: str, key: str) -> tuple[Read, Change]:
-    """Return what reads and what changes one number of the settings, such as `threads_max` of `nfsd`."""
+    """Return what reads and what changes one value of the settings, such as `threads_max` of `nfsd`."""
 
-    def read(of: Settings) -> int | None:
-        found = getattr(getattr(of, section), key)
-        return None if found is None else int(found)
+    def read(of: Settings) -> Level | None:
+        found: Level | None = getattr(getattr(of, section), key)
+        return found
 
-    def change(of: Settings, value: int) -> Settings:
+    def change(of: Settings, value: Level) -> Settings:
         return of.model_copy(update={section: getattr(of, section).model_copy(update={key: value})})
 
     return read, change

@@ -6,11 +6,12 @@ Nothing here makes an answer come before the data is safe, and nothing is fixed 
 
 from collections.abc import Callable
 
-from millrace.plan.defaults import AIO_BYTES, CREDITS
+from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, CREDITS
 from millrace.plan.memory import stripe_cache_memory, thread_memory
 from millrace.plan.settings import Settings
 from millrace.system.text import GIB, KIB, MIB
 from millrace.tuner.knobs.entry import Entry, Facts, field
+from millrace.tuner.model import Level
 
 MEMORY = 0.10
 """Part of the memory that one setting may take while it is tried; the policy's own limit is a quarter."""
@@ -22,6 +23,7 @@ THREADS = (8, 16, 32, 64, 128, 256)
 FEWEST = (1, 4, 8, 16, 32)
 REQUESTS = (32, 64, 128, 256, 512)
 LARGEST = (128, 256, 512, 1024)
+USECS = (8, 32, 128, 0)
 IN_FLIGHT = (512, 1024, 2048, 4096, CREDITS, 2 * CREDITS)
 ASYNCHRONOUS = (AIO_BYTES, 8 * KIB, 64 * KIB, MIB, 16 * MIB)
 
@@ -31,8 +33,8 @@ def _dirty(of: Settings) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _with_dirty(of: Settings, value: int) -> Settings:
-    limits = {"vm.dirty_background_bytes": str(value // 4), "vm.dirty_bytes": str(value)}
+def _with_dirty(of: Settings, value: Level) -> Settings:
+    limits = {"vm.dirty_background_bytes": str(int(value) // 4), "vm.dirty_bytes": str(value)}
     return of.model_copy(update={"sysctl": {**of.sysctl, **limits}})
 
 
@@ -60,11 +62,15 @@ def _limits(facts: Facts) -> list[int]:
 
 def _below(values: tuple[int, ...], key: str) -> Callable[[Facts], list[int]]:
     """What the driver can do is known by what the kernel began with: levels are below it."""
-    return lambda facts: [one for one in values if one < facts.kernel.get(key, 0)]
+    return lambda facts: [one for one in values if one < int(facts.kernel.get(key, 0))]
 
 
 def _no_parity(facts: Facts) -> str | None:
     return None if facts.arrays.parity else "the pool has no parity array"
+
+
+def _no_clients(facts: Facts) -> str | None:
+    return None if facts.load.clients else "only clients over the network make ports raise interrupts: give --client"
 
 
 def _no_smb(facts: Facts) -> str | None:
@@ -146,6 +152,16 @@ WHITELIST: tuple[Entry, ...] = (
         # kernel 7.2: vm.dirty_ratio is 20
         lambda facts: facts.server.memory // 5 // PAGE * PAGE,
     ),
+    Entry(
+        "ports.rx_usecs",
+        "microseconds that each network port waits before an interrupt",
+        (" rx-usecs",),
+        "none",
+        *field("ports", "rx_usecs"),
+        lambda facts: [*([ADAPTIVE] if facts.adaptive else []), *USECS],
+        obstacle=_no_clients,
+        may_refuse=True,
+    ),
     # samba 4.25: smb2_server.c smbd_initialize_smb2 takes them for each connection
     Entry(
         "smbd.max_credits",
@@ -175,7 +191,7 @@ WHITELIST: tuple[Entry, ...] = (
 LEFT_OUT: dict[str, str] = {
     "sync_speed_min": "no rebuild runs while a server is measured, so nothing would show what it does",
     "scheduler": "NVMe drives schedule requests themselves; it stays none",
-    "NIC queues, rings and coalescing": "a driver may take the link down for a change, and clients with it",
+    "NIC queues and rings": "a driver may take the link down for a change, and clients with it",
     "interrupts of network ports": "loopback measurements raise none of them; they follow the cores of the port",
     "io_cache_read, io_cache_write of nfsd": "debugfs, for all shares at once, and refused under lockdown",
     "largest read and write of smbd": "they are at 8 MiB, the most that Samba has, and a client may choose less",

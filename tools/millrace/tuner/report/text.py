@@ -19,6 +19,8 @@ def run(found: Run) -> None:
     console.print(state + (f": {found.reason}" if found.reason else ""))
     goals = ", ".join(f"{one.title} ({100 * one.weight:.0f} %)" for one in found.goals)
     console.print(f"Goals: {goals}." + (f" Profile: {found.profile}." if found.profile else ""))
+    for one in found.refused:
+        console.print(f"Not tried: {one.name}: {one.reason}.")
     if emulated(found):
         console.print(EMULATED)
     if found.effects:
@@ -32,8 +34,8 @@ def run(found: Run) -> None:
             console.print(f"  {line}")
         if found.outcome.verdict == "candidate" and found.state is State.DONE:
             console.print(f"Apply it: millrace tuner apply {found.id}")
-    for one in sizing(found):
-        console.print(f"{one.name} by formula: {one.value} ({one.terms}); here: {one.here}.")
+    for number in sizing(found):
+        console.print(f"{number.name} by formula: {number.value} ({number.terms}); here: {number.here}.")
 
 
 def _effects(found: Run) -> Table:

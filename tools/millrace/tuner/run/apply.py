@@ -16,7 +16,8 @@ from millrace.system.run import Runner, last_words
 from millrace.system.users import invoking_user, only_root
 from millrace.tune import settings as tuning
 from millrace.tune.originals import SavedOriginals, tune_lock
-from millrace.tuner.knobs.surface import ERRORS, every_setting
+from millrace.tuner.knobs.levels import ERRORS
+from millrace.tuner.knobs.surface import every_setting
 from millrace.tuner.knobs.whitelist import WHITELIST
 from millrace.tuner.model import Level, Run
 from millrace.tuner.run import order, store
@@ -59,7 +60,7 @@ def revert(run: Runner) -> Reverted:
             raise Refused("no settings of the tuner are applied")
         document = measured.find().measured
         measured.file().unlink()
-        _forget_queues(run)
+        _give_back(run)
         _in_force(run)
         known = values(document.values) if document else {}
         return Reverted(run=document.run if document else "", values=known)
@@ -85,8 +86,8 @@ def _document(found: Run, run: Runner) -> MeasuredPolicy:
         if level is None:
             continue
         planned = entry.value(without)
-        if int(level) != (known[entry.key].default if planned is None else planned):
-            wanted = wanted.having(entry.key, int(level))
+        if level != (known[entry.key].default if planned is None else planned):
+            wanted = wanted.having(entry.key, level)
             replaced = replaced.having(entry.key, file.get(entry.key))
     document = MeasuredPolicy(
         run=found.id,
@@ -139,8 +140,8 @@ def _in_force(run: Runner) -> None:
             raise Failed(f"the policy was changed, and {unit} could not set it: {last_words(result)}")
 
 
-def _forget_queues(run: Runner) -> None:
-    """Queues of members that the plan leaves to the kernel go back to what the kernel had in this boot."""
+def _give_back(run: Runner) -> None:
+    """What the plan leaves to the kernel and to drivers goes back to what it was in this boot."""
     pool = load_pool()
     known, planned = every_setting(tuning.current(pool, run).settings, pool, run)
     originals = SavedOriginals()

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from millrace.plan.measured import MeasuredPolicy
 from millrace.system.documents import Contract, Count
-from millrace.tuner.knobs.surface import LeftOut
-from millrace.tuner.model import Combination, Goal, Knob, Level, Phase, State, Verdict
+from millrace.tuner.model import Combination, Goal, Knob, LeftOut, Level, Phase, State, Verdict
 
 
 class Request(Contract):

@@ -17,7 +17,8 @@ from millrace.system.run import Runner
 from millrace.tune import settings as tuning
 from millrace.tune.knob import Setting
 from millrace.tune.originals import tune_lock
-from millrace.tuner.knobs.surface import ERRORS, every_setting
+from millrace.tuner.knobs.levels import ERRORS
+from millrace.tuner.knobs.surface import every_setting
 from millrace.tuner.run import journal, live, store
 from millrace.tuner.run.journal import Changed, JournalFile
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
 
@@ -92,6 +93,7 @@ class Session:
         try:
             with ladder.opened(self.ready, self._monitor, self._stop, self._run) as self._ladder:
                 self._monitor.start()
+                self._leave_out_refused()
                 outcome = tune(self.ready.knobs, self.ready.goals, self.measure, self.time_left, self)
             state, reason = State.DONE, outcome.reason
         except Stopped:
@@ -148,6 +150,18 @@ class Session:
     def effects(self, found: list[Effect]) -> None:
         """Keep the table of effects."""
         self.result = self.result.model_copy(update={"effects": found})
+        self._keep()
+
+    def _leave_out_refused(self) -> None:
+        """Refused: no setting is left to try."""
+        with tune_lock():
+            refused = self.ready.surface.refused(self.ready.knobs, self._journal.before)
+        names = {one.name for one in refused}
+        knobs = [one for one in self.ready.knobs if one.name not in names]
+        if not knobs:
+            raise Refused(f"no setting is left to try: {refused[0].reason}")
+        self.ready = replace(self.ready, knobs=knobs)
+        self.result = self.result.model_copy(update={"knobs": knobs, "refused": refused})
         self._keep()
 
     def _go_on(self) -> None:

@@ -51,6 +51,13 @@ def test_changed_policy_is_served_by_at_the_next_boot(box: Box) -> None:
     assert environment(box) == {"THREADS_MIN": "8", "THREADS_MAX": "40", "POOL_MODE": "pernode", "BLOCK": "524288"}
 
 
+def test_credits_of_the_policy_are_in_smb_conf(box: Box) -> None:
+    paths.policy_file().write_text(POLICY + "[smbd]\nmax_credits = 1024\naio_min_bytes = 65536\n")
+    render()
+    lines = (box.root / "etc/samba/smb.conf").read_text().splitlines()
+    assert {"smb2 max credits = 1024", "aio read size = 65536", "aio write size = 65536"} <= set(lines)
+
+
 def test_server_whose_hardware_cannot_be_read_serves_with_the_last_settings_and_reports_it(box: Box) -> None:
     (box.root / "proc/meminfo").unlink()
     [warning] = [one for one in render().warnings if "settings" in one]

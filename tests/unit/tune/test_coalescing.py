@@ -10,10 +10,13 @@ from millrace.errors import Failed
 from millrace.inventory.nics import nics
 from millrace.plan.defaults import PortSettings
 from millrace.plan.server import data_ports
+from millrace.plan.settings import planned_settings
 from millrace.system.run import Result
-from millrace.tune.coalescing import coalescing, coalescing_settings
+from millrace.tune.coalescing import CoalescingKnob, coalescing, coalescing_settings
+from millrace.tune.collect import stages
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
+from tests.fakes.samples import plan, pool
 from tests.unit.tune.machine import Machine
 
 
@@ -49,6 +52,14 @@ def test_policy_is_set_on_every_port_that_has_it_and_restored(machine: Machine) 
     assert tuned(machine, PortSettings(rx_usecs=32)).drift == []
     tuned(machine, PortSettings(rx_usecs=32), restore=True)
     assert machine.coalescing["ens1"]["adaptive-rx"] is True and machine.coalescing["ens2"] == before["ens2"]
+
+
+def test_tune_sets_it_after_the_queues(machine: Machine) -> None:
+    settings = planned_settings(plan()).model_copy(update={"ports": PortSettings(rx_usecs="adaptive")})
+    first, second = stages(settings, pool(), machine)
+    assert not [one for one in first()[0] if isinstance(one, CoalescingKnob)]
+    found = [one for one in second()[0] if isinstance(one, CoalescingKnob)]
+    assert [(one.port, one.wanted) for one in found] == [("ens1", "adaptive"), ("ens2", "adaptive")]
 
 
 def test_driver_that_refuses_is_a_warning_with_its_words(machine: Machine) -> None:

@@ -175,6 +175,7 @@ test("the winner stands beside plan and kernel defaults, and effects are bars wi
     expect(texts.find(([title]) => title === "NFS server threads")).toEqual(["NFS server threads", "128", "16", "16"]);
     // the same in all sets: no row
     expect(texts.map(([title]) => title)).not.toContain("Requests in the queue of each drive");
+    expect(screen.queryByTestId("tune-refused")).toBeNull();
     // how it ended is in its result
     expect(screen.queryByTestId("last-run")).toBeNull();
     const [first] = screen.getByTestId("tune-effects").querySelectorAll("tbody tr");
@@ -204,6 +205,14 @@ test("figures of an emulated server are not shown", async () => {
     await screen.findByTestId("emulated");
     expect(screen.getByTestId("tune-standings").textContent).not.toMatch(/GB\/s/);
     expect(screen.getByTestId("tune-standings").textContent).toContain("108%");
+});
+
+test("a setting that a driver refused stands with its words", async () => {
+    hasEnded();
+    says("tuner show", { ...RUN, refused: [{ name: "ports.rx_usecs", reason: "ethtool -C ens1 rx-usecs cannot be set to 8: Operation not supported" }] });
+    show();
+    const refused = within(await screen.findByTestId("tune-refused"));
+    expect(refused.getByText("Microseconds that network ports wait before an interrupt: ethtool -C ens1 rx-usecs cannot be set to 8: Operation not supported")).toBeDefined();
 });
 
 test("the winner is applied after a question that names each change, and then reverted", async () => {

@@ -100,6 +100,12 @@ function Shown({ run, applied, busy, onApplied }: { run: TunerRun; applied: bool
             {emulated && <Alert variant="info" isInline data-testid="emulated" title={_("Emulated server: only ratios are meaningful, so no bandwidth is shown.")} />}
             {run.effects.length > 0 && <Effects run={run} />}
             {outcome !== null && outcome.standings.length > 0 && <Standings run={run} standings={outcome.standings} emulated={emulated} />}
+            {run.refused.length > 0 && (
+                <details className="mr-details" data-testid="tune-refused">
+                    <summary>{_("Skipped, with reason")}</summary>
+                    <ul>{run.refused.map(({ name, reason }) => <li key={name}>{format(_("$0: $1"), knobWord(name), reason)}</li>)}</ul>
+                </details>
+            )}
             <Exports of="tuner" run={run.id} />
         </div>
     );

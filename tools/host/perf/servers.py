@@ -166,5 +166,5 @@ def whole_chunks() -> dict[str, Model]:
 
 
 def fast_raw() -> dict[str, Model]:
-    """Return drives without a file system whose bandwidth binds."""
+    """Return drives without a file system, of limited bandwidth."""
     return drives(bandwidth=FAST_BANDWIDTH, size=RAW)

@@ -108,9 +108,11 @@ def test_spreadsheet_opens_and_holds_the_weighted_scores(box: Box, tuned: dict[s
     box.millrace(f"tuner export {tuned['id']} {file}")
     book = openpyxl.load_workbook(io.BytesIO(base64.b64decode(box.say(f"base64 {file}; rm {file}"))))
     assert len(book.sheetnames) == 4
-    cells = {cell for sheet in book for row in sheet.iter_rows(values_only=True) for cell in row}
+    columns, *rows = book["All runs"].iter_rows(values_only=True)
+    shown = [dict(zip(columns, row, strict=True)) for row in rows]
+    assert [row["number"] for row in shown] == [reading["number"] for reading in tuned["readings"]]
     reference = tuned["readings"][0]["figures"]
-    for reading in tuned["readings"]:
+    for reading, row in zip(tuned["readings"], shown, strict=True):
         if reading["score"] is None:
             continue
         parts = (
@@ -118,7 +120,7 @@ def test_spreadsheet_opens_and_holds_the_weighted_scores(box: Box, tuned: dict[s
             for goal in tuned["goals"]
         )
         assert math.isclose(reading["score"], math.exp(math.fsum(parts)), rel_tol=1e-9)
-        assert any(isinstance(cell, float) and math.isclose(cell, reading["score"], rel_tol=1e-3) for cell in cells)
+        assert math.isclose(float(str(row["score"])), reading["score"], rel_tol=1e-9)
 
 
 def test_mistakes_and_a_second_run_are_refused_in_one_sentence(box: Box, quiet: None) -> None:

@@ -107,6 +107,8 @@ def test_a_safe_write_of_a_client_gains_as_much_as_a_local_one(commit: Result, v
     [
         ("NFS over TCP: reads of 1 MiB, from drives", Constants().read_cycles["tcp"]),
         ("NFS over TCP: writes of 1 MiB", Constants().write_cycles["tcp"]),
+        ("SMB, encrypted: reads of 1 MiB, from drives", Constants().read_cycles["smb"]),
+        ("SMB, encrypted: writes of 1 MiB", Constants().write_cycles["smb"]),
         ("array: writes of 1 MiB", Constants().parity_cycles),
     ],
 )

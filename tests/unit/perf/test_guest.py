@@ -110,6 +110,26 @@ def test_mount_that_is_not_protected_as_wanted_is_not_measured(
         smbd.verify(other)
 
 
+def test_time_of_a_protocol_is_the_mean_of_several_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one fills caches and does not count."""
+    noted: dict[str, dict[str, float]] = {}
+    ran, loads = [0], list[int]()
+
+    def transfer(number: int) -> load.Outcome:
+        loads.append(number)
+        ran[0] += 1000 if len(loads) == 1 else 10 * len(loads)
+        return load.Outcome(operations=2, bytes=20, seconds=1, p99_us=0)
+
+    monkeypatch.setattr(cost.pool, "quiet", lambda: None)
+    laboratory = SimpleNamespace(
+        note=lambda test, _variant, **values: noted.update({test: values}), fresh=iter(range(100)).__next__
+    )
+    cost.note(cast(lab.Lab, laboratory), "reads", transfer, lambda: ran[0])
+    each = sum(10 * number for number in range(2, cost.ROUNDS + 2)) / cost.ROUNDS
+    assert len(set(loads)) == cost.ROUNDS + 1
+    assert noted == {"reads": {"ns each byte": each / 20, "ns each operation": each / 2}}
+
+
 def test_time_of_an_array_is_for_each_byte_of_the_second_half(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fio takes to start is in both loads."""
     begin, each = 1000, 3

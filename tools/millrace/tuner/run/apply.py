@@ -141,7 +141,7 @@ def _in_force(run: Runner) -> None:
 
 
 def _give_back(run: Runner) -> None:
-    """What the plan leaves to the kernel and to drivers goes back to what it was in this boot."""
+    """Settings that the plan does not decide go back to what they were in this boot."""
     pool = load_pool()
     known, planned = every_setting(tuning.current(pool, run).settings, pool, run)
     originals = SavedOriginals()

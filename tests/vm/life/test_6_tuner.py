@@ -209,7 +209,7 @@ def test_credits_of_the_policy_are_those_of_new_connections_and_end_no_old_one(b
             client.run(f"systemd-run --collect --unit=held sh -c '{held}'", seconds=300)
             client.wait_command(f"grep mine {where}/held", "an open file", 300)
             box.machine.run(f"mkdir -p /etc/millrace && cat > {POLICY}", stdin=f"{kept}\n[smbd]\nmax_credits = 128\n")
-            box.say("millrace share render", seconds=300)
+            box.say("millrace share render && millrace tune", seconds=300)
             # the same connection and the same open file
             assert credits_of(client, where) > 128
             client.run(f"systemctl is-active held && grep mine {where}/held", seconds=300)
@@ -238,9 +238,10 @@ def test_interrupts_of_ports_are_tried_with_clients_or_left_out_with_the_drivers
             assert left_out["ports.rx_usecs"].startswith(("no driver of a network port", "the network ports differ"))
             return
         knobs = "--knob ports.rx_usecs --knob nfsd.threads"
-        box.millrace(f"tuner start --goal seq-read --client {address} {knobs} {BUDGET}", seconds=300)
-        box.machine.wait_command("millrace tuner show --json | grep -q '\"number\": *1'", "the first reading", 1800)
-        run = box.shown("tuner show --json")
+        this = box.shown(f"tuner start --goal seq-read --client {address} {knobs} {BUDGET} --json")["run"]
+        first = f"millrace tuner show {this} --json | grep -q '\"number\": *1'"
+        box.machine.wait_command(first, "the first reading", 1800)
+        run = box.shown(f"tuner show {this} --json")
         refused = {one["name"]: one["reason"] for one in run["refused"]}
         assert ("ports.rx_usecs" in refused) != ("ports.rx_usecs" in [one["name"] for one in run["knobs"]])
         assert "cannot be set to" in refused.get("ports.rx_usecs", "cannot be set to")

@@ -84,7 +84,7 @@ class TestTheReferenceServers:
         read, write = outcome(prediction, "read rdma healthy"), outcome(prediction, "write rdma healthy")
         assert gigabytes(layer(read, "memory").limit) == 161.3
         assert gigabytes(layer(read, "cpu").limit) == 548.6
-        assert gigabytes(layer(write, "cpu").limit) == 58.2
+        assert gigabytes(layer(write, "cpu").limit) == 57.3
         # 8+2 drives: 1 in, 2 page cache, 2 stripe copy, 1 parity read, 2/8 parity, 10/8 out: 7.5 for each byte
         assert gigabytes(layer(write, "memory").limit) == 43.0
         assert (gigabytes(write.limit), write.bound_by) == (12.0, "md")
@@ -111,10 +111,10 @@ class TestWhatIsNotKnown:
     @pytest.mark.parametrize(
         ("name", "limit"),
         [
-            ("read tcp healthy", 144.4),
-            ("write tcp healthy", 47.8),
+            ("read tcp healthy", 134.3),
+            ("write tcp healthy", 46.3),
             ("read smb healthy", 51.3),
-            ("write smb healthy", 34.0),
+            ("write smb healthy", 33.4),
         ],
     )
     def test_what_was_counted_on_an_emulated_cpu_is_a_limit_at_best(self, name: str, limit: float) -> None:

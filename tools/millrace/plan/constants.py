@@ -69,17 +69,17 @@ class Constants:
     read_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(0.35, "unknown", CPU_MEASURE),
-            "tcp": Constant(1.33, "derived", CPU_MEASURE),
+            "tcp": Constant(1.43, "derived", CPU_MEASURE),
             "smb": Constant(3.74, "derived", CPU_MEASURE),
         }
     )
     write_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(0.55, "unknown", CPU_MEASURE),
-            "tcp": Constant(1.27, "derived", CPU_MEASURE),
-            "smb": Constant(2.90, "derived", CPU_MEASURE),
+            "tcp": Constant(1.35, "derived", CPU_MEASURE),
+            "smb": Constant(2.95, "derived", CPU_MEASURE),
         }
     )
-    parity_cycles: Constant = Constant(2.75, "derived", CPU_MEASURE)
+    parity_cycles: Constant = Constant(2.80, "derived", CPU_MEASURE)
     # Not from there: on one CPU md's own thread does what its workers do on many.
     md_array: Constant = Constant(12 * GIGA, "unknown", MD_MEASURE)

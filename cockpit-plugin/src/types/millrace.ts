@@ -133,13 +133,15 @@ export interface Authority {
 /**
  * What settings are computed from: the hardware, the arrays of the pool and the policy in force.
  *
- * `link` is what the PCIe link of the slowest drive carries at most, in KB/s.
+ * `link` is what the PCIe link of the slowest drive carries at most, in KB/s; `ports` are those for data, by
+ * `port_kinds`.
  */
 export interface Basis {
     server: Server;
     link: number;
     arrays: DataArrays;
     policy: RuntimePolicy;
+    ports: string[];
 }
 
 /** A client: `name` as it was added, `address` as the name was then. */
@@ -1713,7 +1715,7 @@ export interface MdSettings {
  * The settings of a tuner's run that were applied (`/etc/millrace/measured.json`).
  *
  * `at` (ISO 8601 in UTC) is when they were measured, `by` who applied them. `replaced` is what the policy's file had
- * for these keys then. `server` and `arrays` are the hardware.
+ * for these keys then. `server`, `arrays` and `ports` (`port_kinds`; None: not recorded) are the hardware.
  */
 export interface MeasuredPolicy {
     schema_version: 1;
@@ -1724,6 +1726,7 @@ export interface MeasuredPolicy {
     replaced: Overrides;
     server: Server;
     arrays: DataArrays;
+    ports: string[] | null;
 }
 
 /**

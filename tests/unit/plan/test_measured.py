@@ -27,7 +27,14 @@ SOURCE = f"measured here on 2026-11-24 16:00 UTC, run {RUN}"
 
 def applied(of: Basis, values: Overrides, replaced: Overrides | None = None) -> MeasuredPolicy:
     return MeasuredPolicy(
-        run=RUN, at=AT, by="anna", values=values, replaced=replaced or Overrides(), server=of.server, arrays=of.arrays
+        run=RUN,
+        at=AT,
+        by="anna",
+        values=values,
+        replaced=replaced or Overrides(),
+        server=of.server,
+        arrays=of.arrays,
+        ports=of.ports,
     )
 
 
@@ -83,6 +90,24 @@ def test_other_hardware_does_not_use_what_was_measured_and_says_so() -> None:
         f"The settings of tuner run {RUN} are not used: this server has other memory than on 2026-11-24 16:00 UTC, "
         "when they were measured."
     )
+
+
+def test_setting_of_ports_is_not_used_with_other_ports_and_the_rest_is() -> None:
+    here = basis(server(drives_1u12()))
+    values = Overrides(md=MdPolicy(stripe_cache_size=16384), ports=PortsPolicy(rx_usecs=8))
+    other = here.model_copy(update={"policy": relevant(Policy(), applied(here, values)), "ports": ["ice 16 GT/s x16"]})
+    found = settings_of(other)
+    assert (found.md.stripe_cache_size, found.ports) == (16384, PortSettings())
+    assert found.unused == (
+        f"The setting of ports of tuner run {RUN} is not used: this server has other network ports than on "
+        "2026-11-24 16:00 UTC, when it was measured."
+    )
+    # a document of before the ports were recorded, and a run that measured no ports
+    for of in (
+        applied(here, values).model_copy(update={"ports": None}),
+        applied(here, Overrides(md=values.md)),
+    ):
+        assert settings_of(other.model_copy(update={"policy": relevant(Policy(), of)})).unused is None
 
 
 def test_queues_of_members_are_the_kernels_without_a_policy() -> None:

@@ -10,7 +10,7 @@ from millrace.plan.md import data_arrays, slowest_link
 from millrace.plan.model import Plan, Role
 from millrace.plan.policy import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose
-from millrace.plan.server import server_of
+from millrace.plan.server import port_kinds, server_of
 from millrace.plan.settings import Basis, SettingChange, Settings, planned_settings, relevant, settings_of
 from millrace.plan.settings_changes import changes, merged_changes, sentence
 from tests.unit.plan.servers import GIB, drives_1u12, drives_2u24, server
@@ -40,6 +40,7 @@ def basis(inventory: Inventory, policy: Policy = DEFAULTS, of: Plan | None = Non
         link=slowest_link(one for one in inventory.drives if one.serial in data),
         arrays=data_arrays(plan.arrays),
         policy=relevant(policy),
+        ports=port_kinds(inventory.nics),
     )
 
 

@@ -106,7 +106,14 @@ def _of_tuner() -> dict[str, BaseModel]:
     here = basis(hardware(drives_1u12()), Policy())
     return {
         "measured.json": MeasuredPolicy(
-            run=found.id, at=AT, by="a", values=values, replaced=Overrides(), server=here.server, arrays=here.arrays
+            run=found.id,
+            at=AT,
+            by="a",
+            values=values,
+            replaced=Overrides(),
+            server=here.server,
+            arrays=here.arrays,
+            ports=here.ports,
         ),
         "tuner-journal.json": JournalFile(
             run=found.id,

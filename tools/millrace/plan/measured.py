@@ -62,7 +62,7 @@ class MeasuredPolicy(Contract):
     """The settings of a tuner's run that were applied (`/etc/millrace/measured.json`).
 
     `at` (ISO 8601 in UTC) is when they were measured, `by` who applied them. `replaced` is what the policy's file had
-    for these keys then. `server` and `arrays` are the hardware.
+    for these keys then. `server`, `arrays` and `ports` (`port_kinds`; None: not recorded) are the hardware.
     """
 
     schema_version: Literal[1] = 1
@@ -73,6 +73,7 @@ class MeasuredPolicy(Contract):
     replaced: Overrides = Overrides()
     server: Server
     arrays: DataArrays
+    ports: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,17 @@ def unused(measured: MeasuredPolicy, server: Server, arrays: DataArrays) -> str 
     return (
         f"The settings of tuner run {measured.run} are not used: this server has other {' and '.join(differing)} "
         f"than on {moment(measured.at)}, when they were measured."
+    )
+
+
+def fitting(measured: MeasuredPolicy, ports: list[str]) -> tuple[MeasuredPolicy, str | None]:
+    """Return what of measured settings fits the ports of this server; and why not all of it, in one sentence."""
+    if measured.ports in (None, ports) or measured.values.ports == PortsPolicy():
+        return measured, None
+    values = measured.values.model_copy(update={"ports": PortsPolicy()})
+    return measured.model_copy(update={"values": values}), (
+        f"The setting of ports of tuner run {measured.run} is not used: this server has other network ports than on "
+        f"{moment(measured.at)}, when it was measured."
     )
 
 

@@ -67,6 +67,14 @@ def data_ports(nics: Iterable[Nic]) -> list[Nic]:
     return sorted(chosen, key=lambda nic: (nic.pci_address or "", nic.name))
 
 
+def port_kinds(nics: Iterable[Nic]) -> list[str]:
+    """Return driver and PCIe link of each data port, sorted: what a setting of ports was measured with."""
+    return sorted(
+        f"{nic.driver} {nic.link.max_speed:g} GT/s x{nic.link.max_width}" if nic.link else nic.driver
+        for nic in data_ports(nics)
+    )
+
+
 def _near(compute: list[Node], nic_nodes: list[int]) -> list[Node]:
     sockets = {node.socket for node in compute if node.id in nic_nodes} - {None}
     return [node for node in compute if node.id in nic_nodes or node.socket in sockets]

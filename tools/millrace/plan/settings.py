@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from millrace.plan.defaults import MemberSettings, PortSettings, SmbdSettings, plan_coalescing, plan_members, plan_smbd
 from millrace.plan.md import DataArrays, plan_md
-from millrace.plan.measured import SECTIONS, MeasuredPolicy, Overrides, attributed, merged, overrides, unused
+from millrace.plan.measured import SECTIONS, MeasuredPolicy, Overrides, attributed, fitting, merged, overrides, unused
 from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
 from millrace.plan.nfsd import grace_decision, plan_nfsd
@@ -42,13 +42,15 @@ class RuntimePolicy(Overrides):
 class Basis(Contract):
     """What settings are computed from: the hardware, the arrays of the pool and the policy in force.
 
-    `link` is what the PCIe link of the slowest drive carries at most, in KB/s.
+    `link` is what the PCIe link of the slowest drive carries at most, in KB/s; `ports` are those for data, by
+    `port_kinds`.
     """
 
     server: Server
     link: int
     arrays: DataArrays
     policy: RuntimePolicy
+    ports: list[str] = Field(default_factory=list)
 
 
 class Settings(Contract):
@@ -117,9 +119,11 @@ def settings_of(basis: Basis) -> Settings:
     why = unused(measured, basis.server, basis.arrays)
     if why is not None:
         return without.model_copy(update={"unused": why})
-    policy, taken = merged(basis.policy, measured)
+    usable, why = fitting(measured, basis.ports)
+    policy, taken = merged(basis.policy, usable)
     found = _computed(basis, policy)
-    return found.model_copy(update={"values": attributed(found.values, without.values, measured, taken)})
+    values = attributed(found.values, without.values, usable, taken)
+    return found.model_copy(update={"values": values, "unused": why})
 
 
 def _computed(basis: Basis, wanted: Overrides) -> Settings:

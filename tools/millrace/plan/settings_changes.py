@@ -59,7 +59,7 @@ class _Causes:
             return
         old, new = before.basis, after.basis
         others: dict[Cause, Basis] = {
-            "hardware": new.model_copy(update={"server": old.server, "link": old.link}),
+            "hardware": new.model_copy(update={"server": old.server, "link": old.link, "ports": old.ports}),
             "pool": new.model_copy(update={"arrays": old.arrays}),
             "policy": new.model_copy(update={"policy": old.policy}),
         }

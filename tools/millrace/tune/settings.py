@@ -19,7 +19,7 @@ from millrace.plan import measured
 from millrace.plan.md import DataArrays, data_arrays, no_arrays, slowest_link
 from millrace.plan.model import Role
 from millrace.plan.policy_in_force import find
-from millrace.plan.server import Server, server_with
+from millrace.plan.server import Server, port_kinds, server_with
 from millrace.plan.settings import Basis, RuntimePolicy, Settings, SettingsFile, planned_settings, relevant, settings_of
 from millrace.plan.settings_changes import changes, merged_changes
 from millrace.provision.model import Pool
@@ -121,11 +121,13 @@ def _basis(pool: Pool, policy: RuntimePolicy, run: Runner) -> Basis:
     if not memory or not any(node.cores for node in nodes):
         raise Failed("memory and CPUs cannot be read from /proc and /sys")
     data = {serial for serial, role in roles(pool).items() if role is Role.DATA}
+    cards = nics(paths.ROOT, run)
     return Basis(
-        server=server_with(memory, nodes, nics(paths.ROOT, run)),
+        server=server_with(memory, nodes, cards),
         link=slowest_link(drive for drive in present() if drive.serial in data),
         arrays=_arrays(pool),
         policy=policy,
+        ports=port_kinds(cards),
     )
 
 

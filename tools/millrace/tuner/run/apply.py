@@ -97,6 +97,7 @@ def _document(found: Run, run: Runner) -> MeasuredPolicy:
         replaced=replaced,
         server=basis.server,
         arrays=basis.arrays,
+        ports=basis.ports,
     )
     _usable(basis, document)
     return document

@@ -15,7 +15,7 @@ import pytest
 
 from tests.vm.box import Box
 from tests.vm.lives.release import KEYS, LISTED, NEW, OLD, Made, served
-from tests.vm.lives.test_update import BOOT, DROP_INS, FAULT, box, rebooted, version, written
+from tests.vm.lives.test_update import BOOT, DROP_INS, FAULT, box, rebooted, restarting, version, written
 from vm.machine import Machine
 
 # an image, and six boots for each cycle
@@ -54,7 +54,7 @@ def rows(box: Box, release: Made) -> Iterator[list[Row]]:
 def applied(box: Box, release: Made, *more: str) -> None:
     with served(release.directory) as url:
         box.millrace(f"update source {url}")
-        box.millrace(["update", "apply", "--yes", "--reboot", "now", *more], seconds=1800)
+        restarting(box, "apply", *more)
 
 
 def entries(box: Box) -> list[str]:
@@ -76,7 +76,7 @@ def test_good_broken_good(box: Box, client: Machine, release: Made, rows: list[R
     accepted = time.monotonic()
 
     boot = box.say(f"cat {BOOT}")
-    box.millrace("update rollback --yes --reboot now", seconds=300)
+    restarting(box, "rollback")
     rebooted(box, boot)
     assert version(box) == OLD
     rolled_back = time.monotonic()

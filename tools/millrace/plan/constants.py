@@ -8,7 +8,7 @@ One that is `unknown` is an assumption: no prediction is made from it until this
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millrace.plan.model import Evidence, Transport
+from millrace.plan.model import Direction, Evidence, Transport
 
 GIGA = 1_000_000_000
 MEGABIT = 1_000_000
@@ -65,21 +65,27 @@ class Constants:
     # Into and out of the stripe cache.
     stripe_copy: Constant = Constant(2.0, "textbook")
     # Derived: the instructions of nfsd's threads, of smbd and of md (tools/perf cost), taken for cycles. The copying of
-    # emulated drives is in them, and over loopback a part of the client's network.
+    # emulated drives is in them, and over loopback a part of the client's network; of RDMA what a card does is not.
     read_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
-            "rdma": Constant(0.35, "unknown", CPU_MEASURE),
-            "tcp": Constant(1.43, "derived", CPU_MEASURE),
+            "rdma": Constant(1.24, "derived", CPU_MEASURE),
+            "tcp": Constant(1.45, "derived", CPU_MEASURE),
             "smb": Constant(3.74, "derived", CPU_MEASURE),
         }
     )
     write_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
-            "rdma": Constant(0.55, "unknown", CPU_MEASURE),
-            "tcp": Constant(1.35, "derived", CPU_MEASURE),
-            "smb": Constant(2.95, "derived", CPU_MEASURE),
+            "rdma": Constant(0.96, "derived", CPU_MEASURE),
+            "tcp": Constant(1.36, "derived", CPU_MEASURE),
+            "smb": Constant(2.93, "derived", CPU_MEASURE),
         }
     )
     parity_cycles: Constant = Constant(2.80, "derived", CPU_MEASURE)
-    # Not from there: on one CPU md's own thread does what its workers do on many.
-    md_array: Constant = Constant(12 * GIGA, "unknown", MD_MEASURE)
+    # What is left to the one thread of an array when its workers do the rest; of reads without a drive it is next to
+    # nothing. How the threads wait for the array's locks is not in it.
+    md_cycles: Mapping[Direction, Constant] = field(
+        default_factory=lambda: {
+            "read": Constant(0.005, "derived", MD_MEASURE),
+            "write": Constant(0.08, "derived", MD_MEASURE),
+        }
+    )

@@ -48,13 +48,19 @@ class PlannedLeg:
 
 @dataclass(frozen=True)
 class Machine:
-    """`memory_bandwidth` in bytes/s and `cycles` of all cores per second, None where not known."""
+    """`memory_bandwidth` in bytes/s and `clock` of one core in Hz, None where not known."""
 
     legs: list[PlannedLeg]
     nics: list[Nic]
     switches: dict[str, PcieSwitch]
     memory_bandwidth: int | None
-    cycles: int | None
+    clock: int | None
+    cores: int
+
+    @property
+    def cycles(self) -> int | None:
+        """Of all cores per second."""
+        return None if self.clock is None else self.clock * self.cores
 
     @property
     def drives(self) -> list[Drive]:
@@ -95,7 +101,6 @@ def _machine(inventory: Inventory, arrays: Sequence[Array]) -> Machine:
         for array in arrays
         if array.role is Role.DATA and not array.over_arrays
     ]
-    cores = sum(node.cores for node in inventory.nodes)
     speeds = [dimm.speed for dimm in inventory.dimms]
     return Machine(
         legs=legs,
@@ -104,7 +109,8 @@ def _machine(inventory: Inventory, arrays: Sequence[Array]) -> Machine:
         memory_bandwidth=sum(speed or 0 for speed in speeds) * 1_000_000 * BUS_BYTES
         if all(speeds) and speeds
         else None,
-        cycles=cores * inventory.cpu_mhz * 1_000_000 if inventory.cpu_mhz else None,
+        clock=inventory.cpu_mhz * 1_000_000 if inventory.cpu_mhz else None,
+        cores=sum(node.cores for node in inventory.nodes),
     )
 
 
@@ -205,9 +211,12 @@ def _md(machine: Machine, known: Constants, direction: Direction, state: State) 
     """Reads of a whole array go past md's stripe cache; writes, and all reads without a drive, go through it."""
     if not _has_parity(machine) or (direction == "read" and state == "healthy"):
         return []
-    arrays = len(machine.legs)
-    reason = f"{arrays} parity array{'s, each' * (arrays > 1)} with its own stripe cache and threads."
-    return [_layer("md", arrays * known.md_array.value, [known.md_array], reason)]
+    arrays, cycles = len(machine.legs), known.md_cycles[direction]
+    reason = f"{arrays} parity array{'s, each' * (arrays > 1)} with one thread that shares the work out"
+    if machine.clock is None:
+        return [_not_known("md", f"{reason}. The CPU clock is not known.", cycles.measure or "a benchmark")]
+    reason = f"{reason}: {cycles.value} of {machine.clock / GIGA:.1f} billion cycles/s for each byte."
+    return [_layer("md", arrays * machine.clock / cycles.value, [cycles], reason)]
 
 
 def _nic(machine: Machine, known: Constants, transport: Transport) -> Layer:

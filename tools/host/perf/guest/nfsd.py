@@ -60,7 +60,9 @@ def stop() -> None:
 
 
 @contextmanager
-def client(version: str, local: bool = False, **more: int) -> Iterator[None]:
+def client(
+    version: str, local: bool = False, address: str = CLIENT, transport: str = "proto=tcp", **more: int
+) -> Iterator[None]:
     """Mount the export: version 3 or 4.2; `more` are options with a number (rsize, wsize).
 
     `local`: go around nfsd, where the kernel can (LOCALIO).
@@ -68,11 +70,11 @@ def client(version: str, local: bool = False, **more: int) -> Iterator[None]:
     run("modprobe", "nfs")
     if local or LOCALIO.exists():
         write(LOCALIO, "Y" if local else "N")
-    options = [f"vers={version}", "proto=tcp", "nosharecache", "hard"]
+    options = [f"vers={version}", transport, "nosharecache", "hard"]
     if version == "3":
         options += ["nolock", "mountproto=tcp", "port=2049", "mountport=20048"]
     options += [f"{name}={value}" for name, value in more.items()]
-    run("mount", "-t", "nfs", "-o", ",".join(options), f"{CLIENT}:{MOUNTPOINT}", MNT)
+    run("mount", "-t", "nfs", "-o", ",".join(options), f"{address}:{MOUNTPOINT}", MNT)
     # the client asks for it in the background
     time.sleep(SETTLE_SECONDS)
     try:

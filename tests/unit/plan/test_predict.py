@@ -144,7 +144,7 @@ class TestWhatIsNotKnown:
         ):
             md = layer(outcome(prediction, name), "md")
             assert (gigabytes(md.limit), md.evidence) == (limit, "derived")
-            assert md.reason.startswith("1 parity array with one thread that shares the work out: ")
+            assert md.reason.startswith("1 parity array with one thread that hands out the work: 3.0 billion ")
             assert "the write rate of md" in (md.measure or "")
 
     def test_the_table_names_no_other_layer_alone_where_md_takes_part(self) -> None:

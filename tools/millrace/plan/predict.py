@@ -212,10 +212,10 @@ def _md(machine: Machine, known: Constants, direction: Direction, state: State) 
     if not _has_parity(machine) or (direction == "read" and state == "healthy"):
         return []
     arrays, cycles = len(machine.legs), known.md_cycles[direction]
-    reason = f"{arrays} parity array{'s, each' * (arrays > 1)} with one thread that shares the work out"
+    reason = f"{arrays} parity array{'s, each' * (arrays > 1)} with one thread that hands out the work"
     if machine.clock is None:
         return [_not_known("md", f"{reason}. The CPU clock is not known.", cycles.measure or "a benchmark")]
-    reason = f"{reason}: {cycles.value} of {machine.clock / GIGA:.1f} billion cycles/s for each byte."
+    reason = f"{reason}: {machine.clock / GIGA:.1f} billion cycles/s of its core, {cycles.value} for each byte."
     return [_layer("md", arrays * machine.clock / cycles.value, [cycles], reason)]
 
 

@@ -150,7 +150,7 @@ def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
     announce(" ".join(step.selection))
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
-        options = ["-q", "-p", "no:cacheprovider", "--durations=40", f"--junit-xml={report}"]
+        options = ["-q", "--instafail", "-p", "no:cacheprovider", "--durations=40", f"--junit-xml={report}"]
         argv = [*before, sys.executable, "-m", "pytest", *options, *step.selection]
         # One that is interrupted is waited for: it switches its virtual servers off.
         with subprocess.Popen(argv, cwd=REPO, env=_environment()) as process:

@@ -1346,6 +1346,12 @@ export interface Inventory {
     file_modules: KernelModule[];
 }
 
+/** How nfsd reads and writes files; None is the kernel's, which is `BUFFERED`. */
+export interface IoSettings {
+    read: "buffered" | "dontcache" | "direct" | null;
+    write: "buffered" | "dontcache" | "direct" | null;
+}
+
 /**
  * One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known.
  *
@@ -1912,7 +1918,8 @@ export interface Nfsd {
 /**
  * `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
  *
- * `localio`: whether NFS clients on the server itself may go around nfsd.
+ * `localio`: whether NFS clients on the server itself may go around nfsd. `io_cache_read` and `io_cache_write` are
+ * for all shares.
  */
 export interface NfsdPolicy {
     threads: number | null;
@@ -1922,6 +1929,8 @@ export interface NfsdPolicy {
     lease_time: number | null;
     grace_time: number | null;
     localio: boolean | null;
+    io_cache_read: "buffered" | "dontcache" | "direct" | null;
+    io_cache_write: "buffered" | "dontcache" | "direct" | null;
 }
 
 /** Threads of the NFS server, and the CPUs that they may run on, as a list; null where none runs. */
@@ -2878,6 +2887,7 @@ export interface Settings {
     sysctl: Record<string, string>;
     values: Decision[];
     members: MemberSettings;
+    io: IoSettings;
     smbd: SmbdSettings;
     ports: PortSettings;
     warnings: string[];

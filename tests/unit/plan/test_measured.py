@@ -8,7 +8,7 @@ import pytest
 from millrace import paths
 from millrace.plan import measured
 from millrace.plan.current import with_settings_in_force
-from millrace.plan.defaults import MemberSettings, PortSettings, SmbdSettings
+from millrace.plan.defaults import IoSettings, MemberSettings, PortSettings, SmbdSettings
 from millrace.plan.explain import explanation
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.model import Decision, PlanFile
@@ -137,6 +137,13 @@ def test_interrupts_of_ports_are_the_drivers_without_a_policy() -> None:
     found = in_force(Overrides(ports=PortsPolicy(rx_usecs=8)))
     assert found.ports == PortSettings(rx_usecs=8)
     assert decision(found, "ports.rx_usecs").reason.endswith("without it: the driver's default.")
+
+
+def test_measured_io_mode_is_told_with_the_kernels_one() -> None:
+    found = in_force(Overrides(nfsd=NfsdPolicy(io_cache_read="direct")))
+    assert found.io == IoSettings(read="direct")
+    told = decision(found, "nfsd.io_modes")
+    assert told.source.startswith("measured here on ") and "buffered" in told.reason
 
 
 def test_damaged_file_stops_nothing_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

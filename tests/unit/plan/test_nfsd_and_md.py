@@ -126,6 +126,10 @@ def test_the_page_cache_of_nfsd_is_a_decision_with_its_measurement() -> None:
     decision = reasons(server([]))["nfsd.io_modes"]
     assert decision.value == {"read": "buffered", "write": "buffered"}
     assert "measured" in decision.source
+    decision = reasons(server([]), io_cache_read="direct")["nfsd.io_modes"]
+    assert decision.value == {"read": "direct", "write": "buffered"}
+    assert decision.source == "policy file: nfsd.io_cache_read"
+    assert "without it: buffered" in decision.reason
 
 
 class TestPolicyForNfsd:

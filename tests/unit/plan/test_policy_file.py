@@ -68,6 +68,7 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         (networks("10.0.0.0/24", "128.0.0.0/1"), "nfs.networks: '128.0.0.0/1' is too large"),
         ("[nfsd]\nmax_block_size = 1000000\n", "nfsd.max_block_size: must be a multiple of 4096"),
         ("[nfsd]\nlease_time = 5\n", "nfsd.lease_time"),
+        ('[nfsd]\nio_cache_read = "async"\n', "nfsd.io_cache_read"),
         ("[nfsd]\nlease_time = 60\ngrace_time = 45\n", "nfsd: grace_time 45 is shorter than lease_time 60"),
         ("[md]\nstripe_cache_size = 32769\n", "md.stripe_cache_size"),
         ("[ports]\nrx_usecs = 1001\n", "ports.rx_usecs"),

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import pytest
+
 
 def add_drive(root: Path, name: str) -> None:
     queue = root / "sys/devices" / name / "queue"
@@ -81,6 +83,25 @@ def add_nfsd(root: Path, threads: int, listeners: list[str]) -> None:
     directory.mkdir(parents=True)
     (directory / "threads").write_text(f"{threads}\n")
     (directory / "portlist").write_text("".join(f"{one}\n" for one in listeners))
+
+
+def add_nfsd_io_modes(root: Path, patch: pytest.MonkeyPatch) -> None:
+    """The files of debugfs as the kernel begins with them; a write has the effect that fs/nfsd/debugfs.c gives it."""
+    directory = root / "sys/kernel/debug/nfsd"
+    directory.mkdir(parents=True)
+    read, spliced = directory / "io_cache_read", directory / "disable-splice-read"
+    for file in (read, spliced, directory / "io_cache_write"):
+        file.write_text("0\n")
+    write = Path.write_text
+
+    def write_text(self: Path, data: str, *more: object, **options: object) -> int:
+        if self == read and data.strip() != "0":
+            write(spliced, "1\n")
+        if self == spliced and data.strip() == "0":
+            write(read, "0\n")
+        return write(self, data)
+
+    patch.setattr(Path, "write_text", write_text)
 
 
 def add_node(root: Path, number: int, cpus: str) -> None:

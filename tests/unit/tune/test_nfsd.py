@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from millrace.plan.defaults import IoSettings
 from millrace.plan.model import Nfsd
+from millrace.plan.settings import planned_settings
 from millrace.system.run import Result
+from millrace.tune.collect import stages
 from millrace.tune.model import TuneReport
-from millrace.tune.nfsd import localio_settings, nfsd_settings
+from millrace.tune.nfsd import IoModeKnob, io_settings, localio_settings, nfsd_settings
 from millrace.tune.run import run
-from tests.fakes.samples import NFSD
-from tests.unit.tune.fake_sysfs import add_nfsd, add_rdma_device
+from tests.fakes.samples import NFSD, plan, pool
+from tests.unit.tune.fake_sysfs import add_nfsd, add_nfsd_io_modes, add_rdma_device
 from tests.unit.tune.machine import Machine
 
 TCP = ["tcp 2049", "tcp 2049"]
@@ -109,3 +112,57 @@ def test_localio_follows_the_policy_where_the_client_is_loaded(machine: Machine)
     (drift,) = run([lambda: (localio_settings(off), [])], diff_only=False).drift
     assert (drift.before, drift.wanted, drift.changed) == ("Y", "N", True)
     assert machine.read("sys/module/nfs/parameters/localio_enabled") == "N"
+
+
+DEBUG = "sys/kernel/debug/nfsd"
+
+
+def modes(machine: Machine, wanted: IoSettings, restore: bool = False) -> TuneReport:
+    return run([lambda: (io_settings(wanted), [])], restore=restore)
+
+
+def test_io_modes_are_the_kernels_without_a_policy_and_are_not_looked_at(machine: Machine) -> None:
+    assert modes(machine, IoSettings()).settings == 0
+    settings = planned_settings(plan()).model_copy(update={"io": IoSettings(write="direct")})
+    _, second = stages(settings, pool(), machine)
+    [found] = [one for one in second()[0] if isinstance(one, IoModeKnob)]
+    assert (found.label, found.wanted) == (str(machine.root / DEBUG / "io_cache_write"), "direct")
+
+
+def test_io_modes_of_the_policy_are_set_and_go_back_with_the_hand_over_of_pages(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_nfsd_io_modes(machine.root, monkeypatch)
+    wanted = IoSettings(read="direct", write="dontcache")
+    report = modes(machine, wanted)
+    assert [(one.before, one.wanted, one.changed) for one in report.drift] == [
+        ("buffered", "direct", True),
+        ("buffered", "dontcache", True),
+    ]
+    assert [machine.read(f"{DEBUG}/io_cache_{one}") for one in ("read", "write")] == ["2", "1"]
+    assert machine.read(f"{DEBUG}/disable-splice-read") == "1"
+    assert modes(machine, wanted).drift == []
+    modes(machine, wanted, restore=True)
+    names = ("io_cache_read", "io_cache_write", "disable-splice-read")
+    assert [machine.read(f"{DEBUG}/{name}") for name in names] == ["0", "0", "0"]
+
+
+def test_reads_that_copy_are_not_the_kernels_own(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_nfsd_io_modes(machine.root, monkeypatch)
+    machine.write(f"{DEBUG}/disable-splice-read", "1")
+    knob = IoModeKnob("read", "buffered", "set by the policy")
+    assert (knob.read(), knob.matches(knob.read())) == ("buffered, copied", False)
+    knob.write("direct")
+    knob.write("buffered, copied")
+    assert knob.read() == "buffered, copied"
+    knob.write("buffered")
+    assert (knob.read(), machine.read(f"{DEBUG}/disable-splice-read")) == ("buffered", "0")
+
+
+def test_io_modes_that_are_hidden_or_unknown_are_a_warning(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    [warning] = modes(machine, IoSettings(read="direct")).warnings
+    assert "io_cache_read" in warning and "No such file" in warning
+    add_nfsd_io_modes(machine.root, monkeypatch)
+    machine.write(f"{DEBUG}/io_cache_write", "7")
+    [warning] = modes(machine, IoSettings(write="direct")).warnings
+    assert "unknown mode 7" in warning

@@ -19,7 +19,7 @@ from millrace.tuner.knobs.surface import Surface, surface
 from tests.fakes.samples import pool
 from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.plan.test_settings import basis
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_sysctl
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_nfsd_io_modes, add_sysctl
 from tests.unit.tune.machine import Machine
 
 LOCAL = Load()
@@ -59,6 +59,7 @@ class TunedServer(Machine):
         for name in ("min", "max"):
             add_sysctl(root, f"dev.raid.speed_limit_{name}", "1000\n")
         add_nfsd(root, 64, ["tcp 2049"])
+        add_nfsd_io_modes(root, patch)
         self.write("proc/sys/kernel/random/boot_id", BOOT)
         self.pools = 1
         self.nfsd_threads = [self.settings.nfsd.threads_min, self.settings.nfsd.threads_max]

@@ -22,8 +22,8 @@ from tests.unit.tune.machine import refuse
 from tests.unit.tuner.machines import OTHER_BOOT, TunedServer
 
 RUN = "20261124-160000"
-# 12 drives with two settings each, three of the array, two limits, the threads
-WRITES = 12 * 2 + 3 + 2 + 1
+# 12 drives with two settings each, three of the array, two limits, the threads, two I/O modes of nfsd
+WRITES = 12 * 2 + 3 + 2 + 1 + 2
 
 
 class Killed(BaseException):
@@ -129,7 +129,8 @@ def test_every_setting_of_a_run_is_set_by_tune_at_boot_or_begins_as_the_kernels(
     machine = TunedServer(tmp_path, monkeypatch, policy)
     known, planned = every_setting(machine.settings, machine.pool, machine)
     kernels = {label for label in known if label not in planned}
-    assert all(label.endswith(("/queue/nr_requests", "/queue/max_sectors_kb")) for label in kernels)
+    ends = ("/queue/nr_requests", "/queue/max_sectors_kb", "/nfsd/io_cache_read", "/nfsd/io_cache_write")
+    assert all(label.endswith(ends) for label in kernels)
     # files of the running kernel and threads of nfsd: none is on a disk
     roots = tuple(str(paths.ROOT / top) for top in ("sys", "proc"))
     assert all(label.startswith(roots) or label == "nfsdctl threads" for label in known)

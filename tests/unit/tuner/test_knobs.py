@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whitelist on a server: levels around the plan, set as `tune` sets them; the rest has its reason."""
 
+import errno
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +39,8 @@ def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_level
     for one in here.knobs:
         assert one.planned in one.levels and one.default in one.levels and len(one.levels) >= 2
         assert not one.ordered or one.levels == sorted(one.levels, key=int)
-    assert [one.name for one in here.knobs if not one.ordered] == ["ports.rx_usecs"]
+    words = ["nfsd.io_cache_read", "nfsd.io_cache_write", "ports.rx_usecs"]
+    assert [one.name for one in here.knobs if not one.ordered] == words
     known = {one.name: one for one in here.knobs}
     assert known["md.stripe_cache_size"].default == 256
     assert known["md.stripe_cache_size"].planned == machine.settings.md.stripe_cache_size
@@ -125,6 +127,33 @@ def test_kernels_read_ahead_is_what_tune_found_at_its_first_run(machine: TunedSe
     SavedOriginals().save({label: "4096"})
     known = {one.name: one for one in machine.surface().knobs}
     assert known["md.read_ahead_kib"].default == 4096
+
+
+def test_io_modes_of_nfsd_are_tried_where_the_kernel_shows_them(machine: TunedServer) -> None:
+    here = machine.surface()
+    [read] = [one for one in here.knobs if one.name == "nfsd.io_cache_read"]
+    assert (read.levels, read.planned, read.default) == (["buffered", "dontcache", "direct"], "buffered", "buffered")
+    here.apply(here.planned | {"nfsd.io_cache_read": "direct"}, lambda _: None)
+    files = ("io_cache_read", "disable-splice-read")
+    assert [machine.read(f"sys/kernel/debug/nfsd/{name}") for name in files] == ["2", "1"]
+    here.apply(here.planned, lambda _: None)
+    assert [machine.read(f"sys/kernel/debug/nfsd/{name}") for name in files] == ["0", "0"]
+
+
+def test_io_modes_of_a_kernel_that_is_locked_down_are_left_out_with_its_words(
+    machine: TunedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_text
+
+    def read_text(self: Path, *more: object, **options: object) -> str:
+        if self.name.startswith("io_cache_"):
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(self))
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    file = paths.ROOT / "sys/kernel/debug/nfsd/io_cache_write"
+    assert reasons["nfsd.io_cache_write"] == f"{file} cannot be read: Operation not permitted"
 
 
 def test_pool_without_parity_and_a_server_without_nfs_leave_their_knobs_out(machine: TunedServer) -> None:

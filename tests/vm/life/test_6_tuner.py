@@ -17,7 +17,7 @@ import pytest
 
 from tests.vm import measured
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
-from tests.vm.life.words import mounted
+from tests.vm.life.words import PATTERN, mounted
 from vm.machine import Machine
 
 POLICY = "/etc/millrace/policy.toml"
@@ -247,3 +247,38 @@ def test_interrupts_of_ports_are_tried_with_clients_or_left_out_with_the_drivers
         assert "cannot be set to" in refused.get("ports.rx_usecs", "cannot be set to")
         box.millrace("tuner stop", seconds=600)
     assert box.machine.run(shown, check=False).out == before
+
+
+def test_io_modes_of_nfsd_are_set_by_the_policy_and_tried_by_the_tuner(box: Box, client: Machine, quiet: None) -> None:
+    shown = "cd /sys/kernel/debug/nfsd && cat io_cache_read io_cache_write disable-splice-read"
+    assert box.say(shown).split() == ["0", "0", "0"]
+    kept = box.machine.run(f"cat {POLICY}", check=False).out
+
+    def by_policy(read: str, write: str) -> None:
+        text = f'{kept}\n[nfsd]\nio_cache_read = "{read}"\nio_cache_write = "{write}"\n'
+        box.machine.run(f"mkdir -p /etc/millrace && cat > {POLICY}", stdin=text)
+        box.say("millrace share render && millrace tune", seconds=300)
+
+    try:
+        by_policy("direct", "direct")
+        assert box.say(shown).split() == ["2", "2", "1"]
+        told = box.shown("plan --explain nfsd.io_modes --json")["decision"]
+        assert told["source"] == "policy file: nfsd.io_cache_read and nfsd.io_cache_write"
+        with mounted(client, "nfs-tcp") as where:
+            # an odd length: the last part of it is no whole block
+            client.run(f"head -c 9000001 {PATTERN} > {where}/direct && sync {where}/direct", seconds=600)
+            client.run(f"echo 3 > /proc/sys/vm/drop_caches; cmp -n 9000001 {PATTERN} {where}/direct", seconds=600)
+            client.run(f"rm {where}/direct")
+        by_policy("buffered", "buffered")
+        assert box.say(shown).split() == ["0", "0", "0"]
+    finally:
+        box.machine.run(f"cat > {POLICY}" if kept else f"rm {POLICY}", stdin=kept)
+        box.say("millrace share render && millrace tune", seconds=300)
+    box.say("systemctl restart nfs-server.service", seconds=300)
+    box.millrace(
+        f"tuner start --goal seq-read --knob nfsd.io_cache_read --knob nfsd.io_cache_write {BUDGET}", seconds=300
+    )
+    box.machine.wait_command("grep io_cache /var/lib/millrace/tuner/journal.json", "another I/O mode", 1800)
+    box.millrace("tuner stop", seconds=600)
+    assert box.say(shown).split() == ["0", "0", "0"]
+    measured.nothing_is_left(box)

@@ -8,10 +8,11 @@ from pydantic import JsonValue
 from millrace.plan import sources
 from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
-from millrace.plan.policy import MdPolicy, PortsPolicy, SmbdPolicy
+from millrace.plan.policy import IoMode, MdPolicy, NfsdPolicy, PortsPolicy, SmbdPolicy
 from millrace.system.documents import Contract
 
 ADAPTIVE: Final = "adaptive"
+BUFFERED: Final = "buffered"
 CREDITS, AIO_BYTES = 8192, 1
 """Samba's own: `smb2 max credits`, and `aio read size` and `aio write size`."""
 
@@ -29,6 +30,13 @@ class PortSettings(Contract):
     rx_usecs: int | Literal["adaptive"] | None = None
 
 
+class IoSettings(Contract):
+    """How nfsd reads and writes files; None is the kernel's, which is `BUFFERED`."""
+
+    read: IoMode | None = None
+    write: IoMode | None = None
+
+
 class SmbdSettings(Contract):
     """What smbd has for each connection: credits, and the smallest read or write in bytes that is asynchronous.
 
@@ -43,6 +51,11 @@ def plan_members(wanted: MdPolicy) -> tuple[MemberSettings, list[Decision]]:
     """Return the queues of the members: the kernel's, but for what the policy has."""
     found = MemberSettings(requests=wanted.member_requests, max_kib=wanted.member_max_kib)
     return found, _decisions({"md.member_requests": found.requests, "md.member_max_kib": found.max_kib})
+
+
+def io_settings(wanted: NfsdPolicy) -> IoSettings:
+    """Return the I/O modes of nfsd: the kernel's, but for what the policy has."""
+    return IoSettings(read=wanted.io_cache_read, write=wanted.io_cache_write)
 
 
 def plan_smbd(wanted: SmbdPolicy) -> tuple[SmbdSettings, list[Decision]]:

@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 
 from millrace.plan import sources
+from millrace.plan.defaults import BUFFERED
 from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd
 from millrace.plan.override import InapplicablePolicy, by_policy
@@ -54,7 +55,7 @@ def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
         _threads(size, server, requested),
         _pool_mode(mode, computed_mode, server, requested),
         _block(nfsd, requested),
-        _io_modes(),
+        _io_modes(requested),
         _localio(nfsd, requested),
         _copy_from(nfsd),
         _times(nfsd, requested),
@@ -154,15 +155,17 @@ def _block(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:
     return by_policy(decision, "nfsd.max_block_size", binary(MIB)) if requested.max_block_size else decision
 
 
-def _io_modes() -> Decision:
-    """The kernel's default, which nothing here changes: its switches are in debugfs, without a promise to stay."""
-    return Decision(
+def _io_modes(requested: NfsdPolicy) -> Decision:
+    """The kernel's default: its switches are in debugfs, without a promise to stay."""
+    decision = Decision(
         name="nfsd.io_modes",
-        value={"read": "buffered", "write": "buffered"},
+        value={"read": requested.io_cache_read or BUFFERED, "write": requested.io_cache_write or BUFFERED},
         reason="Through the page cache a second read comes from memory, 2.7 times as fast as a direct one. Direct "
         "reads gain 8 % the first time only; reads that drop their pages (dontcache) discard the read-ahead as well.",
         source=sources.NFSD_IO_MODES,
     )
+    keys = [key for key in ("io_cache_read", "io_cache_write") if getattr(requested, key) is not None]
+    return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), BUFFERED) if keys else decision
 
 
 def _localio(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:

@@ -197,10 +197,15 @@ class XfsPolicy(Section):
         return options
 
 
+IoMode = Literal["buffered", "dontcache", "direct"]
+"""How nfsd reads or writes a file: through the page cache, without keeping pages there, or around it."""
+
+
 class NfsdPolicy(Section):
     """`threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
 
-    `localio`: whether NFS clients on the server itself may go around nfsd.
+    `localio`: whether NFS clients on the server itself may go around nfsd. `io_cache_read` and `io_cache_write` are
+    for all shares.
     """
 
     threads: int | None = Field(None, ge=1, le=8192)
@@ -211,6 +216,8 @@ class NfsdPolicy(Section):
     lease_time: int | None = Field(None, ge=10, le=3600)
     grace_time: int | None = Field(None, ge=10, le=3600)
     localio: bool | None = None
+    io_cache_read: IoMode | None = None
+    io_cache_write: IoMode | None = None
 
     @model_validator(mode="after")
     def grace_covers_a_lease(self) -> "NfsdPolicy":

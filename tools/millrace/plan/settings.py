@@ -9,7 +9,16 @@ from typing import Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
-from millrace.plan.defaults import MemberSettings, PortSettings, SmbdSettings, plan_coalescing, plan_members, plan_smbd
+from millrace.plan.defaults import (
+    IoSettings,
+    MemberSettings,
+    PortSettings,
+    SmbdSettings,
+    io_settings,
+    plan_coalescing,
+    plan_members,
+    plan_smbd,
+)
 from millrace.plan.md import DataArrays, plan_md
 from millrace.plan.measured import SECTIONS, MeasuredPolicy, Overrides, attributed, fitting, merged, overrides, unused
 from millrace.plan.memory import plan_sysctl
@@ -65,6 +74,7 @@ class Settings(Contract):
     sysctl: dict[str, str]
     values: list[Decision]
     members: MemberSettings = MemberSettings()
+    io: IoSettings = IoSettings()
     smbd: SmbdSettings = SmbdSettings()
     ports: PortSettings = PortSettings()
     warnings: list[str] = Field(default_factory=list)
@@ -143,6 +153,7 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
         md=md,
         sysctl=sysctl,
         members=members,
+        io=io_settings(policy.nfsd),
         smbd=smbd,
         ports=ports,
         values=_runtime([*decisions, *plan_ports(server), *about_ports]),

@@ -14,7 +14,7 @@ from millrace.tune.arrays import array_settings
 from millrace.tune.coalescing import coalescing_settings
 from millrace.tune.copy_from import copy_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
-from millrace.tune.nfsd import localio_settings, nfsd_settings
+from millrace.tune.nfsd import io_settings, localio_settings, nfsd_settings
 from millrace.tune.pace import pace_settings
 from millrace.tune.slots import slot_settings
 from millrace.tune.smb import smb_settings
@@ -51,6 +51,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
         *sysctl_settings(wanted, pool),
         *nfsd_settings(wanted.nfsd, run),
+        *io_settings(wanted.io),
         *localio_settings(wanted.nfsd),
         *copy_settings(wanted.nfsd, run),
         *smb_settings(view.ports, cores, run),

@@ -3,10 +3,13 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.plan.defaults import BUFFERED, IoSettings
 from millrace.plan.model import Nfsd
+from millrace.system import sysfs
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
 from millrace.system.nfsd import is_serving
 from millrace.system.run import Runner, last_words
@@ -15,6 +18,51 @@ from millrace.tune.knob import Knob, ListenerKnob, Setting
 # Not nfsdctl itself, which would set the scope to the host name.
 SET_THREADS = "/usr/lib/millrace/nfsd-threads"
 RESTART = "it cannot change while the NFS server runs: systemctl restart nfs-server.service"
+
+
+# fs/nfsd/debugfs.c, for all shares; not readable where the kernel is locked down.
+DEBUG = "sys/kernel/debug/nfsd"
+IO_MODES = (BUFFERED, "dontcache", "direct")
+COPIED = f"{BUFFERED}, copied"
+"""What reads are after another mode was left: pages are copied, no longer handed to the socket."""
+
+
+@dataclass(frozen=True)
+class IoModeKnob(Setting):
+    """How nfsd reads or writes (`what`) a file: `buffered`, `dontcache` or `direct`."""
+
+    what: str
+    wanted: str
+    reason: str
+    default: str | None = BUFFERED
+
+    @property
+    def label(self) -> str:
+        """The file that shows it."""
+        return str(self._file(f"io_cache_{self.what}"))
+
+    def read(self) -> str:
+        """Return the mode, or `COPIED`.
+
+        OSError: the kernel does not show it. ValueError: it has a mode that is not known here.
+        """
+        number = int(self._file(f"io_cache_{self.what}").read_text())
+        if number not in range(len(IO_MODES)):
+            raise ValueError(f"{self.label} has the unknown mode {number}")
+        copied = number == 0 and self.what == "read" and self._file("disable-splice-read").read_text().strip() != "0"
+        return COPIED if copied else IO_MODES[number]
+
+    def write(self, value: str) -> None:
+        """Set the mode. OSError: the kernel refuses."""
+        if self.what == "read" and value == BUFFERED:
+            # Any other mode ends the hand-over of pages, and this begins it again and sets the mode with it.
+            sysfs.write(self._file("disable-splice-read"), "0\n")
+        else:
+            number = 0 if value == COPIED else IO_MODES.index(value)
+            sysfs.write(self._file(f"io_cache_{self.what}"), f"{number}\n")
+
+    def _file(self, name: str) -> Path:
+        return paths.ROOT / DEBUG / name
 
 
 @dataclass(frozen=True)
@@ -58,6 +106,12 @@ def localio_settings(nfsd: Nfsd) -> list[Setting]:
     wanted = "Y" if nfsd.localio else "N"
     reason = "NFS clients on the server itself go around nfsd, or the policy has switched that off"
     return [Knob(path, wanted, reason, default="Y")] if path.exists() else []
+
+
+def io_settings(wanted: IoSettings) -> list[Setting]:
+    """Return the I/O modes that are not left to the kernel, while nfsd serves: its module has them."""
+    modes = {"read": wanted.read, "write": wanted.write} if is_serving() else {}
+    return [IoModeKnob(what, mode, "set by the policy") for what, mode in modes.items() if mode is not None]
 
 
 def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:

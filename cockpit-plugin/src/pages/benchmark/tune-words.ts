@@ -12,6 +12,8 @@ export function knobWord(name: string, title = name): string {
     switch (name) {
     case "nfsd.threads": return _("NFS server threads");
     case "nfsd.threads_min": return _("Threads that each pool of the NFS server keeps");
+    case "nfsd.io_cache_read": return _("How the NFS server reads files");
+    case "nfsd.io_cache_write": return _("How the NFS server writes files");
     case "md.stripe_cache_size": return _("Stripe cache of each parity array");
     case "md.group_thread_cnt": return _("Worker threads of each parity array and node");
     case "md.read_ahead_kib": return _("Read-ahead of the pool");

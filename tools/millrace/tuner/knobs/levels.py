@@ -23,6 +23,7 @@ def knob(entry: Entry, facts: Facts, settings: Mapping[str, Setting]) -> Knob:
     mine = [one for one in settings.values() if sets(entry, one)]
     if entry.files and not mine:
         raise Refused(_NONE.get(entry.key.partition(".")[0], "this server has none"))
+    _readable(mine)
     planned = entry.value(facts.settings)
     if entry.may_refuse and planned is None and len(set(_before(entry, settings))) > 1:
         raise Refused(f"the network ports differ in it: set {entry.key} in the policy first")
@@ -62,6 +63,20 @@ def of_kernel(entries: Iterable[Entry], settings: Mapping[str, Setting]) -> dict
 def sets(entry: Entry, setting: Setting) -> bool:
     """Whether a setting is one of those of a line of the whitelist."""
     return setting.label.endswith(entry.files)
+
+
+def words(error: Exception) -> str:
+    """Return what a reader is told of an error: the kernel's words without the path, which is named before."""
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _readable(settings: Iterable[Setting]) -> None:
+    """Refused: one of them is not shown, such as the files of debugfs where the kernel is locked down."""
+    for one in settings:
+        try:
+            one.read()
+        except ERRORS as error:
+            raise Refused(f"{one.label} cannot be read: {words(error)}") from error
 
 
 def _pattern(label: str) -> str:

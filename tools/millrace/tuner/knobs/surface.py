@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.inventory.nics import nics
-from millrace.plan.defaults import MemberSettings, PortSettings
+from millrace.plan.defaults import BUFFERED, IoSettings, MemberSettings, PortSettings
 from millrace.plan.server import data_ports
 from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
@@ -19,14 +19,18 @@ from millrace.tune.arrays import array_settings
 from millrace.tune.coalescing import CoalescingKnob, coalescing_settings
 from millrace.tune.collect import sysctl_settings
 from millrace.tune.knob import Setting
-from millrace.tune.nfsd import nfsd_settings
+from millrace.tune.nfsd import io_settings, nfsd_settings
 from millrace.tuner.knobs.entry import Entry, Facts, Load
-from millrace.tuner.knobs.levels import ERRORS, knob, of_kernel, sets
+from millrace.tuner.knobs.levels import ERRORS, knob, of_kernel, sets, words
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from millrace.tuner.model import Combination, Knob, LeftOut
 
 # what the plan may leave to the kernel and to drivers
-_LEFT_TO_OTHERS = {"members": MemberSettings(requests=0, max_kib=0), "ports": PortSettings(rx_usecs=0)}
+_LEFT_TO_OTHERS = {
+    "members": MemberSettings(requests=0, max_kib=0),
+    "io": IoSettings(read=BUFFERED, write=BUFFERED),
+    "ports": PortSettings(rx_usecs=0),
+}
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Surface:
                 one.setting.write(one.new)
                 now = one.setting.read()
             except ERRORS as error:
-                raise Failed(f"{one.setting.label} cannot be set to {one.new}: {_reason(error)}") from error
+                raise Failed(f"{one.setting.label} cannot be set to {one.new}: {words(error)}") from error
             if not one.setting.matches(now):
                 raise Failed(f"{one.setting.label} cannot be set to {one.new}: it is {now} afterwards")
 
@@ -134,7 +138,8 @@ def settings_of(wanted: Settings, pool: Pool, run: Runner) -> list[Setting]:
     """Return the settings of `tune` that knobs are made of; one that this server lacks is not among them."""
     arrays, _ = array_settings(wanted.md, pool, wanted.members)
     ports = coalescing_settings(wanted.ports, data_ports(nics(paths.ROOT, run)), run)
-    found = [*arrays, *sysctl_settings(wanted, pool), *nfsd_settings(wanted.nfsd, run), *ports]
+    nfs = [*nfsd_settings(wanted.nfsd, run), *io_settings(wanted.io)]
+    found = [*arrays, *sysctl_settings(wanted, pool), *nfs, *ports]
     return [one for one in found if any(sets(entry, one) for entry in WHITELIST)]
 
 
@@ -150,7 +155,3 @@ def _with_all(settings: Settings) -> Settings:
 
 def _entry(name: str) -> Entry:
     return next(one for one in WHITELIST if one.key == name)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

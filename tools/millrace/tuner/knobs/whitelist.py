@@ -6,10 +6,11 @@ Nothing here makes an answer come before the data is safe, and nothing is fixed 
 
 from collections.abc import Callable
 
-from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, CREDITS
+from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, BUFFERED, CREDITS
 from millrace.plan.memory import stripe_cache_memory, thread_memory
 from millrace.plan.settings import Settings
 from millrace.system.text import GIB, KIB, MIB
+from millrace.tune.nfsd import IO_MODES
 from millrace.tuner.knobs.entry import Entry, Facts, field
 from millrace.tuner.model import Level
 
@@ -95,6 +96,24 @@ WHITELIST: tuple[Entry, ...] = (
         "none",
         *field("nfsd", "threads_min"),
         _fewest,
+    ),
+    Entry(
+        "nfsd.io_cache_read",
+        "how the NFS server reads files",
+        ("/nfsd/io_cache_read",),
+        "none",
+        *field("io", "read"),
+        lambda _: IO_MODES,
+        lambda _: BUFFERED,
+    ),
+    Entry(
+        "nfsd.io_cache_write",
+        "how the NFS server writes files",
+        ("/nfsd/io_cache_write",),
+        "none",
+        *field("io", "write"),
+        lambda _: IO_MODES,
+        lambda _: BUFFERED,
     ),
     Entry(
         "md.stripe_cache_size",
@@ -192,8 +211,7 @@ LEFT_OUT: dict[str, str] = {
     "sync_speed_min": "no rebuild runs while a server is measured, so nothing would show what it does",
     "scheduler": "NVMe drives schedule requests themselves; it stays none",
     "NIC queues and rings": "a driver may take the link down for a change, and clients with it",
-    "interrupts of network ports": "loopback measurements raise none of them; they follow the cores of the port",
-    "io_cache_read, io_cache_write of nfsd": "debugfs, for all shares at once, and refused under lockdown",
+    "CPUs of port interrupts": "each queue has a core of the port's own node; any other CPU is farther from the port",
     "largest read and write of smbd": "they are at 8 MiB, the most that Samba has, and a client may choose less",
 }
 """What has an effect on speed and is not tried, by what an administrator calls it, with the reason."""

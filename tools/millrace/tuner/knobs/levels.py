@@ -66,7 +66,7 @@ def sets(entry: Entry, setting: Setting) -> bool:
 
 
 def words(error: Exception) -> str:
-    """Return what a reader is told of an error: the kernel's words without the path, which is named before."""
+    """Return an error in the words of the kernel, without the path that a sentence names before them."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 

@@ -92,6 +92,10 @@ def test_pool_is_built_and_served_under_lockdown(box: Box) -> None:
     assert box.say("cat /sys/module/nfsd/taint") == "O"
     assert any("Kernel is locked down from EFI Secure Boot" in line for line in lines)
     assert [line for line in lines if RESTRICTED.search(line) and not any(one in line for one in ASKED)] == []
+    # what the kernel does not show is not tried
+    left_out = {one["name"]: one["reason"] for one in box.shown("tuner estimate --json")["left_out"]}
+    hidden = "/sys/kernel/debug/nfsd/io_cache_read cannot be read: Operation not permitted"
+    assert left_out["nfsd.io_cache_read"] == hidden
 
 
 def test_next_image_key_is_enrolled_in_a_running_server(box: Box, owner: keys.Keys) -> None:

@@ -2249,18 +2249,24 @@ export interface PortReport {
     warnings: string[];
 }
 
-/** Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's. */
+/**
+ * Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's.
+ *
+ * `interrupt_cores` of its node take the interrupts of each port; None is one for each queue.
+ */
 export interface PortSettings {
     rx_usecs: number | "adaptive" | null;
+    interrupt_cores: number | null;
 }
 
 /**
  * `rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
  *
- * `adaptive`: the driver follows the load.
+ * `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
  */
 export interface PortsPolicy {
     rx_usecs: number | "adaptive" | null;
+    interrupt_cores: number | null;
 }
 
 /** The outcomes, in the order in which they are shown; degraded is with one drive of each leg gone. */

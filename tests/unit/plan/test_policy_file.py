@@ -73,6 +73,7 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         ("[md]\nstripe_cache_size = 32769\n", "md.stripe_cache_size"),
         ("[ports]\nrx_usecs = 1001\n", "ports.rx_usecs"),
         ('[ports]\nrx_usecs = "off"\n', "ports.rx_usecs"),
+        ("[ports]\ninterrupt_cores = 0\n", "ports.interrupt_cores"),
         ("[smbd]\nmax_credits = 127\n", "smbd.max_credits"),
         ("[smbd]\naio_min_bytes = 0\n", "smbd.aio_min_bytes"),
         ('[drives]\nexclude = [""]\n', "drives.exclude"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from millrace.plan.defaults import PortSettings
 from millrace.plan.settings import planned_settings
 from millrace.system.run import Result
 from millrace.tune.collect import Collected, everything_else, queues
@@ -25,9 +26,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def tuned(machine: Machine, diff_only: bool = False) -> TuneReport:
+def tuned(machine: Machine, diff_only: bool = False, wanted: PortSettings | None = None) -> TuneReport:
     """Tune the ports of a server that has nothing else to tune."""
     bare, bare_pool = planned_settings(plan([]).model_copy(update={"sysctl": {}})), pool([])
+    bare = bare.model_copy(update={"ports": wanted or PortSettings()})
 
     def rest() -> Collected:
         settings, warnings = everything_else(bare, bare_pool, machine)
@@ -52,6 +54,20 @@ def test_a_port_gets_one_queue_for_each_core_of_its_node_and_each_queue_a_core(m
     # both threads of a core send through the queue that the core takes interrupts of
     assert machine.read("sys/class/net/ens1np0/queues/tx-0/xps_cpus") == "00000100,00000000,01000000"
     assert machine.read("sys/class/net/ens1np0/queues/tx-23/xps_cpus") == "80000000,00008000,00000000"
+
+
+def test_fewer_cores_of_the_policy_take_the_interrupts_in_turn_and_the_rest_stays(machine: Machine) -> None:
+    mlx5(machine)
+    tuned(machine)
+    before = machine.snapshot()
+    report = tuned(machine, wanted=PortSettings(interrupt_cores=6))
+    assert report.warnings == [] and len(report.drift) == 18
+    assert report.drift[0].reason == "the policy has 6 cores take the interrupts of ens1np0"
+    assert machine.irqs("ens1np0") == {MLX5.format(queue): str(24 + queue % 6) for queue in range(24)}
+    assert len(machine.called("ethtool -L")) == 1
+    # more than the node has is one for each queue
+    tuned(machine, wanted=PortSettings(interrupt_cores=1000))
+    assert machine.snapshot() == before
 
 
 def test_a_second_run_changes_nothing_and_asks_for_nothing(machine: Machine) -> None:

@@ -10,13 +10,16 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.plan.defaults import SmbdSettings
+from millrace.plan.defaults import PortSettings, SmbdSettings
 from millrace.plan.measured import SECTIONS, Overrides
 from millrace.tune.originals import SavedOriginals
+from millrace.tune.ports import core_settings, read_ports
+from millrace.tune.run import run as tune
+from millrace.tune.topology import cores
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Change
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
-from tests.unit.tune.machine import refuse
+from tests.unit.tune.machine import MLX5, refuse
 from tests.unit.tuner.machines import TunedServer
 
 
@@ -75,6 +78,9 @@ def wired(machine: TunedServer, second: bool = True) -> None:
         "ens1": {"adaptive-rx": True, "rx-usecs": 8},
         "ens2": {"adaptive-rx": second, "rx-usecs": 8},
     }
+    machine.node(0, [(cpu,) for cpu in range(32)])
+    machine.queues("ens1", 32, 32, MLX5)
+    tune([lambda: (core_settings(read_ports(cores(), machine), PortSettings()), [])])
 
 
 def test_ports_are_tried_all_together_where_clients_drive_the_load(machine: TunedServer) -> None:
@@ -93,6 +99,36 @@ def test_ports_are_tried_all_together_where_clients_drive_the_load(machine: Tune
     assert here.differing(wanted) == []
     here.apply(here.planned, lambda _: None)
     assert all(has["adaptive-rx"] for has in machine.coalescing.values())
+
+
+def test_interrupts_are_tried_on_fewer_cores_of_the_node(machine: TunedServer) -> None:
+    wired(machine)
+    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    assert (
+        reasons["ports.interrupt_cores"] == "only clients over the network make ports raise interrupts: give --client"
+    )
+    here = machine.surface(Load(clients=True))
+    [knob] = [one for one in here.knobs if one.name == "ports.interrupt_cores"]
+    assert (knob.levels, knob.planned, knob.default) == ([4, 8, 16, 32], 32, 32)
+    assert knob.setting == "/proc/irq/*/smp_affinity_list"
+    before = machine.irqs("ens1")
+    assert before == {MLX5.format(queue): str(queue) for queue in range(32)}
+    here.apply(here.planned | {"ports.interrupt_cores": 8}, lambda _: None)
+    assert machine.irqs("ens1") == {MLX5.format(queue): str(queue % 8) for queue in range(32)}
+    here.apply(here.planned, lambda _: None)
+    assert machine.irqs("ens1") == before
+
+
+def test_interrupts_that_the_kernel_manages_are_left_out_with_its_words(
+    machine: TunedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wired(machine)
+    managed = sorted(machine.root.glob("proc/irq/*/smp_affinity_list"))[-1]
+    refuse(monkeypatch, managed, error=errno.EIO)
+    here = machine.surface(Load(clients=True))
+    [refused] = here.refused(here.knobs, lambda _: None)
+    assert refused.name == "ports.interrupt_cores"
+    assert refused.reason.startswith(f"{managed} cannot be set to ")
 
 
 def test_port_without_adaptive_interrupts_has_numbers_in_their_order(machine: TunedServer) -> None:

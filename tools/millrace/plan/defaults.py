@@ -25,9 +25,13 @@ class MemberSettings(Contract):
 
 
 class PortSettings(Contract):
-    """Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's."""
+    """Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's.
+
+    `interrupt_cores` of its node take the interrupts of each port; None is one for each queue.
+    """
 
     rx_usecs: int | Literal["adaptive"] | None = None
+    interrupt_cores: int | None = None
 
 
 class IoSettings(Contract):
@@ -64,15 +68,18 @@ def plan_smbd(wanted: SmbdPolicy) -> tuple[SmbdSettings, list[Decision]]:
     return found, _decisions({f"smbd.{key}": value for key, value in wanted.model_dump().items()})
 
 
-def plan_coalescing(wanted: PortsPolicy) -> tuple[PortSettings, list[Decision]]:
-    """Return the coalescing of the data ports: the driver's, but for what the policy has."""
-    return PortSettings(rx_usecs=wanted.rx_usecs), _decisions({"ports.rx_usecs": wanted.rx_usecs})
+def plan_port_settings(wanted: PortsPolicy) -> tuple[PortSettings, list[Decision]]:
+    """Return the settings of the data ports: the driver's and all cores of their node, but for what the policy has."""
+    found = PortSettings.model_validate(wanted.model_dump())
+    return found, _decisions({f"ports.{key}": value for key, value in wanted.model_dump().items()})
 
 
 def default_of(name: str) -> str:
     """Return in words what a setting is that the plan does not decide, such as `md.member_requests`."""
     if name == "smbd.max_credits":
         return f"Samba's default, {CREDITS}"
+    if name == "ports.interrupt_cores":
+        return "one for each queue"
     if name.startswith("ports."):
         return "the driver's default"
     return "Samba's default, all of them" if name == "smbd.aio_min_bytes" else "the kernel's default"

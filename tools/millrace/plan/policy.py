@@ -243,10 +243,11 @@ class SmbdPolicy(Section):
 class PortsPolicy(Section):
     """`rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
 
-    `adaptive`: the driver follows the load.
+    `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
     """
 
     rx_usecs: Annotated[int, Field(ge=0, le=1000)] | Literal["adaptive"] | None = None
+    interrupt_cores: int | None = Field(None, ge=1, le=1024)
 
 
 class MdPolicy(Section):

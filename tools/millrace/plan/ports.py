@@ -40,10 +40,14 @@ class Placement:
     queues: int | None
     cores: tuple[Core, ...]
 
-    def interrupt_cpu(self, index: int) -> int:
-        """Return the logical CPU for the interrupt of queue `index`: never the second thread of a core."""
+    def interrupt_cpu(self, index: int, most: int | None = None) -> int:
+        """Return the logical CPU for the interrupt of queue `index`: never the second thread of a core.
+
+        At most `most` cores take interrupts, the first ones of the port.
+        """
         # Vectors beyond the queues serve RDMA completions: they go round the same cores.
-        return self.cores[index % len(self.cores)].cpus[0]
+        cores = self.cores[:most]
+        return cores[index % len(cores)].cpus[0]
 
     def transmit_cpus(self, queue: int, queues: int) -> frozenset[int]:
         """Return the logical CPUs that send through `queue` of `queues`: each core of the port's node has one queue."""

@@ -15,8 +15,8 @@ from millrace.plan.defaults import (
     PortSettings,
     SmbdSettings,
     io_settings,
-    plan_coalescing,
     plan_members,
+    plan_port_settings,
     plan_smbd,
 )
 from millrace.plan.md import DataArrays, plan_md
@@ -146,7 +146,7 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
     sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
     members, about_members = plan_members(policy.md)
     smbd, about_smbd = plan_smbd(policy.smbd)
-    ports, about_ports = plan_coalescing(policy.ports)
+    ports, about_ports = plan_port_settings(policy.ports)
     decisions = [*about_md, *about_members, *about_nfsd, grace_decision(nfsd, policy), *about_smbd, *about_sysctl]
     return Settings(
         nfsd=nfsd,

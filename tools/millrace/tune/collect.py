@@ -44,7 +44,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
     of_arrays, warnings = array_settings(wanted.md, pool, wanted.members)
     settings = [
         *slot_settings(),
-        *ports.core_settings(view),
+        *ports.core_settings(view, wanted.ports),
         *coalescing_settings(wanted.ports, view.ports, run),
         *of_arrays,
         *pace_settings(wanted.md, pool),

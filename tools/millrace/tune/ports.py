@@ -9,6 +9,7 @@ from millrace import paths
 from millrace.errors import MillraceError
 from millrace.inventory.model import Nic
 from millrace.inventory.nics import nics
+from millrace.plan.defaults import PortSettings
 from millrace.plan.ports import Core, Placement, Port, place
 from millrace.plan.server import data_ports
 from millrace.system import sysfs
@@ -58,13 +59,16 @@ def queue_settings(view: PortView, run: Runner) -> list[Setting]:
     ]
 
 
-def core_settings(view: PortView) -> list[Setting]:
+def core_settings(view: PortView, wanted: PortSettings) -> list[Setting]:
     """Return which cores take the interrupts of each queue and send through it, once the numbers of queues are set."""
-    found: list[Setting] = []
-    for name, placement in view.placements.items():
-        found += _interrupts(name, placement)
-        found += _transmit(name, placement)
-    return found
+    sending = [one for name, placement in view.placements.items() for one in _transmit(name, placement)]
+    return [*interrupt_settings(view, wanted), *sending]
+
+
+def interrupt_settings(view: PortView, wanted: PortSettings) -> list[Setting]:
+    """Return which core takes the interrupts of each queue."""
+    most = wanted.interrupt_cores
+    return [one for name, placement in view.placements.items() for one in _interrupts(name, placement, most)]
 
 
 def packet_losses(view: PortView) -> list[str]:
@@ -82,12 +86,14 @@ def packet_losses(view: PortView) -> list[str]:
     return told
 
 
-def _interrupts(name: str, placement: Placement) -> list[Setting]:
+def _interrupts(name: str, placement: Placement, most: int | None) -> list[Setting]:
     reason = f"each queue of {name} has its own core on the node of the port"
+    if most is not None:
+        reason = f"the policy has {most} cores take the interrupts of {name}"
     return [
         InterruptKnob(
             paths.ROOT / f"proc/irq/{vector.irq}/smp_affinity_list",
-            str(placement.interrupt_cpu(vector.queue)),
+            str(placement.interrupt_cpu(vector.queue, most)),
             reason,
         )
         for vector in vectors(name)

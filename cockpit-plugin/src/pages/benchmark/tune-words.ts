@@ -20,6 +20,7 @@ export function knobWord(name: string, title = name): string {
     case "md.member_requests": return _("Requests in the queue of each drive");
     case "md.member_max_kib": return _("Largest request to each drive");
     case "ports.rx_usecs": return _("Microseconds that network ports wait before an interrupt");
+    case "ports.interrupt_cores": return _("Cores that take the interrupts of each network port");
     case "smbd.max_credits": return _("Credits of each SMB connection");
     case "smbd.aio_min_bytes": return _("Smallest SMB request that is asynchronous");
     case "sysctl.dirty_bytes": return _("Dirty page cache at which writers wait");

@@ -49,7 +49,8 @@ class Entry:
     what only the separate smbd of a measurement gets: nothing of the server is set, and `setting` is what an
     administrator finds it by. `value` of the plan is None where the plan leaves it to the kernel. `default` is the
     kernel's or Samba's, where that is documented. `obstacle` is why it is not tried on this server or by this run.
-    `may_refuse`: a driver that reports it may refuse to set it.
+    `may_refuse`: a driver that reports it may refuse to set it. `reported`: what a device had before Millrace set it is
+    the kernel's own.
     """
 
     key: str
@@ -63,6 +64,7 @@ class Entry:
     obstacle: Callable[[Facts], str | None] = lambda _: None
     setting: str = ""
     may_refuse: bool = False
+    reported: bool = True
 
 
 def field(section: str, key: str) -> tuple[Read, Change]:

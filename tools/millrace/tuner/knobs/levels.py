@@ -82,14 +82,13 @@ def _readable(settings: Iterable[Setting]) -> None:
 def _pattern(label: str) -> str:
     """One name for the same file of many devices."""
     _, block, rest = label.partition("/sys/class/block/")
-    command = re.sub(r"^(ethtool -\w) \S+", r"\1 PORT", label)
+    command = re.sub(r"^.*(/proc/irq/)\d+", r"\1*", re.sub(r"^(ethtool -\w) \S+", r"\1 PORT", label))
     return f"{block}*/{rest.partition('/')[2]}" if block else command
 
 
 def _before(entry: Entry, settings: Mapping[str, Setting]) -> list[Level]:
     """The levels of each device before Millrace set them."""
-    # the kernel's own are documented for these; `0` of a sysctl would mean another one
-    if entry.key.startswith(("nfsd.", "sysctl.")):
+    if not entry.reported:
         return []
     originals = SavedOriginals()
     found: list[Level] = []

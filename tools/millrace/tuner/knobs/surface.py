@@ -15,11 +15,13 @@ from millrace.plan.server import data_ports
 from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
 from millrace.system.run import Runner
+from millrace.tune import topology
 from millrace.tune.arrays import array_settings
 from millrace.tune.coalescing import CoalescingKnob, coalescing_settings
 from millrace.tune.collect import sysctl_settings
 from millrace.tune.knob import Setting
 from millrace.tune.nfsd import io_settings, nfsd_settings
+from millrace.tune.ports import interrupt_settings, read_ports
 from millrace.tuner.knobs.entry import Entry, Facts, Load
 from millrace.tuner.knobs.levels import ERRORS, knob, of_kernel, sets, words
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
@@ -29,7 +31,7 @@ from millrace.tuner.model import Combination, Knob, LeftOut
 _LEFT_TO_OTHERS = {
     "members": MemberSettings(requests=0, max_kib=0),
     "io": IoSettings(read=BUFFERED, write=BUFFERED),
-    "ports": PortSettings(rx_usecs=0),
+    "ports": PortSettings(rx_usecs=0, interrupt_cores=1),
 }
 
 
@@ -137,10 +139,16 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
 def settings_of(wanted: Settings, pool: Pool, run: Runner) -> list[Setting]:
     """Return the settings of `tune` that knobs are made of; one that this server lacks is not among them."""
     arrays, _ = array_settings(wanted.md, pool, wanted.members)
-    ports = coalescing_settings(wanted.ports, data_ports(nics(paths.ROOT, run)), run)
     nfs = [*nfsd_settings(wanted.nfsd, run), *io_settings(wanted.io)]
-    found = [*arrays, *sysctl_settings(wanted, pool), *nfs, *ports]
+    found = [*arrays, *sysctl_settings(wanted, pool), *nfs, *_of_ports(wanted.ports, run)]
     return [one for one in found if any(sets(entry, one) for entry in WHITELIST)]
+
+
+def _of_ports(wanted: PortSettings, run: Runner) -> list[Setting]:
+    found = coalescing_settings(wanted, data_ports(nics(paths.ROOT, run)), run)
+    if wanted.interrupt_cores is not None:
+        found += interrupt_settings(read_ports(topology.cores(), run), wanted)
+    return found
 
 
 def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str, Setting], dict[str, str]]:

@@ -61,6 +61,15 @@ def _limits(facts: Facts) -> list[int]:
     return [one for one in wanted if one <= facts.server.memory // 4]
 
 
+def _port_cores(facts: Facts) -> int:
+    return max(facts.server.port_cores.values(), default=facts.server.cores)
+
+
+def _halves(facts: Facts) -> list[int]:
+    most = _port_cores(facts)
+    return [most >> shift for shift in range(most.bit_length())][:4]
+
+
 def _below(values: tuple[int, ...], key: str) -> Callable[[Facts], list[int]]:
     """What the driver can do is known by what the kernel began with: levels are below it."""
     return lambda facts: [one for one in values if one < int(facts.kernel.get(key, 0))]
@@ -88,6 +97,7 @@ WHITELIST: tuple[Entry, ...] = (
         _threads,
         # nfs-utils 3.1: nfsdctl autostart
         lambda _: 16,
+        reported=False,
     ),
     Entry(
         "nfsd.threads_min",
@@ -96,6 +106,7 @@ WHITELIST: tuple[Entry, ...] = (
         "none",
         *field("nfsd", "threads_min"),
         _fewest,
+        reported=False,
     ),
     Entry(
         "nfsd.io_cache_read",
@@ -105,6 +116,7 @@ WHITELIST: tuple[Entry, ...] = (
         *field("io", "read"),
         lambda _: IO_MODES,
         lambda _: BUFFERED,
+        reported=False,
     ),
     Entry(
         "nfsd.io_cache_write",
@@ -114,6 +126,7 @@ WHITELIST: tuple[Entry, ...] = (
         *field("io", "write"),
         lambda _: IO_MODES,
         lambda _: BUFFERED,
+        reported=False,
     ),
     Entry(
         "md.stripe_cache_size",
@@ -168,8 +181,9 @@ WHITELIST: tuple[Entry, ...] = (
         _dirty,
         _with_dirty,
         _limits,
-        # kernel 7.2: vm.dirty_ratio is 20
+        # kernel 7.2: vm.dirty_ratio is 20, and 0 of the limits in bytes means that
         lambda facts: facts.server.memory // 5 // PAGE * PAGE,
+        reported=False,
     ),
     Entry(
         "ports.rx_usecs",
@@ -180,6 +194,18 @@ WHITELIST: tuple[Entry, ...] = (
         lambda facts: [*([ADAPTIVE] if facts.adaptive else []), *USECS],
         obstacle=_no_clients,
         may_refuse=True,
+    ),
+    Entry(
+        "ports.interrupt_cores",
+        "cores of its node that take the interrupts of each network port",
+        ("/smp_affinity_list",),
+        "none",
+        *field("ports", "interrupt_cores"),
+        _halves,
+        _port_cores,
+        obstacle=_no_clients,
+        may_refuse=True,
+        reported=False,
     ),
     # samba 4.25: smb2_server.c smbd_initialize_smb2 takes them for each connection
     Entry(
@@ -211,7 +237,6 @@ LEFT_OUT: dict[str, str] = {
     "sync_speed_min": "no rebuild runs while a server is measured, so nothing would show what it does",
     "scheduler": "NVMe drives schedule requests themselves; it stays none",
     "NIC queues and rings": "a driver may take the link down for a change, and clients with it",
-    "CPUs of port interrupts": "each queue has a core of the port's own node; any other CPU is farther from the port",
     "largest read and write of smbd": "they are at 8 MiB, the most that Samba has, and a client may choose less",
 }
 """What has an effect on speed and is not tried, by what an administrator calls it, with the reason."""

@@ -87,7 +87,7 @@ for port in sorted(os.listdir("/sys/class/net")):
         continue
     node = read(f"/sys/devices/system/node/node{read(card + '/numa_node')}/cpulist")
     for irq in os.listdir(f"{card}/msi_irqs"):
-        if any("put." in name for name in os.listdir(f"/proc/irq/{irq}")):
+        if any("put." in name or "-rx-" in name for name in os.listdir(f"/proc/irq/{irq}")):
             print(port, node, read(f"/proc/irq/{irq}/smp_affinity_list"))
 """
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.vm import measured
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
-from tests.vm.life.words import PATTERN, mounted
+from tests.vm.life.words import mounted
 from vm.machine import Machine
 
 POLICY = "/etc/millrace/policy.toml"
@@ -266,9 +266,11 @@ def test_io_modes_of_nfsd_are_set_by_the_policy_and_tried_by_the_tuner(box: Box,
         assert told["source"] == "policy file: nfsd.io_cache_read and nfsd.io_cache_write"
         with mounted(client, "nfs-tcp") as where:
             # an odd length: the last part of it is no whole block
-            client.run(f"head -c 9000001 {PATTERN} > {where}/direct && sync {where}/direct", seconds=600)
-            client.run(f"echo 3 > /proc/sys/vm/drop_caches; cmp -n 9000001 {PATTERN} {where}/direct", seconds=600)
-            client.run(f"rm {where}/direct")
+            client.run(
+                f"head -c 9000001 /dev/urandom > /run/odd; cp /run/odd {where}/direct; sync {where}/direct", seconds=600
+            )
+            client.run(f"echo 3 > /proc/sys/vm/drop_caches; cmp /run/odd {where}/direct", seconds=600)
+            client.run(f"rm /run/odd {where}/direct")
         by_policy("buffered", "buffered")
         assert box.say(shown).split() == ["0", "0", "0"]
     finally:

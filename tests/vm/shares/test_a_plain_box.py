@@ -7,6 +7,8 @@ Afterwards what is hot-plugged: a port that comes, and the way back to the defau
 from tests.vm import alone, promises
 from tests.vm.box import Box
 
+POLICY = "/etc/millrace/policy.toml"
+
 
 def test_plan_is_raid5_with_a_log_on_partitions_of_two_drives(box: Box) -> None:
     arrays = {array["name"]: array for array in box.plan["arrays"]}
@@ -53,7 +55,8 @@ def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
     pool = box.say("sha256sum /var/lib/millrace/pool.json")
     ports = box.say("ls /sys/class/net")
     box.machine.qmp("netdev_add", type="user", id="late")
-    box.machine.qmp("device_add", driver="virtio-net-pci", id="late0", netdev="late", bus="spare0", romfile="")
+    # the one card that QEMU has with several queues whatever its cable: one for each CPU
+    box.machine.qmp("device_add", driver="igb", id="late0", netdev="late", bus="spare0", romfile="")
     box.machine.wait_command(f"test '{ports}' != \"$(ls /sys/class/net)\"", "the new port", 120)
     box.machine.wait_command(
         "systemctl is-active millrace-tune.service && millrace tune --diff --json | grep -q '\"drift\":\\s*\\[\\]'",
@@ -63,8 +66,33 @@ def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
     promises.ports_are_served_by_their_own_node(box)
     assert box.say("sha256sum /var/lib/millrace/pool.json") == pool
     promises.arrays_equal_the_plan(box)
+    interrupts_follow_the_policy(box)
     box.machine.qmp("device_del", id="late0")
     box.machine.wait_command(f"test '{ports}' = \"$(ls /sys/class/net)\"", "the port to be gone", 120)
+
+
+def interrupts_follow_the_policy(box: Box) -> None:
+    """Both queues of the card have a CPU, or with the policy one for both, and its coalescing; no link goes down."""
+    queues = "for one in /proc/irq/*/*-rx-[0-9]; do cat $(dirname $one)/smp_affinity_list; done"
+    links = "ip -o link | sed -n 's/.*<\\(.*\\)>.*/\\1/p'"
+    coalescing = (
+        "for port in /sys/class/net/*; do ethtool -c $(basename $port); done 2>/dev/null | grep '^rx-usecs:'; true"
+    )
+    assert sorted(box.say(queues).split()) == ["0", "1"]
+    before, kept = box.say(links), box.machine.run(f"cat {POLICY}", check=False).out
+    box.machine.run(f"cat > {POLICY}", stdin=f"{kept}\n[ports]\ninterrupt_cores = 1\nrx_usecs = 64\n")
+    try:
+        box.millrace("tune")
+        first, second = box.say(queues).split()
+        assert first == second
+        assert "64" in box.say(coalescing).split()
+        drift = box.shown("tune --diff --json")["drift"]
+        assert [one for one in drift if "/proc/irq/" in one["path"]] == []
+    finally:
+        box.machine.run(f"cat > {POLICY}" if kept else f"rm {POLICY}", stdin=kept)
+    box.millrace("tune")
+    assert sorted(box.say(queues).split()) == ["0", "1"]
+    assert box.say(links) == before
 
 
 def test_reverted_tuning_restores_kernel_values_while_serving_continues(box: Box) -> None:

@@ -100,7 +100,7 @@ def speed(values: dict[str, str]) -> float:
     """Threads, stripe cache and read-ahead matter up to a point; the dirty limit does nothing."""
     threads = min(int(values["threads"].split()[1]), 32) / 32
     stripes = min(int(values["stripes"]), 4096) / 4096
-    ahead = min(int(values["read-ahead"]), 8192) / 8192
+    ahead = min(int(values["read-ahead"]), 1024) / 1024
     return (0.4 + 0.6 * threads) * (0.5 + 0.5 * stripes) * (0.3 + 0.7 * ahead)
 
 
@@ -114,7 +114,7 @@ def test_planted_bad_settings_are_found_and_a_useless_one_is_left_alone(
     winner, plan = made.outcome.winner, made.outcome.plan
     assert int(winner["md.stripe_cache_size"]) >= 4096
     assert int(winner["nfsd.threads"]) >= 32
-    assert int(winner["md.read_ahead_kib"]) >= 8192
+    assert int(winner["md.read_ahead_kib"]) >= 1024
     assert winner["sysctl.dirty_bytes"] == plan["sysctl.dirty_bytes"]
     assert {one.knob for one in made.effects if one.matters} >= set(KNOBS) - {"sysctl.dirty_bytes"}
     assert len(made.readings) == run.readings and made.profile is None

@@ -14,10 +14,10 @@ from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
 STREAMS = (1, 4, 16, 64)
-# MiB that are read in all, and of one file at least
-TOTAL, SHORTEST = 128, 4
+# MiB that are read in all, and of one file at least: more than is read ahead of a reader but with the largest size
+TOTAL, SHORTEST = 128, 12
 # KiB; 128 is the kernel's default
-SIZES = {"128 KiB": 128, "512 KiB": 512, "32 MiB": 32 << 10}
+SIZES = {"128 KiB": 128, "512 KiB": 512, "2 MiB": 2 << 10, "8 MiB": 8 << 10}
 
 
 def bench(lab: Lab) -> None:

@@ -186,7 +186,7 @@ def test_invalid_output_of_the_program_is_an_error_with_a_retry(admin: User, bec
 def test_tuner_has_a_tab_with_what_mattered_and_what_would_be_tried(admin: User) -> None:
     admin.go("Benchmark")
     admin.ours.get_by_role("link", name="Tune", exact=True).click()
-    expect(admin.ours.get_by_test_id("tune-effects").get_by_role("row")).to_have_count(9)
+    expect(admin.ours.get_by_test_id("tune-effects").get_by_role("row")).to_have_count(11)
     expect(admin.ours.get_by_test_id("tune-estimate")).to_contain_text("Stripe cache of each parity array")
     expect(admin.ours.get_by_role("button", name="Apply…")).to_be_enabled()
     admin.picture(OUT / "tune-benchmark-light.png")

@@ -18,7 +18,7 @@ JOB = benchmarks.job("log")
 
 
 def argv() -> list[str]:
-    return emulator.command("qemu", *(Path(name) for name in ("kernel", "initrd", "usr", "console", "results")))
+    return emulator.command("qemu", *(Path(name) for name in ("kernel", "initrd", "usr", "console", "results")), 4096)
 
 
 def test_the_clock_counts_instructions_of_one_processor() -> None:
@@ -110,9 +110,11 @@ def test_a_result_that_was_cut_short_is_measured_again_by_hand(tmp_path: Path) -
         results.result("log", [{"kernel": "7.2"}, json.loads('{"test": "x"}')])
 
 
-@pytest.mark.parametrize(("gib", "expected"), [(2, 1), (8, 1), (12, 2), (64, 2)])
-def test_a_small_host_runs_one_machine_at_a_time(gib: int, expected: int) -> None:
-    assert results.machines(f"MemTotal: 1 kB\nMemAvailable:   {gib << 20} kB\n") == expected
+@pytest.mark.parametrize(
+    ("gib", "memory", "expected"), [(2, 4096, 1), (8, 4096, 1), (12, 4096, 2), (12, 10240, 1), (64, 10240, 2)]
+)
+def test_a_small_host_runs_one_machine_at_a_time(gib: int, memory: int, expected: int) -> None:
+    assert results.machines(f"MemTotal: 1 kB\nMemAvailable:   {gib << 20} kB\n", memory) == expected
 
 
 def test_an_unknown_benchmark_is_one_sentence_with_the_known_ones() -> None:

@@ -27,7 +27,6 @@ from millrace.errors import BadInput, Failed
 from vm import pe
 
 SEED = 1
-MEMORY_MIB = 4096
 # What QEMU takes besides, for translated code most of all.
 OWN_MIB = 1024
 # Of a processor: a machine that hangs burns it. How long that takes on a busy host is another matter.
@@ -75,13 +74,15 @@ def overlay(job: Job) -> bytes:
     return archive(files)
 
 
-def command(program: str, kernel: Path, initrd: Path, usr: Path, console: Path, results: Path) -> list[str]:
-    """Return the command line of the QEMU `program`, one CPU: emulated ones would only take turns."""
+def command(
+    program: str, kernel: Path, initrd: Path, usr: Path, console: Path, results: Path, memory: int
+) -> list[str]:
+    """Return the command line of the QEMU `program` with `memory` in MiB, one CPU: emulated ones only take turns."""
     return [
         *(program, "-accel", "tcg", "-icount", "shift=0,sleep=off", "-seed", str(SEED)),
         # With the first two the kernel copies byte by byte, which counts eight times the instructions of a real copy.
         # The others cost the host a tenth of a run and the guest hardly an instruction.
-        *("-cpu", "max,erms=off,fsrm=off,la57=off,smap=off", "-smp", "1", "-M", "q35", "-m", str(MEMORY_MIB)),
+        *("-cpu", "max,erms=off,fsrm=off,la57=off,smap=off", "-smp", "1", "-M", "q35", "-m", str(memory)),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         # The same date at every boot: it is part of superblocks.
         *("-rtc", "base=2026-11-20T00:00:00,clock=vm"),
@@ -95,7 +96,8 @@ def command(program: str, kernel: Path, initrd: Path, usr: Path, console: Path, 
 def key(image: Image, job: Job) -> str:
     """Return a digest of everything that a result depends on."""
     version = subprocess.run([image.qemu, "--version"], capture_output=True, text=True, check=True).stdout
-    machine = command("qemu", Path("kernel"), Path("initrd"), Path("usr"), Path("console"), Path("results"))
+    kernel, initrd, usr, console, results = (Path(name) for name in ("kernel", "initrd", "usr", "console", "results"))
+    machine = command("qemu", kernel, initrd, usr, console, results, BENCHMARKS[job.benchmark].memory)
     digest = hashlib.sha256(json.dumps([image.system, version, machine]).encode())
     digest.update(overlay(job))
     return digest.hexdigest()
@@ -111,7 +113,8 @@ def run(image: Image, job: Job, seconds: int = SECONDS) -> list[dict[str, Any]]:
         kernel, initrd, console, results = (place / name for name in ("kernel", "initrd", "console", "results"))
         kernel.write_bytes(pe.section(image.efi, ".linux"))
         initrd.write_bytes(pe.section(image.efi, ".initrd") + overlay(job))
-        machine = command(image.qemu, kernel, initrd, image.usr, console, results)
+        memory = BENCHMARKS[job.benchmark].memory
+        machine = command(image.qemu, kernel, initrd, image.usr, console, results, memory)
         argv = ["prlimit", "--core=0", f"--cpu={seconds}:{seconds + 1}", *machine]
         begin = time.monotonic()
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from host.perf import emulator
+from host.perf.benchmarks import BENCHMARKS
 from host.perf.guest.drives import Counters
 from host.perf.guest.job import Job
 from millrace.errors import Failed
@@ -103,10 +104,10 @@ def kept(cache: Path, image: emulator.Image, job: Job, fresh: bool) -> Result:
     return result(job.benchmark, json.loads(file.read_text()))
 
 
-def machines(meminfo: str) -> int:
-    """Return how many machines may run at once with the memory that is available now, one at least."""
+def machines(meminfo: str, memory: int) -> int:
+    """Return how many machines of `memory` in MiB may run at once with what is available now, one at least."""
     (kib,) = (int(line.split()[1]) for line in meminfo.splitlines() if line.startswith("MemAvailable:"))
-    return max(1, min(MACHINES, kib // 1024 // (emulator.MEMORY_MIB + emulator.OWN_MIB)))
+    return max(1, min(MACHINES, kib // 1024 // (memory + emulator.OWN_MIB)))
 
 
 def measure(
@@ -119,5 +120,6 @@ def measure(
         done(found)
         return found
 
-    with ThreadPoolExecutor(machines(MEMINFO.read_text())) as pool:
+    most = max((BENCHMARKS[job.benchmark].memory for job in jobs), default=0)
+    with ThreadPoolExecutor(machines(MEMINFO.read_text(), most)) as pool:
         return list(pool.map(one, jobs))

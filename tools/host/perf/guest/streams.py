@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """13: files read in order by one reader or many, by how far ahead the kernel reads; whole and with a drive dead."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from host.perf.guest import nfsd, pool
@@ -13,9 +12,9 @@ from host.perf.guest.load import fio
 from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
-STREAMS = (1, 4, 16, 64)
-# MiB that are read in all, and of one file at least: more than is read ahead of a reader but with the largest size
-TOTAL, SHORTEST = 128, 12
+# How many readers, and the MiB that each reads of its file: much more than is read ahead of one, as those who end later
+# have the drives for themselves.
+STREAMS = {1: 128, 4: 32, 16: 32, 64: 24}
 # KiB; 128 is the kernel's default
 SIZES = {"128 KiB": 128, "512 KiB": 512, "2 MiB": 2 << 10, "8 MiB": 8 << 10}
 
@@ -24,7 +23,8 @@ def bench(lab: Lab) -> None:
     """Measure every number of readers with every size, on the server and over NFS."""
     (setup,) = lab.job.setups
     with pool.pool(setup), nfsd.server(setup):
-        for streams in STREAMS:
+        # the first files are the longest
+        for streams in reversed(STREAMS):
             fio(**options(MOUNTPOINT, streams), ioengine="psync", rw="write", bs="1m", end_fsync=1)
         loads(lab, setup, "whole")
         take_out()
@@ -37,15 +37,15 @@ def loads(lab: Lab, setup: Setup, state: str) -> None:
         for name, kib in (*SIZES.items(), ("planned", setup.read_ahead)):
             write(f"/sys/block/{pool.kernel_name(DATA)}/queue/read_ahead_kb", kib)
             test = f"{state}: {streams} at once"
-            lab.measure(test, name, readers(MOUNTPOINT, streams), cold(streams), first(MOUNTPOINT))
+            lab.measure(test, name, readers(MOUNTPOINT, streams), forget, first(MOUNTPOINT))
             with nfsd.client("4.2"):
-                lab.measure(f"{test} over NFS", name, readers(nfsd.MNT, streams), cold(streams), first(nfsd.MNT))
+                lab.measure(f"{test} over NFS", name, readers(nfsd.MNT, streams), forget, first(nfsd.MNT))
 
 
 def options(directory: str, streams: int) -> dict[str, str | int]:
     """Return options for as many jobs as streams, each with a file of its own."""
-    size = max(SHORTEST, TOTAL // streams) << 20
-    return {"directory": directory, "numjobs": streams, "size": size, "filename_format": f"{streams}.$jobnum"}
+    size = STREAMS[streams] << 20
+    return {"directory": directory, "numjobs": streams, "size": size, "filename_format": "load.$jobnum"}
 
 
 def readers(directory: str, streams: int) -> Load:
@@ -59,11 +59,7 @@ def first(directory: str) -> Load:
     return lambda _: fio(**few, ioengine="psync", rw="read", bs="1m", invalidate=1)
 
 
-def cold(streams: int) -> Callable[[], None]:
-    """Return what makes the server forget the files."""
-
-    def forget() -> None:
-        for path in Path(MOUNTPOINT).glob(f"{streams}.*"):
-            drop(path)
-
-    return forget
+def forget() -> None:
+    """Let the server forget the files."""
+    for path in Path(MOUNTPOINT).glob("load.*"):
+        drop(path)

@@ -230,7 +230,7 @@ BENCHMARKS = {
         servers.tuned,
         (
             *_nowhere_slower("planned", "128 KiB"),
-            Ratio("whole: 1 at once over NFS", "planned", "512 KiB", (1.4, 1.9)),
+            Ratio("whole: 1 at once over NFS", "planned", "512 KiB", (1.3, 1.8)),
             Ratio("a drive dead: 16 at once", "8 MiB", "planned", (0.4, 0.8)),
         ),
         memory=WIDE_MEMORY,

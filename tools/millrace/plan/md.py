@@ -142,9 +142,9 @@ def _decisions(settings: MdSettings, data: DataArrays, server: Server) -> list[D
     read_ahead = Decision(
         name="md.read_ahead",
         value=settings.read_ahead,
-        reason="One reader over NFS reads 3.9 times as fast as with the kernel's default where latency is the "
-        "bottleneck, and nothing is slower. 8 MiB gain a third for that one, and cost 16 local readers 40 % with a "
-        "drive dead.",
+        reason="One reader over NFS reads 3.6 times as fast as with the kernel's default where latency is the "
+        "bottleneck, and nothing is slower. With 8 MiB that one reads 5.6 times as fast, but 16 local readers lose a "
+        "third with a drive dead.",
         source=f"{sources.TALK_FORMAT}; measured: tools/perf streams, farstreams",
     )
     if data.external:

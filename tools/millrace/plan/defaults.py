@@ -57,7 +57,7 @@ def plan_members(wanted: MdPolicy) -> tuple[MemberSettings, list[Decision]]:
     return found, _decisions({"md.member_requests": found.requests, "md.member_max_kib": found.max_kib})
 
 
-def io_settings(wanted: NfsdPolicy) -> IoSettings:
+def plan_io_modes(wanted: NfsdPolicy) -> IoSettings:
     """Return the I/O modes of nfsd: the kernel's, but for what the policy has."""
     return IoSettings(read=wanted.io_cache_read, write=wanted.io_cache_write)
 

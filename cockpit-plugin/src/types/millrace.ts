@@ -1488,7 +1488,7 @@ export interface Knob {
     ordered: boolean;
     default: number | string;
     planned: number | string;
-    cost: "none" | "pause" | "restart";
+    cost: "none" | "pause" | "link";
 }
 
 /**
@@ -2252,21 +2252,30 @@ export interface PortReport {
 /**
  * Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's.
  *
- * `interrupt_cores` of its node take the interrupts of each port; None is one for each queue.
+ * `interrupt_cores` of its node take the interrupts of each port; None is one for each queue. Each port has
+ * `most_queues` queues at most; None is one for each core of its node. `rx_ring` and `tx_ring` are the descriptors of
+ * each of its rings; None is the driver's.
  */
 export interface PortSettings {
     rx_usecs: number | "adaptive" | null;
     interrupt_cores: number | null;
+    most_queues: number | null;
+    rx_ring: number | null;
+    tx_ring: number | null;
 }
 
 /**
  * `rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
  *
  * `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
+ * `most_queues`: how many queues a port has at most; `rx_ring` and `tx_ring`: descriptors of each of its rings.
  */
 export interface PortsPolicy {
     rx_usecs: number | "adaptive" | null;
     interrupt_cores: number | null;
+    most_queues: number | null;
+    rx_ring: number | null;
+    tx_ring: number | null;
 }
 
 /** The outcomes, in the order in which they are shown; degraded is with one drive of each leg gone. */

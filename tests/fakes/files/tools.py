@@ -76,6 +76,7 @@ PRINTED = {
     "ethtool -i *": None,
     "ethtool --json -l *": None,
     "ethtool --json -c *": None,
+    "ethtool --json -g *": None,
     "nfsdctl threads": "pool-threads: 8 8\nmin-threads: 8\n",
     "pdbedit -s /dev/null -L -w": None,
     "systemd-detect-virt --vm": None,

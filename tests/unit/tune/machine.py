@@ -22,6 +22,10 @@ class Machine(Commands):
         "ethtool -i *",
         "ethtool --json -l *",
         "ethtool -L * combined *",
+        "ethtool --json -g *",
+        "ethtool -G * rx *",
+        "ethtool -G * tx *",
+        "ip -j addr",
         "ethtool --json -c *",
         "ethtool -C * adaptive-rx on",
         "ethtool -C * rx-usecs *",
@@ -42,6 +46,10 @@ class Machine(Commands):
         self._queues: dict[str, list[int]] = {}
         self._handlers: dict[str, str] = {}
         self.coalescing: dict[str, dict[str, int | bool]] = {}
+        self.rings: dict[str, dict[str, int]] = {}
+        # looks at a port without an address after its driver has started again
+        self.away = 0
+        self._away: dict[str, int] = {}
         self.refusing: set[str] = set()
         self._next_irq = 40
 
@@ -132,13 +140,29 @@ class Machine(Commands):
                 return self._channels(name)
             case ["-L", name, "combined", count]:
                 self._renew(name, int(count))
+            case ["--json", "-g", name] if name in self.rings:
+                return Result(0, json.dumps([{"ifname": name, **self.rings[name]}]), "")
+            case ["-G", name, direction, count] if name in self.rings and name not in self.refusing:
+                assert int(count) <= self.rings[name][f"{direction}-max"]
+                self.rings[name][direction] = int(count)
+                self._renew(name, self._queues[name][0])
             case ["--json", "-c", name] if name in self.coalescing:
                 return Result(0, json.dumps([{"ifname": name, **self.coalescing[name]}]), "")
             case ["-C", name, *_] if name in self.coalescing and name not in self.refusing:
                 self._coalesce(name, words[2:])
-            case ["--json", "-c", name] | ["-C", name, *_]:
+            case ["--json", "-c" | "-g", name] | ["-C" | "-G", name, *_]:
                 return Result(1, "[ ]\n", "netlink error: Operation not supported\n")
         return GOOD
+
+    def _ip(self, words: list[str], stdin: str) -> Result:
+        found = []
+        for number, name in enumerate(sorted(one.name for one in (self.root / "sys/class/net").glob("*"))):
+            has = [{"local": f"10.77.{number}.1", "prefixlen": 24, "scope": "global"}]
+            if self._away.get(name, 0):
+                self._away[name] -= 1
+                has = []
+            found.append({"ifname": name, "addr_info": has})
+        return Result(0, json.dumps(found), "")
 
     def _coalesce(self, name: str, words: list[str]) -> None:
         has = self.coalescing[name]
@@ -165,6 +189,7 @@ class Machine(Commands):
         return Result(0, json.dumps([{"ifname": name, "combined-max": most, "combined": now}]), "")
 
     def _renew(self, name: str, count: int) -> None:
+        self._away[name] = self.away
         most = self._queues[name][1]
         function = (self.root / "sys/class/net" / name / "device").resolve()
         for entry in list((function / "msi_irqs").iterdir()):

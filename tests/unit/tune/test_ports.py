@@ -11,6 +11,7 @@ from millrace.plan.defaults import PortSettings
 from millrace.plan.settings import planned_settings
 from millrace.system.run import Result
 from millrace.tune.collect import Collected, everything_else, queues
+from millrace.tune.held import SENTENCE, held
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
 from tests.fakes.samples import plan, pool
@@ -35,7 +36,7 @@ def tuned(machine: Machine, diff_only: bool = False, wanted: PortSettings | None
         settings, warnings = everything_else(bare, bare_pool, machine)
         return [one for one in settings if "proc/sys" not in one.label], warnings
 
-    return run([lambda: queues(machine), rest], diff_only)
+    return run([lambda: queues(bare, machine), rest], diff_only)
 
 
 def mlx5(machine: Machine, name: str = "ens1np0", now: int = 63, node: int = 1) -> Path:
@@ -68,6 +69,54 @@ def test_fewer_cores_of_the_policy_take_the_interrupts_in_turn_and_the_rest_stay
     # more than the node has is one for each queue
     tuned(machine, wanted=PortSettings(interrupt_cores=1000))
     assert machine.snapshot() == before
+
+
+def test_policy_gives_each_port_fewer_queues_and_other_rings(machine: Machine) -> None:
+    mlx5(machine)
+    machine.rings["ens1np0"] = {"rx": 1024, "rx-max": 8192, "tx": 1024, "tx-max": 8192}
+    tuned(machine)
+    # the rings are the driver's
+    assert not machine.called("ethtool -G") and not machine.called("ethtool --json -g")
+    report = tuned(machine, wanted=PortSettings(most_queues=8, rx_ring=4096))
+    assert report.warnings == []
+    changed = {one.path: (one.before, one.wanted, one.reason) for one in report.drift if one.path.startswith("ethtool")}
+    reason = "one queue for each physical core of the port's node, at most 8 by the policy"
+    assert changed == {
+        "ethtool -L ens1np0 combined": ("24", "8", reason),
+        "ethtool -G ens1np0 rx": ("1024", "4096", "set by the policy"),
+    }
+    assert machine.rings["ens1np0"]["tx"] == 1024
+    # the driver has started again twice, and all cores of the node send through the queues that are left
+    assert machine.irqs("ens1np0") == {MLX5.format(queue): str(24 + queue) for queue in range(8)}
+    assert machine.read("sys/class/net/ens1np0/queues/tx-0/xps_cpus") == "01010100,00000101,01000000"
+    # more than the node has is one for each core
+    tuned(machine, wanted=PortSettings(most_queues=1000))
+    assert len(machine.irqs("ens1np0")) == 24 and machine.rings["ens1np0"]["rx"] == 4096
+
+
+def test_rings_that_a_driver_refuses_are_not_tried_again(machine: Machine) -> None:
+    mlx5(machine, now=24)
+    machine.rings["ens1np0"] = {"rx": 1024, "rx-max": 8192, "tx": 1024, "tx-max": 8192}
+    machine.refusing = {"ens1np0"}
+    wanted = PortSettings(tx_ring=512)
+    words = "ethtool -G ens1np0 tx cannot be set to 512: netlink error: Operation not supported"
+    assert tuned(machine, wanted=wanted).warnings == [words]
+    assert tuned(machine, wanted=wanted).warnings == ["ethtool -G ens1np0 tx rejected 512; not retried in this boot"]
+    assert len(machine.called("ethtool -G")) == 1
+    machine.broken["ethtool --json -g ens1np0"] = Result(0, "[]", "")
+    [warning] = tuned(machine, wanted=wanted).warnings
+    assert warning.startswith("some settings could not be read: ethtool does not report the rings of ens1np0: ")
+
+
+def test_settings_that_the_tuner_tries_are_left_alone_until_it_has_ended(machine: Machine) -> None:
+    mlx5(machine)
+    with held([" combined", "/smp_affinity_list"]):
+        report = tuned(machine)
+        assert report.warnings == [SENTENCE]
+        assert report.drift and not [one for one in report.drift if one.path.endswith(("combined", "_list"))]
+        assert tuned(machine, diff_only=True).warnings == [SENTENCE]
+    assert not machine.called("ethtool -L")
+    assert tuned(machine).warnings == [] and len(machine.irqs("ens1np0")) == 24
 
 
 def test_a_second_run_changes_nothing_and_asks_for_nothing(machine: Machine) -> None:

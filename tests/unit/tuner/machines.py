@@ -8,19 +8,23 @@ from typing import ClassVar
 import pytest
 
 from millrace import paths
+from millrace.plan.defaults import PortSettings
 from millrace.plan.policy import Policy
 from millrace.plan.settings import Basis, Settings, settings_of
 from millrace.provision.model import Pool
 from millrace.system.documents import write_model
 from millrace.tune import settings as tuning
+from millrace.tune.ports import core_settings, read_ports
+from millrace.tune.run import run as tune
 from millrace.tune.settings import Found
+from millrace.tune.topology import cores
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Surface, surface
 from tests.fakes.samples import pool
 from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.plan.test_settings import basis
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_nfsd_io_modes, add_sysctl
-from tests.unit.tune.machine import Machine
+from tests.unit.tune.machine import MLX5, Machine
 
 LOCAL = Load()
 BOOT = "3d1c6b2e-0000-4000-8000-000000000001"
@@ -86,3 +90,17 @@ class TunedServer(Machine):
         }
         threads = " ".join(map(str, self.nfsd_threads))
         return {"threads": threads} | {name: self.read(path) for name, path in files.items()}
+
+
+def wired(machine: TunedServer, second: bool = True) -> None:
+    """Two ports whose drivers adapt their interrupts to the load, or do not for the second one."""
+    for bus, name in enumerate(("ens1", "ens2"), 0x81):
+        machine.port(name, 0, bus)
+    machine.coalescing = {
+        "ens1": {"adaptive-rx": True, "rx-usecs": 8},
+        "ens2": {"adaptive-rx": second, "rx-usecs": 8},
+    }
+    machine.node(0, [(cpu,) for cpu in range(32)])
+    machine.queues("ens1", 32, 32, MLX5)
+    machine.rings["ens1"] = {"rx": 1024, "rx-max": 8192, "tx": 512, "tx-max": 4096}
+    tune([lambda: (core_settings(read_ports(cores(), machine, PortSettings()), PortSettings()), [])])

@@ -8,7 +8,7 @@ from millrace.tuner.search.tune import tune
 from tests.unit.tuner.readings import Server, knob
 
 KNOBS = [
-    knob("nfsd.threads", [1, 8, 16, 32, 64], 1, 8, cost="restart"),
+    knob("nfsd.threads", [1, 8, 16, 32, 64], 1, 8, cost="link"),
     knob("ahead", [0, 128, 4096], 0, 128),
     knob("<i>useless</i>", ["a", "=1+1", "c"], "a", "=1+1", ordered=False),
 ]

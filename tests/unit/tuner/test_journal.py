@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run has changed is put back: after a kill at any write, after a power cut, and where it cannot be, aloud."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from millrace.health.host import Host
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.system import sysfs
 from millrace.system.run import Result
+from millrace.tune.collect import stages
+from millrace.tune.held import endings, held
+from millrace.tune.run import run as tune
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import every_setting
 from millrace.tuner.model import Combination
@@ -19,7 +23,7 @@ from millrace.tuner.run.journal import Journal
 from millrace.tuner.run.restore import NotRestored, put_back
 from tests.fakes.tools import stand_in
 from tests.unit.tune.machine import refuse
-from tests.unit.tuner.machines import OTHER_BOOT, TunedServer
+from tests.unit.tuner.machines import OTHER_BOOT, TunedServer, wired
 
 RUN = "20261124-160000"
 # 12 drives with two settings each, three of the array, two limits, the threads, two I/O modes of nfsd
@@ -102,6 +106,30 @@ def test_interrupts_of_ports_are_as_their_drivers_had_them(machine: TunedServer)
     assert restored == [f"ethtool -C {name} rx-usecs: adaptive" for name in ("ens2", "ens1")]
     assert all(has["adaptive-rx"] for has in machine.coalescing.values())
     assert not paths.tuner_journal_file().exists()
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60, None])
+def test_queues_and_rings_are_back_with_all_that_follows_them_after_a_kill(
+    machine: TunedServer, cut: int | None
+) -> None:
+    """Interrupts are tried before the queues: the files that the journal has first are gone with the first queue."""
+    wired(machine)
+    put_back(machine)
+    before, rings = machine.irqs("ens1"), dict(machine.rings["ens1"])
+    here, record = machine.surface(Load(clients=True)), Journal(RUN)
+    with pytest.MonkeyPatch.context() as killing, suppress(Killed), held(here.endings(here.knobs)):
+        if cut is not None:
+            Switch(killing, cut)
+        here.apply(here.planned | {"ports.interrupt_cores": 4}, record.before)
+        here.apply(here.planned | {"ports.most_queues": 8, "ports.rx_ring": 256}, record.before)
+        # a link that comes back: what the tuner tries stays
+        tune(stages(machine.settings, machine.pool, machine))
+        assert len(machine.irqs("ens1")) == 8 and machine.rings["ens1"]["rx"] == 256
+    put_back(machine)
+    assert (machine.irqs("ens1"), machine.rings["ens1"]) == (before, rings)
+    drift = tune(stages(machine.settings, machine.pool, machine)).drift
+    assert [one.path for one in drift if "ethtool" in one.path or "/irq/" in one.path or "/net/" in one.path] == []
+    assert endings() == () and not paths.tuner_journal_file().exists()
 
 
 def test_setting_that_was_set_by_hand_is_the_plans_afterwards(machine: TunedServer) -> None:

@@ -10,17 +10,15 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.plan.defaults import PortSettings, SmbdSettings
+from millrace.plan.defaults import SmbdSettings
 from millrace.plan.measured import SECTIONS, Overrides
 from millrace.tune.originals import SavedOriginals
-from millrace.tune.ports import core_settings, read_ports
-from millrace.tune.run import run as tune
-from millrace.tune.topology import cores
+from millrace.tuner.knobs import links
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Change
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from tests.unit.tune.machine import MLX5, refuse
-from tests.unit.tuner.machines import TunedServer
+from tests.unit.tuner.machines import TunedServer, wired
 
 
 @pytest.fixture
@@ -70,19 +68,6 @@ def test_smbd_is_tried_where_a_goal_is_over_smb_and_nothing_of_the_server_is_set
     assert here.wanted(here.planned).smbd == machine.settings.smbd == SmbdSettings()
 
 
-def wired(machine: TunedServer, second: bool = True) -> None:
-    """Two ports whose drivers adapt their interrupts to the load, or do not for the second one."""
-    for bus, name in enumerate(("ens1", "ens2"), 0x81):
-        machine.port(name, 0, bus)
-    machine.coalescing = {
-        "ens1": {"adaptive-rx": True, "rx-usecs": 8},
-        "ens2": {"adaptive-rx": second, "rx-usecs": 8},
-    }
-    machine.node(0, [(cpu,) for cpu in range(32)])
-    machine.queues("ens1", 32, 32, MLX5)
-    tune([lambda: (core_settings(read_ports(cores(), machine), PortSettings()), [])])
-
-
 def test_ports_are_tried_all_together_where_clients_drive_the_load(machine: TunedServer) -> None:
     wired(machine)
     reasons = {one.name: one.reason for one in machine.surface().left_out}
@@ -119,6 +104,68 @@ def test_interrupts_are_tried_on_fewer_cores_of_the_node(machine: TunedServer) -
     assert machine.irqs("ens1") == before
 
 
+def test_fewer_queues_are_tried_with_the_cores_that_follow_them(machine: TunedServer) -> None:
+    wired(machine)
+    here = machine.surface(Load(clients=True))
+    [knob] = [one for one in here.knobs if one.name == "ports.most_queues"]
+    assert (knob.levels, knob.planned, knob.default, knob.cost) == ([4, 8, 16, 32], 32, 32, "link")
+    assert knob.setting == "ethtool -L PORT combined"
+    before, stages = machine.irqs("ens1"), []
+    here.apply(here.planned | {"ports.most_queues": 8}, lambda changes: stages.append(labels(changes)))
+    assert machine.irqs("ens1") == {MLX5.format(queue): str(queue) for queue in range(8)}
+    # the second stage has the files of the new interrupts
+    assert stages[0] == ["ethtool -L ens1 combined"] and len(stages) == 2
+    assert all(str(paths.ROOT / "proc/irq") in one or one.endswith("/xps_cpus") for one in stages[1])
+    assert here.differing(here.planned | {"ports.most_queues": 8}) == []
+    here.apply(here.planned, lambda _: None)
+    assert machine.irqs("ens1") == before
+
+
+def test_rings_are_tried_up_to_what_the_driver_has(machine: TunedServer) -> None:
+    wired(machine)
+    here = machine.surface(Load(clients=True))
+    known = {one.name: one for one in here.knobs}
+    receive, send = known["ports.rx_ring"], known["ports.tx_ring"]
+    assert (receive.levels, receive.planned, receive.default) == ([256, 1024, 4096, 8192], 1024, 1024)
+    assert (send.levels, send.planned, send.setting) == ([256, 512, 1024, 4096], 512, "ethtool -G PORT tx")
+    here.apply({"ports.rx_ring": 256}, lambda _: None)
+    assert machine.rings["ens1"] == {"rx": 256, "rx-max": 8192, "tx": 512, "tx-max": 4096}
+    # the driver has started again: its interrupts are where they are to be
+    assert machine.irqs("ens1") == {MLX5.format(queue): str(queue) for queue in range(32)}
+    here.apply(here.planned, lambda _: None)
+    machine.queues("ens2", 32, 32)
+    machine.rings["ens2"] = {"rx": 2048, "rx-max": 2048, "tx": 512, "tx-max": 512}
+    here = machine.surface(Load(clients=True))
+    reasons = {one.name: one.reason for one in here.left_out}
+    assert reasons["ports.rx_ring"] == "the network ports differ in it: set ports.rx_ring in the policy first"
+    [send] = [one for one in here.knobs if one.name == "ports.tx_ring"]
+    assert send.levels == [256, 512]
+
+
+def test_measuring_begins_when_the_port_has_its_address_again(machine: TunedServer) -> None:
+    wired(machine)
+    here = machine.surface(Load(clients=True))
+    machine.away = 3
+    here.apply({"ports.rx_ring": 256}, lambda _: None)
+    looks = machine.calls[machine.calls.index(["ethtool", "-G", "ens1", "rx", "256"]) :]
+    assert looks.count(["ip", "-j", "addr"]) == 4
+
+
+def test_port_whose_link_does_not_come_back_is_left_out(machine: TunedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    wired(machine)
+    here = machine.surface(Load(clients=True))
+    monkeypatch.setattr(links, "PAUSES", (0.0,) * 3)
+    rings, machine.away = dict(machine.rings["ens1"]), 10
+    [ring] = [one for one in here.knobs if one.name == "ports.rx_ring"]
+    [refused] = here.refused([ring], lambda _: None)
+    assert refused.reason == "port ens1 has no link or no address a minute later"
+    assert machine.rings["ens1"] == rings
+
+
+def labels(changes: Sequence[Change]) -> list[str]:
+    return [one.setting.label for one in changes]
+
+
 def test_interrupts_that_the_kernel_manages_are_left_out_with_its_words(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +173,8 @@ def test_interrupts_that_the_kernel_manages_are_left_out_with_its_words(
     managed = sorted(machine.root.glob("proc/irq/*/smp_affinity_list"))[-1]
     refuse(monkeypatch, managed, error=errno.EIO)
     here = machine.surface(Load(clients=True))
-    [refused] = here.refused(here.knobs, lambda _: None)
+    [cores_of_it] = [one for one in here.knobs if one.name == "ports.interrupt_cores"]
+    [refused] = here.refused([cores_of_it], lambda _: None)
     assert refused.name == "ports.interrupt_cores"
     assert refused.reason.startswith(f"{managed} cannot be set to ")
 

@@ -18,6 +18,7 @@ from millrace.bench.run.local import Stopped
 from millrace.errors import Failed
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
+from millrace.tune.held import endings
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.model import Figures, Goal, Run, State
 from millrace.tuner.run import guard, live, session, store
@@ -118,6 +119,18 @@ def test_planted_bad_settings_are_found_and_a_useless_one_is_left_alone(
     assert winner["sysctl.dirty_bytes"] == plan["sysctl.dirty_bytes"]
     assert {one.knob for one in made.effects if one.matters} >= set(KNOBS) - {"sysctl.dirty_bytes"}
     assert len(made.readings) == run.readings and made.profile is None
+
+
+def test_tune_leaves_alone_what_is_tried_until_the_run_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, Policy(), speed)
+    seen: list[tuple[str, ...]] = []
+    run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(endings()))
+    run.hooks[4] = run.stop.set
+    run.run_all()
+    tried = ("/md/stripe_cache_size", "/queue/read_ahead_kb", "/vm/dirty_background_bytes", "/vm/dirty_bytes")
+    assert seen == [(*tried, "nfsdctl threads")] * 3 and endings() == ()
 
 
 def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(

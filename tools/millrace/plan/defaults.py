@@ -27,11 +27,16 @@ class MemberSettings(Contract):
 class PortSettings(Contract):
     """Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's.
 
-    `interrupt_cores` of its node take the interrupts of each port; None is one for each queue.
+    `interrupt_cores` of its node take the interrupts of each port; None is one for each queue. Each port has
+    `most_queues` queues at most; None is one for each core of its node. `rx_ring` and `tx_ring` are the descriptors of
+    each of its rings; None is the driver's.
     """
 
     rx_usecs: int | Literal["adaptive"] | None = None
     interrupt_cores: int | None = None
+    most_queues: int | None = None
+    rx_ring: int | None = None
+    tx_ring: int | None = None
 
 
 class IoSettings(Contract):
@@ -80,6 +85,8 @@ def default_of(name: str) -> str:
         return f"Samba's default, {CREDITS}"
     if name == "ports.interrupt_cores":
         return "one for each queue"
+    if name == "ports.most_queues":
+        return "one for each core of its node"
     if name.startswith("ports."):
         return "the driver's default"
     return "Samba's default, all of them" if name == "smbd.aio_min_bytes" else "the kernel's default"

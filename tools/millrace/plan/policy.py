@@ -244,10 +244,14 @@ class PortsPolicy(Section):
     """`rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
 
     `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
+    `most_queues`: how many queues a port has at most; `rx_ring` and `tx_ring`: descriptors of each of its rings.
     """
 
     rx_usecs: Annotated[int, Field(ge=0, le=1000)] | Literal["adaptive"] | None = None
     interrupt_cores: int | None = Field(None, ge=1, le=1024)
+    most_queues: int | None = Field(None, ge=1, le=1024)
+    rx_ring: int | None = Field(None, ge=64, le=65536)
+    tx_ring: int | None = Field(None, ge=64, le=65536)
 
 
 class MdPolicy(Section):

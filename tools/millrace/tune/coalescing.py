@@ -4,14 +4,15 @@
 No link goes down for it: the driver changes it while packets flow (ethtool_ops.set_coalesce).
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from millrace.errors import Failed
 from millrace.inventory.model import Nic
 from millrace.plan.defaults import ADAPTIVE, PortSettings
-from millrace.system.run import Runner, last_words
+from millrace.system.run import Runner
+from millrace.tune.ethtool import change, reported
 from millrace.tune.knob import Setting
 
 
@@ -28,14 +29,14 @@ def coalescing(port: str, run: Runner) -> Coalescing | None:
     result = run(["ethtool", "--json", "-c", port])
     if result.status != 0:
         return None
-    try:
-        [said] = json.loads(result.out)
+
+    def made(said: dict[str, Any]) -> Coalescing | None:
         usecs, adaptive = said.get("rx-usecs"), said.get("adaptive-rx")
-    except (ValueError, TypeError, AttributeError) as error:
-        raise Failed(f"ethtool does not report the coalescing of {port}: {error}") from error
-    if usecs is None and adaptive is None:
-        return None
-    return Coalescing(ADAPTIVE if adaptive else str(usecs or 0), adaptive is not None)
+        if usecs is None and adaptive is None:
+            return None
+        return Coalescing(ADAPTIVE if adaptive else str(usecs or 0), adaptive is not None)
+
+    return reported(result, f"the coalescing of {port}", made)
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,7 @@ class CoalescingKnob(Setting):
             asked = ["adaptive-rx", "on"]
         else:
             asked = [*(["adaptive-rx", "off"] if self.can_adapt else []), "rx-usecs", value]
-        result = self.run(["ethtool", "-C", self.port, *asked])
-        if result.status != 0:
-            raise Failed(last_words(result))
+        change(self.run, "-C", self.port, *asked)
 
 
 def coalescing_settings(wanted: PortSettings, ports: Sequence[Nic], run: Runner) -> list[Setting]:

@@ -28,19 +28,19 @@ WORKQUEUE = "sys/devices/virtual/workqueue/raid5wq/cpumask"
 
 def stages(wanted: Settings, pool: Pool, run: Runner) -> list[Stage]:
     """Return the stages; each reads the server when it is called, after the one before it is set."""
-    return [lambda: queues(run), lambda: everything_else(wanted, pool, run)]
+    return [lambda: queues(wanted, run), lambda: everything_else(wanted, pool, run)]
 
 
-def queues(run: Runner) -> Collected:
-    """Return the number of queues of each data port."""
-    view = ports.read_ports(topology.cores(), run)
-    return ports.queue_settings(view, run), []
+def queues(wanted: Settings, run: Runner) -> Collected:
+    """Return the number of queues of each data port, and its rings."""
+    view = ports.read_ports(topology.cores(), run, wanted.ports)
+    return ports.queue_settings(view, wanted.ports, run), []
 
 
 def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
     """Return slots, interrupts, arrays and their drives, sysctl, and the servers that run."""
     cores = topology.cores()
-    view = ports.read_ports(cores, run)
+    view = ports.read_ports(cores, run, wanted.ports)
     of_arrays, warnings = array_settings(wanted.md, pool, wanted.members)
     settings = [
         *slot_settings(),

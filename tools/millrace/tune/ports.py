@@ -14,7 +14,7 @@ from millrace.plan.ports import Core, Placement, Port, place
 from millrace.plan.server import data_ports
 from millrace.system import sysfs
 from millrace.system.run import Runner
-from millrace.tune.ethtool import Channels, ChannelsKnob, channels
+from millrace.tune.ethtool import Channels, ChannelsKnob, Direction, RingKnob, channels, rings
 from millrace.tune.knob import InterruptKnob, MaskKnob, Setting, mask
 from millrace.tune.vectors import vectors
 
@@ -32,7 +32,7 @@ class PortView:
     warnings: list[str]
 
 
-def read_ports(cores: Sequence[Core], run: Runner) -> PortView:
+def read_ports(cores: Sequence[Core], run: Runner, wanted: PortSettings) -> PortView:
     """Read all data ports and place their queues."""
     ports = data_ports(nics(paths.ROOT, run))
     known: dict[str, Channels] = {}
@@ -45,18 +45,22 @@ def read_ports(cores: Sequence[Core], run: Runner) -> PortView:
             continue
         if found:
             known[port.name] = found
-    asked = [Port(port.name, port.numa_node, known[port.name].most if port.name in known else None) for port in ports]
+    offered = {name: min(one.most, wanted.most_queues or one.most) for name, one in known.items()}
+    asked = [Port(port.name, port.numa_node, offered.get(port.name)) for port in ports]
     return PortView(ports, known, place(asked, cores), warnings)
 
 
-def queue_settings(view: PortView, run: Runner) -> list[Setting]:
-    """Return the number of queues of each port that can be set."""
+def queue_settings(view: PortView, wanted: PortSettings, run: Runner) -> list[Setting]:
+    """Return the number of queues of each port that can be set, and the rings that the policy has."""
     reason = "one queue for each physical core of the port's node"
-    return [
+    if wanted.most_queues is not None:
+        reason = f"{reason}, at most {wanted.most_queues} by the policy"
+    queues: list[Setting] = [
         ChannelsKnob(name, str(placement.queues), reason, run)
         for name, placement in view.placements.items()
         if placement.queues is not None
     ]
+    return [*queues, *_rings(view, wanted, run)]
 
 
 def core_settings(view: PortView, wanted: PortSettings) -> list[Setting]:
@@ -84,6 +88,19 @@ def packet_losses(view: PortView) -> list[str]:
                 f"check the ring size with ethtool -g {port.name}"
             )
     return told
+
+
+def _rings(view: PortView, wanted: PortSettings, run: Runner) -> list[Setting]:
+    asked: dict[Direction, int | None] = {"rx": wanted.rx_ring, "tx": wanted.tx_ring}
+    numbers = {direction: number for direction, number in asked.items() if number is not None}
+    if not numbers:
+        return []
+    return [
+        RingKnob(port.name, direction, str(numbers[direction]), "set by the policy", ring.most, run)
+        for port in view.ports
+        for direction, ring in rings(port.name, run).items()
+        if direction in numbers
+    ]
 
 
 def _interrupts(name: str, placement: Placement, most: int | None) -> list[Setting]:

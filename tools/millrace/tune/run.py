@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from millrace.errors import MillraceError
+from millrace.tune import held
 from millrace.tune.collect import Collected, Stage
 from millrace.tune.knob import Setting
 from millrace.tune.model import Drift, TuneReport
@@ -36,7 +37,15 @@ class _ReportBuilder:
 
 
 def run(stages: Sequence[Stage], diff_only: bool = False, restore: bool = False) -> TuneReport:
-    """Set, compare or restore all settings; `restore` goes through the stages from the last to the first."""
+    """Set, compare or restore all settings; `restore` goes through the stages from the last to the first.
+
+    Settings that the tuner tries are left alone, with a warning.
+    """
+    report = _run([_without_held(stage) for stage in stages], diff_only, restore)
+    return report.model_copy(update={"warnings": list(dict.fromkeys(report.warnings))})
+
+
+def _run(stages: Sequence[Stage], diff_only: bool, restore: bool) -> TuneReport:
     originals = SavedOriginals()
     if restore:
         return merged([revert(*_collected(stage), originals) for stage in reversed(stages)])
@@ -99,6 +108,16 @@ def merged(reports: Sequence[TuneReport]) -> TuneReport:
         managed=[label for report in reports for label in report.managed],
         unreadable=sum(report.unreadable for report in reports),
     )
+
+
+def _without_held(stage: Stage) -> Stage:
+    def collected() -> Collected:
+        settings, warnings = stage()
+        endings = held.endings()
+        free = [one for one in settings if not one.label.endswith(endings)]
+        return free, [*warnings, *([held.SENTENCE] if len(free) < len(settings) else [])]
+
+    return collected
 
 
 def _collected(stage: Stage) -> Collected:

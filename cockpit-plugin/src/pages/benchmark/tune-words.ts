@@ -21,6 +21,9 @@ export function knobWord(name: string, title = name): string {
     case "md.member_max_kib": return _("Largest request to each drive");
     case "ports.rx_usecs": return _("Microseconds that network ports wait before an interrupt");
     case "ports.interrupt_cores": return _("Cores that take the interrupts of each network port");
+    case "ports.most_queues": return _("Queues of each network port at most");
+    case "ports.rx_ring": return _("Descriptors of each receive ring of the network ports");
+    case "ports.tx_ring": return _("Descriptors of each transmit ring of the network ports");
     case "smbd.max_credits": return _("Credits of each SMB connection");
     case "smbd.aio_min_bytes": return _("Smallest SMB request that is asynchronous");
     case "sysctl.dirty_bytes": return _("Dirty page cache at which writers wait");
@@ -68,7 +71,7 @@ export function costWord(cost: Knob["cost"]): string {
     switch (cost) {
     case "none": return _("nothing");
     case "pause": return _("requests for a moment");
-    case "restart": return _("the service");
+    case "link": return _("the link of each port");
     }
 }
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one line of the whitelist has, and what its levels depend on. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as part
 
 from millrace.plan.md import DataArrays
 from millrace.plan.server import Server
@@ -25,7 +26,8 @@ class Load:
 class Facts:
     """What levels depend on: the settings of the plan, and of the kernel before any of them was set, by key.
 
-    `adaptive`: every network port can adapt its interrupts to the load.
+    `adaptive`: every network port can adapt its interrupts to the load. `rings`: the longest that every port's driver
+    has, by `rx` and `tx`.
     """
 
     settings: Settings
@@ -34,6 +36,7 @@ class Facts:
     kernel: dict[str, Level]
     load: Load = Load()
     adaptive: bool = False
+    rings: Mapping[str, int] = part(default_factory=dict)
 
     @property
     def pools(self) -> int:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The knobs of this server: which of the whitelist it has, and how `tune` sets each of them.
 
-A level becomes a setting by computing the settings of the server with it; `tune` knows the files and the commands.
+A level becomes a setting by computing the settings of the server with it; `tune` knows the files and the commands, and
+their order: the number of a port's queues decides which interrupts there are.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.inventory.nics import nics
 from millrace.plan.defaults import BUFFERED, IoSettings, MemberSettings, PortSettings
-from millrace.plan.server import data_ports
 from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
 from millrace.system.run import Runner
@@ -19,11 +17,13 @@ from millrace.tune import topology
 from millrace.tune.arrays import array_settings
 from millrace.tune.coalescing import CoalescingKnob, coalescing_settings
 from millrace.tune.collect import sysctl_settings
+from millrace.tune.ethtool import RingKnob
 from millrace.tune.knob import Setting
 from millrace.tune.nfsd import io_settings, nfsd_settings
-from millrace.tune.ports import interrupt_settings, read_ports
+from millrace.tune.ports import core_settings, queue_settings, read_ports
 from millrace.tuner.knobs.entry import Entry, Facts, Load
 from millrace.tuner.knobs.levels import ERRORS, knob, of_kernel, sets, words
+from millrace.tuner.knobs.links import links
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from millrace.tuner.model import Combination, Knob, LeftOut
 
@@ -31,7 +31,7 @@ from millrace.tuner.model import Combination, Knob, LeftOut
 _LEFT_TO_OTHERS = {
     "members": MemberSettings(requests=0, max_kib=0),
     "io": IoSettings(read=BUFFERED, write=BUFFERED),
-    "ports": PortSettings(rx_usecs=0, interrupt_cores=1),
+    "ports": PortSettings(rx_usecs=0, rx_ring=0, tx_ring=0),
 }
 
 
@@ -68,9 +68,20 @@ class Surface:
         return wanted
 
     def changes(self, combination: Combination) -> list[Change]:
-        """Return what has to be set for a combination, in the order of `tune`. Failed: a setting cannot be read."""
+        """Return what differs from a combination, in the order of `tune`. Failed: a setting cannot be read."""
+        return [one for found in self._stages(combination) for one in found]
+
+    def endings(self, knobs: Iterable[Knob]) -> list[str]:
+        """Return what the labels of all settings of the knobs end in."""
+        return sorted({ending for one in knobs for ending in _entry(one.name).files})
+
+    def _stages(self, combination: Combination) -> Iterator[list[Change]]:
+        for found in stages_of(self.wanted(combination), self.pool, self.run):
+            yield self._differing(combination, found)
+
+    def _differing(self, combination: Combination, settings: Iterable[Setting]) -> list[Change]:
         found = []
-        for one in settings_of(self.wanted(combination), self.pool, self.run):
+        for one in settings:
             mine = [name for name in combination if sets(_entry(name), one)]
             if not mine:
                 continue
@@ -83,10 +94,19 @@ class Surface:
         return found
 
     def apply(self, combination: Combination, before: Callable[[Sequence[Change]], None]) -> None:
-        """Set a combination; `before` is called with all changes before the first. Failed: the kernel refuses one."""
-        changes = self.changes(combination)
-        if changes:
-            before(changes)
+        """Set a combination; `before` is called with the changes of a stage before its first.
+
+        Failed: the kernel refuses one, or a port has no link afterwards.
+        """
+        for changes in self._stages(combination):
+            connected = links(self.run) if any(one.setting.interrupts for one in changes) else None
+            if changes:
+                before(changes)
+            self._write(changes)
+            if connected is not None:
+                connected.wait()
+
+    def _write(self, changes: Iterable[Change]) -> None:
         for one in changes:
             try:
                 one.setting.write(one.new)
@@ -126,7 +146,11 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
     labels = {one.label: one for one in settings_of(_with_all(settings), pool, run)}
     knobs, left_out = [], []
     adaptive = all(one.can_adapt for one in labels.values() if isinstance(one, CoalescingKnob))
-    facts = Facts(settings, basis.server, basis.arrays, of_kernel(WHITELIST, labels), load, adaptive)
+    rings: dict[str, int] = {}
+    for one in labels.values():
+        if isinstance(one, RingKnob):
+            rings[one.direction] = min(one.most, rings.get(one.direction, one.most))
+    facts = Facts(settings, basis.server, basis.arrays, of_kernel(WHITELIST, labels), load, adaptive, rings)
     for entry in WHITELIST:
         try:
             knobs.append(knob(entry, facts, labels))
@@ -138,17 +162,21 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
 
 def settings_of(wanted: Settings, pool: Pool, run: Runner) -> list[Setting]:
     """Return the settings of `tune` that knobs are made of; one that this server lacks is not among them."""
+    return [one for found in stages_of(wanted, pool, run) for one in found]
+
+
+def stages_of(wanted: Settings, pool: Pool, run: Runner) -> Iterator[list[Setting]]:
+    """Yield them in the stages of `tune`: each is read when those of the one before are set."""
+    view = read_ports(topology.cores(), run, wanted.ports)
+    yield _tried(queue_settings(view, wanted.ports, run))
     arrays, _ = array_settings(wanted.md, pool, wanted.members)
     nfs = [*nfsd_settings(wanted.nfsd, run), *io_settings(wanted.io)]
-    found = [*arrays, *sysctl_settings(wanted, pool), *nfs, *_of_ports(wanted.ports, run)]
-    return [one for one in found if any(sets(entry, one) for entry in WHITELIST)]
+    ports = [*core_settings(view, wanted.ports), *coalescing_settings(wanted.ports, view.ports, run)]
+    yield _tried([*arrays, *sysctl_settings(wanted, pool), *nfs, *ports])
 
 
-def _of_ports(wanted: PortSettings, run: Runner) -> list[Setting]:
-    found = coalescing_settings(wanted, data_ports(nics(paths.ROOT, run)), run)
-    if wanted.interrupt_cores is not None:
-        found += interrupt_settings(read_ports(topology.cores(), run), wanted)
-    return found
+def _tried(settings: Iterable[Setting]) -> list[Setting]:
+    return [one for one in settings if any(sets(entry, one) for entry in WHITELIST)]
 
 
 def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str, Setting], dict[str, str]]:

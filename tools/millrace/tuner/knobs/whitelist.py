@@ -25,6 +25,9 @@ FEWEST = (1, 4, 8, 16, 32)
 REQUESTS = (32, 64, 128, 256, 512)
 LARGEST = (128, 256, 512, 1024)
 USECS = (8, 32, 128, 0)
+RINGS = (256, 1024, 4096, 8192)
+FOLLOWING = ("/smp_affinity_list", "/xps_cpus")
+"""What a port needs again when its driver has started again: the cores of its interrupts, and who sends where."""
 IN_FLIGHT = (512, 1024, 2048, 4096, CREDITS, 2 * CREDITS)
 ASYNCHRONOUS = (AIO_BYTES, 8 * KIB, 64 * KIB, MIB, 16 * MIB)
 
@@ -68,6 +71,10 @@ def _port_cores(facts: Facts) -> int:
 def _halves(facts: Facts) -> list[int]:
     most = _port_cores(facts)
     return [most >> shift for shift in range(most.bit_length())][:4]
+
+
+def _rings(direction: str) -> Callable[[Facts], list[int]]:
+    return lambda facts: [one for one in RINGS if one <= facts.rings.get(direction, 0)]
 
 
 def _below(values: tuple[int, ...], key: str) -> Callable[[Facts], list[int]]:
@@ -207,6 +214,41 @@ WHITELIST: tuple[Entry, ...] = (
         may_refuse=True,
         reported=False,
     ),
+    Entry(
+        "ports.most_queues",
+        "queues of each network port at most",
+        (" combined", *FOLLOWING),
+        "link",
+        *field("ports", "most_queues"),
+        _halves,
+        _port_cores,
+        _no_clients,
+        "ethtool -L PORT combined",
+        may_refuse=True,
+        reported=False,
+    ),
+    Entry(
+        "ports.rx_ring",
+        "descriptors of each receive ring of the network ports",
+        (" rx", *FOLLOWING),
+        "link",
+        *field("ports", "rx_ring"),
+        _rings("rx"),
+        obstacle=_no_clients,
+        setting="ethtool -G PORT rx",
+        may_refuse=True,
+    ),
+    Entry(
+        "ports.tx_ring",
+        "descriptors of each transmit ring of the network ports",
+        (" tx", *FOLLOWING),
+        "link",
+        *field("ports", "tx_ring"),
+        _rings("tx"),
+        obstacle=_no_clients,
+        setting="ethtool -G PORT tx",
+        may_refuse=True,
+    ),
     # samba 4.25: smb2_server.c smbd_initialize_smb2 takes them for each connection
     Entry(
         "smbd.max_credits",
@@ -236,7 +278,6 @@ WHITELIST: tuple[Entry, ...] = (
 LEFT_OUT: dict[str, str] = {
     "sync_speed_min": "no rebuild runs while a server is measured, so nothing would show what it does",
     "scheduler": "NVMe drives schedule requests themselves; it stays none",
-    "NIC queues and rings": "a driver may take the link down for a change, and clients with it",
     "largest read and write of smbd": "they are at 8 MiB, the most that Samba has, and a client may choose less",
 }
 """What has an effect on speed and is not tried, by what an administrator calls it, with the reason."""

@@ -27,6 +27,8 @@ SECONDS = 5.0
 """Length of one measurement. What a setting does shows in seconds; more readings are worth more than longer ones."""
 AROUND = 2.0
 """Seconds of a reading besides its measurements: settings are set, and the server is looked at."""
+LINK = 5.0
+"""Seconds of a reading in which a port with other queues or rings negotiates its link and has its address again."""
 SMBD = 3.0
 """Seconds of a reading until a separate smbd with its settings serves a mount."""
 DEFAULT = "mixed"
@@ -55,7 +57,8 @@ class Prepared:
     def each(self) -> float:
         """Seconds that one reading takes."""
         mounted = SMBD if any(_over_smb(one) for one in self.steps) else 0
-        return AROUND + mounted + sum(seconds_of(one, self.sizes) for one in self.steps)
+        linked = LINK if any(one.cost == "link" for one in self.knobs) else 0
+        return AROUND + mounted + linked + sum(seconds_of(one, self.sizes) for one in self.steps)
 
     @property
     def space(self) -> int:

@@ -14,7 +14,10 @@ from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.boot import boot_id
 from millrace.system.run import Runner
+from millrace.tune import held
+from millrace.tune import run as tune
 from millrace.tune import settings as tuning
+from millrace.tune.collect import stages
 from millrace.tune.knob import Setting
 from millrace.tune.originals import tune_lock
 from millrace.tuner.knobs.levels import ERRORS
@@ -40,6 +43,7 @@ def put_back(run: Runner) -> list[str]:
 
     NotRestored: a setting cannot be restored and stays in the journal. The caller holds the lock of the benchmark.
     """
+    held.release()
     pool = known_pool()
     found: JournalFile | None = None
     try:
@@ -56,12 +60,18 @@ def put_back(run: Runner) -> list[str]:
 
 
 def _put_back(found: JournalFile | None, pool: Pool, run: Runner) -> list[str]:
-    known, planned = every_setting(tuning.current(pool, run).settings, pool, run)
+    settings = tuning.current(pool, run).settings
+    known, planned = every_setting(settings, pool, run)
     if found is None:
         all_planned = [Changed(knob="", setting=label, old=wanted, new="") for label, wanted in planned.items()]
         found = JournalFile(run="", boot=boot_id(), changed=all_planned)
     restored, left, reasons = [], [], []
-    for one in reversed(found.changed):
+
+    def restarts(one: Changed) -> bool:
+        return one.setting in known and known[one.setting].interrupts
+
+    # last: a driver that starts again has other interrupts, and the files of these are gone
+    for one in sorted(reversed(found.changed), key=restarts):
         setting = known.get(one.setting)
         # a drive that was removed took its settings with it
         if setting is None:
@@ -73,7 +83,10 @@ def _put_back(found: JournalFile | None, pool: Pool, run: Runner) -> list[str]:
         except ERRORS as error:
             left.append(one)
             reasons.append(f"{one.setting} cannot be restored to {wanted}: {error}")
-    journal.keep(found.model_copy(update={"changed": list(reversed(left))}))
+    if any(map(restarts, found.changed)):
+        # the new interrupts, and who sends through which queue
+        tune.run(stages(settings, pool, run))
+    journal.keep(found.model_copy(update={"changed": [one for one in found.changed if one in left]}))
     if reasons:
         raise NotRestored(f"{reasons[0]}; set it, then: millrace tuner stop", restored)
     return restored

@@ -22,6 +22,7 @@ from millrace.bench.run.session import monitor_of
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.system.documents import read_model
 from millrace.system.run import Runner, attempt
+from millrace.tune.held import held
 from millrace.tune.originals import tune_lock
 from millrace.tuner.model import Combination, Effect, Goal, Measured, Outcome, Phase, Reading, Run, State, Versions
 from millrace.tuner.run import guard, ladder, live, restore, store
@@ -91,7 +92,9 @@ class Session:
         live.write(self._line(State.RUNNING, "files are written"))
         state, reason, outcome = State.FAILED, None, None
         try:
-            with ladder.opened(self.ready, self._monitor, self._stop, self._run) as self._ladder:
+            # what a link that comes back starts is not to set the plan's values meanwhile
+            tried = held(self.ready.surface.endings(self.ready.knobs))
+            with tried, ladder.opened(self.ready, self._monitor, self._stop, self._run) as self._ladder:
                 self._monitor.start()
                 self._leave_out_refused()
                 outcome = tune(self.ready.knobs, self.ready.goals, self.measure, self.time_left, self)

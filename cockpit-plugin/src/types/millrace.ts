@@ -1698,11 +1698,13 @@ export interface MdArray {
  *
  * `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
  * `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
+ * `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
  */
 export interface MdPolicy {
     group_thread_cnt: number | null;
     stripe_cache_size: number | null;
     sync_speed_max_kib: number | null;
+    rebuild_min_kib: number | null;
     read_ahead_kib: number | null;
     member_requests: number | null;
     member_max_kib: number | null;
@@ -2354,6 +2356,11 @@ export interface Reading {
     score: number | null;
 }
 
+/** What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority. */
+export interface RebuildSettings {
+    least: number | null;
+}
+
 /**
  * Everything a client needs to mount one share well.
  *
@@ -2902,6 +2909,7 @@ export interface Settings {
     sysctl: Record<string, string>;
     values: Decision[];
     members: MemberSettings;
+    rebuild: RebuildSettings;
     io: IoSettings;
     smbd: SmbdSettings;
     ports: PortSettings;

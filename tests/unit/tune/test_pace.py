@@ -60,6 +60,26 @@ def test_floor_of_raid6_rises_with_each_missing_member(server: Path, missing: in
     assert floors(wanted)["data"] == kib
 
 
+@pytest.mark.parametrize(
+    ("missing", "wanted", "kib"),
+    [
+        (0, "balanced", 5000),
+        (1, "balanced", 5000),
+        # with no redundancy left it is in a hurry, whatever was measured while nothing was missing
+        (2, "balanced", MOST // 4),
+        # what an administrator says of this rebuild is newer
+        (1, "clients", 100_000),
+        (1, "rebuild", MOST // 4),
+    ],
+)
+def test_policy_is_the_floor_while_an_array_survives_a_failure(
+    server: Path, missing: int, wanted: Priority, kib: int
+) -> None:
+    lose(server, "md127", missing)
+    found = {one.array: one for one in pace.paces(plan().md, pool(), wanted, 5000)}
+    assert found["data"].kib == kib and (found["data"].reason == "set by the policy") == (kib == 5000)
+
+
 def test_mirror_without_its_half_has_no_redundancy_left(server: Path) -> None:
     lose(server, "md126", 1)
     assert floors("balanced") == {"data": 100_000, "log": MOST // 4}

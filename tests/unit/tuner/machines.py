@@ -58,6 +58,16 @@ class TunedServer(Machine):
             self.write(f"sys/devices/nvme{number}n1/queue/max_sectors_kb", "1280")
         add_array(root, "data", "md127", [f"nvme{number}n1p1" for number in range(2, 12)], parity=True)
         add_array(root, "log", "md126", ["nvme0n1p1", "nvme1n1p1"], parity=False)
+        for array in ("md126", "md127"):
+            self.write(f"sys/class/block/{array}/md/degraded", "0")
+            self.write(f"sys/class/block/{array}/md/sync_speed_min", "100000 (local)")
+            for name, text in (
+                ("sync_action", "idle"),
+                ("sync_min", "0"),
+                ("sync_max", "max"),
+                ("component_size", "1000"),
+            ):
+                self.write(f"sys/class/block/{array}/md/{name}", text)
         for name in ("dirty_bytes", "dirty_background_bytes"):
             add_sysctl(root, f"vm.{name}", f"{self.settings.sysctl[f'vm.{name}']}\n")
         for name in ("min", "max"):

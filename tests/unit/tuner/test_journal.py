@@ -15,11 +15,13 @@ from millrace.system.run import Result
 from millrace.tune.collect import stages
 from millrace.tune.held import endings, held
 from millrace.tune.run import run as tune
+from millrace.tuner.knobs.checks import check_settings
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import every_setting
 from millrace.tuner.model import Combination
 from millrace.tuner.run import journal
 from millrace.tuner.run.journal import Journal
+from millrace.tuner.run.rebuild import beside
 from millrace.tuner.run.restore import NotRestored, put_back
 from tests.fakes.tools import stand_in
 from tests.unit.tune.machine import refuse
@@ -150,6 +152,18 @@ def test_after_a_power_cut_nothing_is_left_but_the_record(machine: TunedServer) 
     assert not paths.tuner_journal_file().exists()
 
 
+def test_check_of_a_run_that_was_killed_ends(machine: TunedServer) -> None:
+    md = "sys/class/block/md127/md"
+    with pytest.MonkeyPatch.context() as killing, pytest.raises(Killed):
+        # three writes begin a check and the fourth is the end of it
+        Switch(killing, 4)
+        with beside(check_settings(machine.pool), Journal(RUN).before):
+            assert machine.read(f"{md}/sync_action") == "check" and machine.read(f"{md}/sync_max") == "2000"
+    assert put_back(machine) == [f"{paths.ROOT}/{md}/sync_action: idle"]
+    assert [machine.read(f"{md}/{name}") for name in ("sync_action", "sync_min", "sync_max")] == ["idle", "0", "max"]
+    assert not paths.tuner_journal_file().exists()
+
+
 @pytest.mark.parametrize("policy", [Policy(), Policy(md=MdPolicy(member_requests=64))])
 def test_every_setting_of_a_run_is_set_by_tune_at_boot_or_begins_as_the_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Policy
@@ -157,7 +171,13 @@ def test_every_setting_of_a_run_is_set_by_tune_at_boot_or_begins_as_the_kernels(
     machine = TunedServer(tmp_path, monkeypatch, policy)
     known, planned = every_setting(machine.settings, machine.pool, machine)
     kernels = {label for label in known if label not in planned}
-    ends = ("/queue/nr_requests", "/queue/max_sectors_kb", "/nfsd/io_cache_read", "/nfsd/io_cache_write")
+    ends = (
+        "/queue/nr_requests",
+        "/queue/max_sectors_kb",
+        "/nfsd/io_cache_read",
+        "/nfsd/io_cache_write",
+        "/md/sync_action",
+    )
     assert all(label.endswith(ends) for label in kernels)
     # files of the running kernel and threads of nfsd: none is on a disk
     roots = tuple(str(paths.ROOT / top) for top in ("sys", "proc"))

@@ -35,7 +35,7 @@ def test_every_knob_is_a_key_of_the_policy_and_no_knob_costs_durability() -> Non
 
 def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_levels(machine: TunedServer) -> None:
     wired(machine)
-    here = machine.surface(Load(smb=True, clients=True))
+    here = machine.surface(Load(smb=True, clients=True, rebuild=True))
     assert [one.name for one in here.knobs] == [one.key for one in WHITELIST]
     for one in here.knobs:
         assert one.planned in one.levels and one.default in one.levels and len(one.levels) >= 2
@@ -52,6 +52,21 @@ def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_level
     # what a run never tries is named with its reason
     assert {one.name for one in here.left_out} == set(LEFT_OUT)
     assert all(one.setting for one in here.knobs)
+
+
+def test_floor_of_a_rebuild_is_tried_beside_one(machine: TunedServer) -> None:
+    floor = machine.root / "sys/class/block/md127/md/sync_speed_min"
+    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    assert reasons["md.rebuild_min_kib"] == "only beside a rebuild does it do anything: add the goal rebuild"
+    here = machine.surface(Load(rebuild=True))
+    [knob] = [one for one in here.knobs if one.name == "md.rebuild_min_kib"]
+    assert knob.levels == [1000, 10_000, 100_000, 500_000, 1_000_000]
+    assert machine.settings.md.sync_speed_max == 4_000_000
+    assert (knob.planned, knob.default, knob.cost) == (100_000, 1000, "none")
+    here.apply(here.planned | {"md.rebuild_min_kib": 10_000}, lambda _: None)
+    assert floor.read_text() == "10000\n"
+    here.apply(here.planned, lambda _: None)
+    assert floor.read_text() == "100000\n"
 
 
 def test_smbd_is_tried_where_a_goal_is_over_smb_and_nothing_of_the_server_is_set_for_it(machine: TunedServer) -> None:

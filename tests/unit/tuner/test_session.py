@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -19,6 +20,7 @@ from millrace.errors import Failed
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
 from millrace.tune.held import endings
+from millrace.tuner.knobs.checks import check_settings
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.model import Figures, Goal, Run, State
 from millrace.tuner.run import guard, live, session, store
@@ -131,6 +133,22 @@ def test_tune_leaves_alone_what_is_tried_until_the_run_has_ended(
     run.run_all()
     tried = ("/md/stripe_cache_size", "/queue/read_ahead_kb", "/vm/dirty_background_bytes", "/vm/dirty_bytes")
     assert seen == [(*tried, "nfsdctl threads")] * 3 and endings() == ()
+
+
+def test_rebuild_is_measured_while_the_other_goals_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Tuned(tmp_path, monkeypatch, Policy(), speed)
+    goals = parse("seq-read=3,rebuild=1")
+    run.session.ready = replace(run.session.ready, goals=goals, checks=check_settings(run.machine.pool))
+    action, seen = "sys/class/block/md127/md/sync_action", []
+
+    def under_way() -> None:
+        seen.append(run.machine.read(action))
+        run.machine.write("proc/mdstat", "md127 : active raid6\n      check = 1.0% (700/1000) finish=1min\n")
+
+    run.hooks = dict.fromkeys(range(1, 100), under_way)
+    made = run.run_all()
+    assert made.state is State.DONE and set(seen) == {"check"} and run.machine.read(action) == "idle"
+    assert all(one.figures["rebuild"] > 0 and one.figures["seq-read"] > 0 for one in made.readings) and made.readings
 
 
 def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(

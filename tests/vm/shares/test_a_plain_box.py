@@ -100,7 +100,11 @@ def interrupts_follow_the_policy(box: Box) -> None:
     try:
         box.millrace("tune")
         assert len(box.say(queues).split()) == 1
-        print(box.machine.run("for p in /sys/class/net/*; do ethtool -i $(basename $p); ethtool -g $(basename $p); ethtool -l $(basename $p); done 2>&1; millrace tune --diff").out)
+        print(
+            box.machine.run(
+                "for p in /sys/class/net/*; do ethtool -i $(basename $p); ethtool -g $(basename $p); ethtool -l $(basename $p); done 2>&1; millrace tune --diff"
+            ).out
+        )
         drift = box.shown("tune --diff --json")["drift"]
         assert [one for one in drift if one["path"].startswith("ethtool")] == []
     finally:

@@ -24,6 +24,12 @@ class MemberSettings(Contract):
     max_kib: int | None = None
 
 
+class RebuildSettings(Contract):
+    """What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority."""
+
+    least: int | None = None
+
+
 class PortSettings(Contract):
     """Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's.
 
@@ -62,6 +68,12 @@ def plan_members(wanted: MdPolicy) -> tuple[MemberSettings, list[Decision]]:
     return found, _decisions({"md.member_requests": found.requests, "md.member_max_kib": found.max_kib})
 
 
+def plan_rebuild(wanted: MdPolicy) -> tuple[RebuildSettings, list[Decision]]:
+    """Return what a rebuild gets at least: by redundancy and priority, but for what the policy has."""
+    found = RebuildSettings(least=wanted.rebuild_min_kib)
+    return found, _decisions({"md.rebuild_min_kib": found.least})
+
+
 def plan_io_modes(wanted: NfsdPolicy) -> IoSettings:
     """Return the I/O modes of nfsd: the kernel's, but for what the policy has."""
     return IoSettings(read=wanted.io_cache_read, write=wanted.io_cache_write)
@@ -83,6 +95,8 @@ def default_of(name: str) -> str:
     """Return in words what a setting is that the plan does not decide, such as `md.member_requests`."""
     if name == "smbd.max_credits":
         return f"Samba's default, {CREDITS}"
+    if name == "md.rebuild_min_kib":
+        return "by the redundancy that is left and the priority"
     if name == "ports.interrupt_cores":
         return "one for each queue"
     if name == "ports.most_queues":

@@ -259,11 +259,13 @@ class MdPolicy(Section):
 
     `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
     `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
+    `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
     """
 
     group_thread_cnt: int | None = Field(None, ge=0, le=256)
     stripe_cache_size: int | None = Field(None, ge=256, le=32768)
     sync_speed_max_kib: int | None = Field(None, ge=1000, le=100_000_000)
+    rebuild_min_kib: int | None = Field(None, ge=1000, le=100_000_000)
     read_ahead_kib: int | None = Field(None, ge=0, le=1 << 20)
     member_requests: int | None = Field(None, ge=4, le=65536)
     member_max_kib: Annotated[int, Field(ge=4, le=1 << 16), AfterValidator(_pages)] | None = None

@@ -13,10 +13,12 @@ from millrace.plan.defaults import (
     IoSettings,
     MemberSettings,
     PortSettings,
+    RebuildSettings,
     SmbdSettings,
     plan_io_modes,
     plan_members,
     plan_port_settings,
+    plan_rebuild,
     plan_smbd,
 )
 from millrace.plan.md import DataArrays, plan_md
@@ -74,6 +76,7 @@ class Settings(Contract):
     sysctl: dict[str, str]
     values: list[Decision]
     members: MemberSettings = MemberSettings()
+    rebuild: RebuildSettings = RebuildSettings()
     io: IoSettings = IoSettings()
     smbd: SmbdSettings = SmbdSettings()
     ports: PortSettings = PortSettings()
@@ -145,14 +148,24 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
     md, about_md = _fitting(lambda wanted: plan_md(basis.arrays, basis.link, server, wanted), policy, warnings)
     sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
     members, about_members = plan_members(policy.md)
+    rebuild, about_rebuild = plan_rebuild(policy.md)
     smbd, about_smbd = plan_smbd(policy.smbd)
     ports, about_ports = plan_port_settings(policy.ports)
-    decisions = [*about_md, *about_members, *about_nfsd, grace_decision(nfsd, policy), *about_smbd, *about_sysctl]
+    decisions = [
+        *about_md,
+        *about_members,
+        *about_rebuild,
+        *about_nfsd,
+        grace_decision(nfsd, policy),
+        *about_smbd,
+        *about_sysctl,
+    ]
     return Settings(
         nfsd=nfsd,
         md=md,
         sysctl=sysctl,
         members=members,
+        rebuild=rebuild,
         io=plan_io_modes(policy.nfsd),
         smbd=smbd,
         ports=ports,

@@ -38,16 +38,17 @@ def choose(pool: Pool, wanted: Priority) -> PoolPriority:
     """Keep what goes first and set the floors of now; md events and boots set them again."""
     with tune_lock():
         write_model(paths.priority_file(), PriorityDocument(priority=wanted))
-        report = apply(pace.pace_settings(in_force(pool).md, pool), [], SavedOriginals())
+        now = in_force(pool)
+        report = apply(pace.pace_settings(now.md, pool, now.rebuild.least), [], SavedOriginals())
     return current(pool, report.warnings)
 
 
 def current(pool: Pool, warnings: list[str]) -> PoolPriority:
     """Return what goes first."""
-    wanted = pace.priority()
+    wanted, now = pace.priority(), in_force(pool)
     floors = [
         Floor(array=one.array, survives=one.left, sync_speed_min=one.kib, reason=one.reason, source=SOURCE)
-        for one in pace.paces(in_force(pool).md, pool, wanted)
+        for one in pace.paces(now.md, pool, wanted, now.rebuild.least)
     ]
     return PoolPriority(priority=wanted, arrays=floors, warnings=warnings)
 

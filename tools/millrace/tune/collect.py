@@ -47,7 +47,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *ports.core_settings(view, wanted.ports),
         *coalescing_settings(wanted.ports, view.ports, run),
         *of_arrays,
-        *pace_settings(wanted.md, pool),
+        *pace_settings(wanted.md, pool, wanted.rebuild.least),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
         *sysctl_settings(wanted, pool),
         *nfsd_settings(wanted.nfsd, run),

@@ -56,33 +56,40 @@ def priority() -> Priority:
         return "balanced"
 
 
-def paces(md: MdSettings, pool: Pool, wanted: Priority) -> list[Pace]:
-    """Return the floor of each redundant array that runs."""
+def paces(md: MdSettings, pool: Pool, wanted: Priority, least: int | None = None) -> list[Pace]:
+    """Return the floor of each redundant array that runs; `least` in KiB/s is what the policy has."""
     found = []
     for one in pool.arrays:
         device = array_device(one.array.name)
         missing = sysfs.number(block(device) / "md/degraded") if device else None
         if device is not None and missing is not None and one.array.level != "raid0":
-            found.append(_pace(one, device, missing, md.sync_speed_max, wanted))
+            found.append(_pace(one, device, missing, md.sync_speed_max, wanted, least))
     return found
 
 
-def pace_settings(md: MdSettings, pool: Pool) -> list[Setting]:
+def pace_settings(md: MdSettings, pool: Pool, least: int | None = None) -> list[Setting]:
     """Return the setting of each array, but of one that is being checked: its limits are set again at the end."""
     return [
         Knob(block(one.device) / "md/sync_speed_min", str(one.kib), one.reason, "system")
-        for one in paces(md, pool, priority())
+        for one in paces(md, pool, priority(), least)
         if check.action(one.device) != check.CHECK
     ]
 
 
-def _pace(one: ArrayRecord, device: str, missing: int, most: int, wanted: Priority) -> Pace:
+def healthy(most: int) -> int:
+    """Return the floor of an array that misses nothing, in KiB/s, where a rebuild may have `most`."""
+    return max(min(GUARANTEED_SYNC, most), check.FLOOR_KIB)
+
+
+def _pace(one: ArrayRecord, device: str, missing: int, most: int, wanted: Priority, least: int | None) -> Pace:
     spare = len(one.array.members) - 1 if one.array.level == "raid1" else LOST_MEMBERS[one.array.level]
     left = max(spare - missing, 0)
-    steps = [check.FLOOR_KIB, min(GUARANTEED_SYNC, most), most // WITH_ONE, most // WITH_NONE, most]
+    steps = [check.FLOOR_KIB, healthy(most), most // WITH_ONE, most // WITH_NONE, most]
     # a policy may limit a rebuild to less than what is guaranteed otherwise
     steps = sorted(max(step, check.FLOOR_KIB) for step in steps)
     step = 1 if not missing or left > 1 else 2 if left else 3
     step += PRIORITIES.index(wanted) - PRIORITIES.index("balanced") if missing else 0
+    if least is not None and wanted == "balanced" and (left or not missing):
+        return Pace(one.array.name, device, left, max(min(least, most), check.FLOOR_KIB), "set by the policy")
     what = f"it survives {left} more failure{'s' * (left != 1)}" if missing else "nothing is missing"
     return Pace(one.array.name, device, left, steps[step], f"{what}, priority {wanted}")

@@ -20,6 +20,7 @@ export function knobWord(name: string, title = name): string {
     case "md.member_requests": return _("Requests in the queue of each drive");
     case "md.member_max_kib": return _("Largest request to each drive");
     case "ports.rx_usecs": return _("Microseconds that network ports wait before an interrupt");
+    case "md.rebuild_min_kib": return _("What a rebuild gets of each drive at least");
     case "ports.interrupt_cores": return _("Cores that take the interrupts of each network port");
     case "ports.most_queues": return _("Queues of each network port at most");
     case "ports.rx_ring": return _("Descriptors of each receive ring of the network ports");
@@ -38,6 +39,9 @@ export function levelWord(name: string, level: Level): string {
 
 /** `smb-seq-read` is a load of the benchmark and where it is measured. */
 export function goalWord({ name, title }: Pick<Goal, "name" | "title">): string {
+    if (name === "rebuild") {
+        return _("A rebuild beside the other goals, of each drive");
+    }
     const [, place, load = name] = /^(?:(local|smb)-)?(.+)$/.exec(name) ?? [];
     const rung = load === "fsync" ? "fsync/fsync" : load === "create" ? "meta/create" : load.replace("-", "/");
     return `${place === "smb" ? "SMB" : place === "local" ? "XFS" : "NFS"}: ${headlineWord({ rung: `//${rung}`, name: title, value: 0, unit: "bytes/s" })}`;

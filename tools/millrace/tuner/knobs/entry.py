@@ -16,10 +16,11 @@ Change = Callable[[Settings, Level], Settings]
 
 @dataclass(frozen=True)
 class Load:
-    """What measures: a goal over `smb` from this server, or `clients` over the network."""
+    """What measures: a goal over `smb` from this server, `clients` over the network; `rebuild`: beside one."""
 
     smb: bool = False
     clients: bool = False
+    rebuild: bool = False
 
 
 @dataclass(frozen=True)

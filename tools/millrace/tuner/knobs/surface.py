@@ -20,7 +20,9 @@ from millrace.tune.collect import sysctl_settings
 from millrace.tune.ethtool import RingKnob
 from millrace.tune.knob import Setting
 from millrace.tune.nfsd import io_settings, nfsd_settings
+from millrace.tune.pace import pace_settings
 from millrace.tune.ports import core_settings, queue_settings, read_ports
+from millrace.tuner.knobs.checks import check_settings
 from millrace.tuner.knobs.entry import Entry, Facts, Load
 from millrace.tuner.knobs.levels import ERRORS, knob, of_kernel, sets, words
 from millrace.tuner.knobs.links import links
@@ -172,7 +174,8 @@ def stages_of(wanted: Settings, pool: Pool, run: Runner) -> Iterator[list[Settin
     arrays, _ = array_settings(wanted.md, pool, wanted.members)
     nfs = [*nfsd_settings(wanted.nfsd, run), *io_settings(wanted.io)]
     ports = [*core_settings(view, wanted.ports), *coalescing_settings(wanted.ports, view.ports, run)]
-    yield _tried([*arrays, *sysctl_settings(wanted, pool), *nfs, *ports])
+    floors = pace_settings(wanted.md, pool, wanted.rebuild.least)
+    yield _tried([*arrays, *floors, *sysctl_settings(wanted, pool), *nfs, *ports])
 
 
 def _tried(settings: Iterable[Setting]) -> list[Setting]:
@@ -181,7 +184,8 @@ def _tried(settings: Iterable[Setting]) -> list[Setting]:
 
 def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str, Setting], dict[str, str]]:
     """Return every setting that a run may have changed, by its label, and what the plan wants of those it decides."""
-    everything = {one.label: one for one in settings_of(_with_all(settings), pool, run)}
+    found = [*settings_of(_with_all(settings), pool, run), *check_settings(pool)]
+    everything = {one.label: one for one in found}
     return everything, {one.label: one.wanted for one in settings_of(settings, pool, run)}
 
 

@@ -6,11 +6,12 @@ Nothing here makes an answer come before the data is safe, and nothing is fixed 
 
 from collections.abc import Callable
 
-from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, BUFFERED, CREDITS
+from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, BUFFERED, CREDITS, RebuildSettings
 from millrace.plan.memory import stripe_cache_memory, thread_memory
 from millrace.plan.settings import Settings
 from millrace.system.text import GIB, KIB, MIB
 from millrace.tune.nfsd import IO_MODES
+from millrace.tune.pace import WITH_NONE, WITH_ONE, healthy
 from millrace.tuner.knobs.entry import Entry, Facts, field
 from millrace.tuner.model import Level
 
@@ -26,6 +27,7 @@ REQUESTS = (32, 64, 128, 256, 512)
 LARGEST = (128, 256, 512, 1024)
 USECS = (8, 32, 128, 0)
 RINGS = (256, 1024, 4096, 8192)
+REBUILD = (1000, 10_000, 100_000, 500_000)
 FOLLOWING = ("/smp_affinity_list", "/xps_cpus")
 """What a port needs again when its driver has started again: the cores of its interrupts, and who sends where."""
 IN_FLIGHT = (512, 1024, 2048, 4096, CREDITS, 2 * CREDITS)
@@ -40,6 +42,19 @@ def _dirty(of: Settings) -> int | None:
 def _with_dirty(of: Settings, value: Level) -> Settings:
     limits = {"vm.dirty_background_bytes": str(int(value) // 4), "vm.dirty_bytes": str(value)}
     return of.model_copy(update={"sysctl": {**of.sysctl, **limits}})
+
+
+def _rebuild(of: Settings) -> int:
+    return of.rebuild.least or healthy(of.md.sync_speed_max)
+
+
+def _with_rebuild(of: Settings, value: Level) -> Settings:
+    return of.model_copy(update={"rebuild": RebuildSettings(least=int(value))})
+
+
+def _paces(facts: Facts) -> list[int]:
+    most = facts.settings.md.sync_speed_max
+    return [one for one in (*REBUILD, most // WITH_ONE, most // WITH_NONE) if one <= most]
 
 
 def _stripes(facts: Facts) -> list[int]:
@@ -88,6 +103,10 @@ def _no_parity(facts: Facts) -> str | None:
 
 def _no_clients(facts: Facts) -> str | None:
     return None if facts.load.clients else "only clients over the network make ports raise interrupts: give --client"
+
+
+def _no_rebuild(facts: Facts) -> str | None:
+    return None if facts.load.rebuild else "only beside a rebuild does it do anything: add the goal rebuild"
 
 
 def _no_smb(facts: Facts) -> str | None:
@@ -179,6 +198,19 @@ WHITELIST: tuple[Entry, ...] = (
         "none",
         *field("members", "max_kib"),
         _below(LARGEST, "md.member_max_kib"),
+    ),
+    Entry(
+        "md.rebuild_min_kib",
+        "what a rebuild gets of each drive at least in KiB/s",
+        ("/md/sync_speed_min",),
+        "none",
+        _rebuild,
+        _with_rebuild,
+        _paces,
+        # kernel 7.2: dev.raid.speed_limit_min
+        lambda _: 1000,
+        _no_rebuild,
+        reported=False,
     ),
     Entry(
         "sysctl.dirty_bytes",
@@ -276,7 +308,6 @@ WHITELIST: tuple[Entry, ...] = (
 )
 
 LEFT_OUT: dict[str, str] = {
-    "sync_speed_min": "no rebuild runs while a server is measured, so nothing would show what it does",
     "scheduler": "NVMe drives schedule requests themselves; it stays none",
     "largest read and write of smbd": "they are at 8 MiB, the most that Samba has, and a client may choose less",
 }

@@ -44,14 +44,14 @@ class Ladder:
         return bool(self.ready.site.clients)
 
     def figures(self, begins: Callable[[Goal], None], smbd: SmbdSettings) -> Figures:
-        """Measure every goal once, those over SMB with the settings `smbd`; `begins` is called before each.
+        """Measure every goal of the ladder once, over SMB with the settings `smbd`; `begins` is called before each.
 
         Failed: one was not measured; Full where space ran out, Stopped at a stop.
         """
         found: Figures = {}
         with ExitStack() as stack:
             places = dict(self.places)
-            for goal, step in zip(self.ready.goals, self.ready.steps, strict=True):
+            for goal, step in zip(self.ready.measured, self.ready.steps, strict=True):
                 begins(goal)
                 if (step.layer, step.target) not in places:
                     places[step.layer, step.target] = stack.enter_context(self.open_smb(step, smbd))

@@ -2,7 +2,7 @@
 """From a request to a run that can start: goals, knobs, the steps of the ladder that measure them, and how long."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from millrace.bench.plan import clients
 from millrace.bench.plan import site as sites
@@ -16,12 +16,13 @@ from millrace.bench.result.model import RunRequest
 from millrace.errors import BadInput, Refused
 from millrace.system.run import Runner
 from millrace.tune import settings as tuning
+from millrace.tuner.knobs.checks import CheckSetting, check_settings
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.knobs.surface import Surface, surface
 from millrace.tuner.model import Goal, Knob
 from millrace.tuner.run.outputs import Estimate, Request
 from millrace.tuner.search import budget as budgets
-from millrace.tuner.search.goals import GOALS, Kind, of_profile, parse
+from millrace.tuner.search.goals import GOALS, REBUILD, Kind, of_profile, parse
 
 SECONDS = 5.0
 """Length of one measurement. What a setting does shows in seconds; more readings are worth more than longer ones."""
@@ -38,7 +39,10 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that is decided before the first setting is changed. `steps` measure the goals, one for each."""
+    """Everything that is decided before the first setting is changed.
+
+    `steps` measure the goals of the ladder, one for each; `checks` are what the goal `rebuild` is measured by.
+    """
 
     request: Request
     site: Site
@@ -47,11 +51,17 @@ class Prepared:
     goals: list[Goal]
     sizes: Sizes
     steps: list[Step]
+    checks: list[CheckSetting] = field(default_factory=list)
 
     @property
     def bench(self) -> RunRequest:
         """The request of a benchmark that this is for what may prevent one."""
         return RunRequest(clients=self.request.clients, degraded=True, with_clients=True)
+
+    @property
+    def measured(self) -> list[Goal]:
+        """The goals of the ladder, in the order of `steps`."""
+        return [one for one in self.goals if one.name != REBUILD]
 
     @property
     def each(self) -> float:
@@ -108,12 +118,17 @@ def prepare(request: Request, run: Runner) -> Prepared:
     """
     goals = goals_of(request)
     site = sites.site(clients=clients.chosen(request.clients))
-    steps = [_step(GOALS[goal.name], site) for goal in goals]
-    load = Load(smb=any(_over_smb(one) for one in steps), clients=bool(site.clients))
+    kinds = [GOALS[goal.name] for goal in goals]
+    steps = [_step(kind, kind.work, site) for kind in kinds if kind.work is not None]
+    rebuild = len(steps) < len(goals)
+    checks = check_settings(site.pool) if rebuild else []
+    if rebuild and not checks:
+        raise Refused("the goal rebuild is measured on arrays with redundancy, and this pool has none: leave it out")
+    load = Load(smb=any(_over_smb(one) for one in steps), clients=bool(site.clients), rebuild=rebuild)
     here = surface(tuning.current(site.pool, run).settings, site.pool, run, load)
     bench = RunRequest(seconds=SECONDS, repeats=1)
     measure = sizes(bench, site.free, site.memory, site.cores, layouts(steps))
-    return Prepared(request, site, here, _chosen(here, request.knobs), goals, measure, steps)
+    return Prepared(request, site, here, _chosen(here, request.knobs), goals, measure, steps, checks)
 
 
 def goals_of(request: Request) -> list[Goal]:
@@ -134,8 +149,8 @@ def _chosen(here: Surface, names: list[str]) -> list[Knob]:
     return [one for name, one in known.items() if not names or name in names]
 
 
-def _step(kind: Kind, site: Site) -> Step:
-    work = _work(kind.work)
+def _step(kind: Kind, name: str, site: Site) -> Step:
+    work = _work(name)
     if kind.place == "local":
         return Step(Layer.L1, "xfs", work)
     if kind.place == "smb":

@@ -20,17 +20,31 @@ from millrace.bench.run.local import Stopped
 from millrace.bench.run.monitor import Monitor
 from millrace.bench.run.session import monitor_of
 from millrace.errors import Failed, MillraceError, Refused
+from millrace.plan.defaults import SmbdSettings
 from millrace.system.documents import read_model
 from millrace.system.run import Runner, attempt
 from millrace.tune.held import held
 from millrace.tune.originals import tune_lock
-from millrace.tuner.model import Combination, Effect, Goal, Measured, Outcome, Phase, Reading, Run, State, Versions
-from millrace.tuner.run import guard, ladder, live, restore, store
+from millrace.tuner.model import (
+    Combination,
+    Effect,
+    Figures,
+    Goal,
+    Measured,
+    Outcome,
+    Phase,
+    Reading,
+    Run,
+    State,
+    Versions,
+)
+from millrace.tuner.run import guard, ladder, live, rebuild, restore, store
 from millrace.tuner.run.journal import Journal
 from millrace.tuner.run.ladder import Ladder
 from millrace.tuner.run.order import Order, file
 from millrace.tuner.run.outputs import Progress
 from millrace.tuner.run.plan import Prepared, prepare
+from millrace.tuner.search.goals import REBUILD
 from millrace.tuner.search.tune import tune
 
 BY_USER = "stopped by the user"
@@ -125,7 +139,7 @@ class Session:
             return _failed(started, began, error)
         assert self._ladder is not None
         try:
-            figures = self._ladder.figures(self._report_reading, self.ready.surface.wanted(combination).smbd)
+            figures = self._figures(self._ladder, self.ready.surface.wanted(combination).smbd)
         except (Stopped, Full):
             raise
         except (Failed, OSError) as error:
@@ -135,6 +149,13 @@ class Session:
         for label in self.ready.surface.differing(combination):
             raise Failed(f"{label} was changed by something else while it was measured; start the tuner again")
         return Measured(started=started, seconds=time.monotonic() - began, figures=figures)
+
+    def _figures(self, of: Ladder, smbd: SmbdSettings) -> Figures:
+        if not self.ready.checks:
+            return of.figures(self._report_reading, smbd)
+        with rebuild.beside(self.ready.checks, self._journal.before) as rate:
+            found = of.figures(self._report_reading, smbd)
+            return found | {REBUILD: rate()}
 
     def time_left(self) -> float:
         """Return the seconds of the budget that are left."""

@@ -11,19 +11,23 @@ from millrace.bench.result.model import Direction, Quantity
 from millrace.errors import BadInput
 from millrace.tuner.model import Figures, Goal, Unit
 
-Place = Literal["nfs", "local", "smb"]
+Place = Literal["nfs", "local", "smb", "arrays"]
 ProfileName = Literal["training", "checkpoint", "mixed", "smb"]
 """The profiles, by what an administrator chooses."""
+REBUILD = "rebuild"
 PLACES: dict[Place, str] = {"nfs": "over NFS", "local": "on the server itself", "smb": "over SMB"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One goal: the workload of the ladder (`seq/read`), where it runs, and which of its figures counts."""
+    """One goal: the workload of the ladder (`seq/read`), where it runs, and which of its figures counts.
+
+    `work` is None for the one that is measured while the others are.
+    """
 
     name: str
     title: str
-    work: str
+    work: str | None
     place: Place
     quantity: Quantity
     direction: Direction
@@ -62,7 +66,7 @@ GOALS: dict[str, Kind] = {
     for place in PLACES
     for base, title, work, quantity, direction in _BASE
     for name in [base if place == "nfs" else f"{place}-{base}"]
-}
+} | {REBUILD: Kind(REBUILD, "a rebuild beside the other goals, of each drive", None, "arrays", "bandwidth", "read")}
 """By name; without a prefix over NFS, which is what the pool is for."""
 
 PROFILES: dict[str, Profile] = {
@@ -100,6 +104,8 @@ def parse(text: str) -> list[Goal]:
         weights[name] = _weight(name, number) if equals else 1.0
     if not weights:
         raise BadInput("Name at least one goal with its weight, such as seq-read=3,fsync=1.")
+    if list(weights) == [REBUILD]:
+        raise BadInput("The goal rebuild is measured beside others; name one, such as seq-read=3,rebuild=1.")
     return weighted(weights)
 
 

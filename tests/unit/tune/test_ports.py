@@ -116,6 +116,8 @@ def test_settings_that_the_tuner_tries_are_left_alone_until_it_has_ended(machine
         assert report.drift and not [one for one in report.drift if one.path.endswith(("combined", "_list"))]
         assert tuned(machine, diff_only=True).warnings == [SENTENCE]
     assert not machine.called("ethtool -L")
+    # the file of one that was killed is left, its lock is not
+    assert (machine.root / "run/millrace/tuner.held").exists()
     assert tuned(machine).warnings == [] and len(machine.irqs("ens1np0")) == 24
 
 

@@ -1,48 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that a run of the tuner tries: another run of `millrace tune` leaves them alone until it has ended.
 
-What begins one is an event, such as a link that comes back after its port got other rings.
+What begins one is an event, such as a link that comes back after its port got other rings. They are held with a lock:
+a tuner that was killed holds nothing.
 """
 
+import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millrace import paths
-from millrace.errors import MillraceError
-from millrace.system.documents import Contract, read_model, write_model
+from millrace.errors import Refused
+from millrace.system import locks
 
 SENTENCE = "settings that the tuner tries are not changed: `millrace tuner status`"
 
 
-class Held(Contract):
-    """What the labels of the settings end in (`/run/millrace/tune-held.json`)."""
-
-    endings: list[str]
-
-
 @contextmanager
 def held(endings: Sequence[str]) -> Iterator[None]:
-    """Hold all settings with such a label while this lasts. OSError: it cannot be recorded."""
-    write_model(_file(), Held(endings=list(endings)))
-    try:
+    """Hold all settings whose labels have such an ending while this lasts. Refused: the caller is not root."""
+    with locks.held(_file(), note=json.dumps(list(endings))):
         yield
-    finally:
-        release()
-
-
-def release() -> None:
-    """Hold nothing any more, also what a run that was killed has held."""
-    _file().unlink(missing_ok=True)
 
 
 def endings() -> tuple[str, ...]:
-    """Return what is held; nothing where that cannot be read."""
+    """Return what the labels of the settings end in that are held; nothing where that cannot be read."""
+    if not _file().exists():
+        return ()
     try:
-        return tuple(read_model(_file(), Held).endings)
-    except (MillraceError, OSError):
+        with locks.held(_file(), SENTENCE):
+            return ()
+    except Refused:
+        with suppress(ValueError):
+            return tuple(json.loads(locks.doing(_file())))
         return ()
 
 
 def _file() -> Path:
-    return paths.run_dir() / "tune-held.json"
+    return paths.run_dir() / "tuner.held"

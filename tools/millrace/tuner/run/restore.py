@@ -14,7 +14,6 @@ from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.boot import boot_id
 from millrace.system.run import Runner
-from millrace.tune import held
 from millrace.tune import run as tune
 from millrace.tune import settings as tuning
 from millrace.tune.collect import stages
@@ -43,7 +42,6 @@ def put_back(run: Runner) -> list[str]:
 
     NotRestored: a setting cannot be restored and stays in the journal. The caller holds the lock of the benchmark.
     """
-    held.release()
     pool = known_pool()
     found: JournalFile | None = None
     try:

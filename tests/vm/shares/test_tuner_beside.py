@@ -16,7 +16,7 @@ JOURNAL = "/var/lib/millrace/tuner/journal.json"
 BUDGET = f"--budget {os.environ.get('BUDGET', '3h')}"
 PORTS = "for port in /sys/class/net/*/device; do basename $(dirname $port); done"
 
-pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(scope="module")

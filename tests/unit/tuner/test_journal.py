@@ -134,6 +134,23 @@ def test_queues_and_rings_are_back_with_all_that_follows_them_after_a_kill(
     assert endings() == () and not paths.tuner_journal_file().exists()
 
 
+def test_masks_are_restored_as_the_kernel_shows_them(machine: TunedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    wired(machine)
+    put_back(machine)
+    write = sysfs.write
+
+    def shown(path: Path, value: str) -> None:
+        # kernel 7.2: as many digits as there are CPUs
+        write(path, f"{int(value.replace(',', ''), 16):x}\n" if path.name == "xps_cpus" else value)
+
+    monkeypatch.setattr(sysfs, "write", shown)
+    machine.surface(Load(clients=True)).apply({"ports.most_queues": 8}, Journal(RUN).before)
+    restored = put_back(machine)
+    assert "ethtool -L ens1 combined: 32" in restored and len(machine.irqs("ens1")) == 32
+    assert machine.read("sys/class/net/ens1/queues/tx-3/xps_cpus") == "8"
+    assert put_back(machine) == [] and not paths.tuner_journal_file().exists()
+
+
 def test_setting_that_was_set_by_hand_is_the_plans_afterwards(machine: TunedServer) -> None:
     machine.write("sys/class/block/md127/md/stripe_cache_size", "300")
     here = machine.surface()

@@ -45,6 +45,13 @@ def of_ports(box: Box, card: str) -> dict[str, Any]:
     }
 
 
+def until(box: Box, run: str, condition: str, what: str) -> None:
+    """Wait for a condition while a run is active."""
+    box.machine.wait_command(f"{condition} || ! systemctl is-active millrace-tuner.service", what, 1800)
+    now = box.shown(f"tuner show {run} --json")
+    assert now["state"] == "running", box.say("journalctl -u millrace-tuner -n 30 --no-pager; true") + str(now)
+
+
 def test_queues_and_rings_are_tried_with_a_client_and_tune_leaves_them_alone(
     box: Box, client: Machine, card: str
 ) -> None:
@@ -61,12 +68,12 @@ def test_queues_and_rings_are_tried_with_a_client_and_tune_leaves_them_alone(
             knobs = "--knob ports.most_queues --knob ports.rx_ring"
             this = box.shown(f"tuner start --goal seq-read --client {address} {knobs} {BUDGET} --json")["run"]
             other = f"ethtool --json -l {card} | grep -q '\"combined\": *1\\b'"
-            box.machine.wait_command(f"{other} && ethtool --json -g {card} | grep -q '\"rx\": *256'", "others", 1800)
+            until(box, this, f"{other} && ethtool --json -g {card} | grep -q '\"rx\": *256'", "other queues and rings")
             # as the event of a link does; what it would set ends the run: something else changed the settings
             assert "settings that the tuner tries are not changed" in box.millrace("tune", seconds=300).out
             done = len(box.shown(f"tuner show {this} --json")["readings"])
             more = f"millrace tuner show {this} --json | grep -q '\"number\": *{done + 3}\\b'"
-            box.machine.wait_command(more, "more readings", 1800)
+            until(box, this, more, "more readings")
             run = box.shown(f"tuner show {this} --json")
             assert (run["state"], run["refused"]) == ("running", [])
             assert {one["validity"] for one in run["readings"]} == {"valid"}
@@ -85,14 +92,14 @@ def test_rebuild_is_measured_beside_the_goals_and_ends_with_a_run_that_is_killed
     before = box.say(f"cat {md}/sync_speed_min {md}/sync_min {md}/sync_max {md}/sync_action")
     started = f"tuner start --goal local-rand-read=3,rebuild=1 --knob md.rebuild_min_kib {BUDGET} --json"
     this = box.shown(started)["run"]
-    box.machine.wait_command(f"grep -x check {md}/sync_action", "a check", 1800)
-    box.machine.wait_command(f"millrace tuner show {this} --json | grep -q '\"number\": *3'", "three readings", 1800)
+    until(box, this, f"grep -x check {md}/sync_action", "a check")
+    until(box, this, f"millrace tuner show {this} --json | grep -q '\"number\": *3'", "three readings")
     run = box.shown(f"tuner show {this} --json")
     assert [one["name"] for one in run["knobs"]] == ["md.rebuild_min_kib"]
     figures = [one["figures"] for one in run["readings"]]
     assert all(one["rebuild"] > 0 and one["local-rand-read"] > 0 for one in figures), figures
     print(figures, [one["combination"] for one in run["readings"]])
-    box.machine.wait_command(f"grep -x check {md}/sync_action && grep sync_action {JOURNAL}", "a check", 600)
+    until(box, this, f"grep -x check {md}/sync_action && grep sync_action {JOURNAL}", "another check")
     box.say("systemctl kill --signal=KILL --kill-whom=main millrace-tuner.service")
     over = "systemctl show -P ActiveState millrace-tuner.service | grep -x -e inactive -e failed"
     box.machine.wait_command(over, "settings that are put back", 300)

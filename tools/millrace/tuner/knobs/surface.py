@@ -184,9 +184,9 @@ def _tried(settings: Iterable[Setting]) -> list[Setting]:
 
 def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str, Setting], dict[str, str]]:
     """Return every setting that a run may have changed, by its label, and what the plan wants of those it decides."""
-    found = [*settings_of(_with_all(settings), pool, run), *check_settings(pool)]
-    everything = {one.label: one for one in found}
-    return everything, {one.label: one.wanted for one in settings_of(settings, pool, run)}
+    planned = settings_of(settings, pool, run)
+    found = [*settings_of(_with_all(settings), pool, run), *check_settings(pool), *planned]
+    return {one.label: one for one in found}, {one.label: one.wanted for one in planned}
 
 
 def _with_all(settings: Settings) -> Settings:

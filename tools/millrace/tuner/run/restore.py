@@ -100,10 +100,15 @@ class NotRestored(MillraceError):
 
 def _set(setting: Setting, wanted: str) -> bool:
     """Whether it had to be set. OSError, Failed: the kernel refuses. ValueError: it is another one afterwards."""
-    if setting.read() == wanted or setting.original() == wanted:
+    if _is(setting, wanted):
         return False
     setting.write(wanted)
-    now = setting.read()
-    if wanted not in (now, setting.original()):
-        raise ValueError(f"it is {now} afterwards")
+    if not _is(setting, wanted):
+        raise ValueError(f"it is {setting.read()} afterwards")
     return True
+
+
+def _is(setting: Setting, wanted: str) -> bool:
+    """The kernel may show what was written in other words, such as a mask without its zeroes."""
+    now = setting.read()
+    return wanted in (now, setting.original()) or (wanted == setting.wanted and setting.matches(now))

@@ -199,7 +199,7 @@ class Session:
         try:
             restore.put_back(self._run)
         except (MillraceError, OSError) as error:
-            state, reason = State.FAILED, str(error)
+            state, reason = State.FAILED, "; ".join(filter(None, [reason, str(error)]))
         with suppress(MillraceError, OSError):
             space.remove(self.ready.site.mountpoint, self._run)
         update = {"state": state, "reason": reason, "outcome": outcome, "ended": _now()}

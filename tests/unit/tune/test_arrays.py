@@ -43,4 +43,4 @@ def test_settings_are_computed_from_the_stripes_of_the_file_system() -> None:
     found = settings._arrays(external_pool("VOL"))
     assert found == no_arrays(1 << 20) and found.external
     md, decisions = plan_md(found, 0, SERVER, Policy())
-    assert ([one.name for one in decisions], md.read_ahead) == (["md.read_ahead"], 1024)
+    assert ([one.name for one in decisions], md.read_ahead) == (["md.read_ahead"], 768)

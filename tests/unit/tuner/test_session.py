@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run on a server: a planted bad setting is found, a useless one left alone, and the plan's settings are back."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -103,7 +104,7 @@ def speed(values: dict[str, str]) -> float:
     """Threads, stripe cache and read-ahead matter up to a point; the dirty limit does nothing."""
     threads = min(int(values["threads"].split()[1]), 32) / 32
     stripes = min(int(values["stripes"]), 4096) / 4096
-    ahead = min(int(values["read-ahead"]), 1024) / 1024
+    ahead = min(int(values["read-ahead"]), 768) / 768
     return (0.4 + 0.6 * threads) * (0.5 + 0.5 * stripes) * (0.3 + 0.7 * ahead)
 
 
@@ -281,6 +282,16 @@ def test_settings_that_cannot_be_put_back_are_the_reason_of_the_run(
     made = run.session.run_all()
     assert (made.state, made.reason) == (State.FAILED, "stripe_cache_size cannot be restored to 256")
     assert paths.tuner_journal_file().exists()
+
+
+def test_run_that_failed_says_why_before_what_cannot_be_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    monkeypatch.setattr(session.restore, "put_back", _broken)
+    run.hooks[4] = lambda: run.machine.write("sys/class/block/md127/queue/read_ahead_kb", "77")
+    both = r".*read_ahead_kb was changed by something else .*; stripe_cache_size cannot be restored to 256"
+    assert re.fullmatch(both, run.session.run_all().reason or "")
 
 
 def _broken(*_: Any) -> list[str]:

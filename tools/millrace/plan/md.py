@@ -16,7 +16,7 @@ from millrace.system.text import binary
 
 FEWEST_WORKERS, MOST_WORKERS = 4, 16
 SLOWEST_SYNC, FASTEST_SYNC = 2_000_000, 5_000_000  # KiB/s
-READ_AHEAD_KIB = 1024
+READ_AHEAD_KIB = 768
 """The largest that loses nowhere: 16 readers with 8 MiB each are all of the stripe cache where a drive is dead."""
 SMALLEST_CACHE, LARGEST_CACHE = 512, 32768
 # Part of memory that all stripe caches take by the planner's choice, and at most by the policy's.

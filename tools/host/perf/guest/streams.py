@@ -13,10 +13,10 @@ from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
 # How many readers, and the MiB that each reads of its file: much more than is read ahead of one, as those who end later
-# have the drives for themselves.
-STREAMS = {1: 128, 4: 32, 16: 32, 64: 24}
+# have the drives for themselves; of all twice what the stripe cache holds, which answers where a drive is dead.
+STREAMS = {1: 256, 4: 64, 16: 32, 64: 24}
 # KiB; 128 is the kernel's default
-SIZES = {"128 KiB": 128, "512 KiB": 512, "2 MiB": 2 << 10, "8 MiB": 8 << 10}
+SIZES = {"128 KiB": 128, "512 KiB": 512, "1 MiB": 1 << 10, "8 MiB": 8 << 10}
 
 
 def bench(lab: Lab) -> None:

@@ -199,7 +199,8 @@ class Session:
         try:
             restore.put_back(self._run)
         except (MillraceError, OSError) as error:
-            state, reason = State.FAILED, "; ".join(filter(None, [reason, str(error)]))
+            why = reason if state is State.FAILED else None
+            state, reason = State.FAILED, "; ".join(filter(None, [why, str(error)]))
         with suppress(MillraceError, OSError):
             space.remove(self.ready.site.mountpoint, self._run)
         update = {"state": state, "reason": reason, "outcome": outcome, "ended": _now()}

@@ -58,7 +58,7 @@ def test_1u12_file_system_and_server() -> None:
     assert (nfsd.threads_min, nfsd.threads_max, nfsd.pool_mode) == (8, 32, "global")
     assert (nfsd.max_block_size, nfsd.lease_time, nfsd.grace_time) == (MIB, 45, 45)
     assert (md.group_thread_cnt, md.stripe_cache_size) == (8, 4096)
-    assert (md.sync_speed_max, md.read_ahead) == (4_000_000, 1024)
+    assert (md.sync_speed_max, md.read_ahead) == (4_000_000, 768)
     assert plan.sysctl == {"vm.dirty_bytes": str(GIB), "vm.dirty_background_bytes": str(256 * MIB)}
 
 

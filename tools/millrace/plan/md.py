@@ -142,8 +142,8 @@ def _decisions(settings: MdSettings, data: DataArrays, server: Server) -> list[D
     read_ahead = Decision(
         name="md.read_ahead",
         value=settings.read_ahead,
-        reason="One reader over NFS reads 3.6 times as fast as with the kernel's default where latency is the "
-        "bottleneck, and nothing is slower. With 8 MiB that one reads 5.6 times as fast, but 16 local readers lose a "
+        reason="One reader over NFS reads 3.8 times as fast as with the kernel's default where latency is the "
+        "bottleneck, and nothing is slower. With 8 MiB that one reads 5.7 times as fast, but 16 local readers lose a "
         "third with a drive dead.",
         source=f"{sources.TALK_FORMAT}; measured: tools/perf streams, farstreams",
     )

@@ -13,6 +13,7 @@ from millrace.bench.result.model import State
 from millrace.bench.result.outputs import Progress
 from millrace.bench.run import cleanup, order
 from millrace.errors import Refused
+from millrace.share import nfs
 from millrace.system.run import Result
 from tests.unit.bench.runs import unfinished, whole
 from tests.unit.bench.tools import Tools
@@ -27,6 +28,9 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
     (pool / ".millrace-bench/common/f.0.0").write_text("x")
     os.symlink(pool / "data", pool / ".millrace-bench/common/link")
     results.save(whole(unfinished("20260101-000000", State.RUNNING)))
+    file = paths.ROOT / nfs.BENCH_EXPORTS
+    file.parent.mkdir(parents=True)
+    file.write_text("/srv/pool/.millrace-bench 127.0.0.1(rw)\n")
     tools = Tools({"exportfs -s": Result(0, EXPORTS, "")})
     found = cleanup.clean_up(tools)
     assert found == [
@@ -37,7 +41,7 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
     assert [call for call in tools.calls if call[:2] == ["exportfs", "-u"]] == [
         ["exportfs", "-u", "127.0.0.1:/srv/pool/.millrace-bench"]
     ]
-    assert os.listdir(pool) == ["data"]
+    assert os.listdir(pool) == ["data"] and not file.exists()
     assert (pool / "data/file").read_text() == "somebody's"
 
 

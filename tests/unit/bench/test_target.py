@@ -8,8 +8,10 @@ from threading import Event
 
 import pytest
 
+from millrace import paths
 from millrace.bench.run.remote import target, tokens
 from millrace.errors import Failed
+from millrace.share import nfs
 from millrace_client import listen
 from tests.unit.bench.remotes import HERE, TOKEN, client, listening
 from tests.unit.bench.tools import Tools
@@ -31,8 +33,11 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
         assert export[-1] == f"{HERE}:{directory}"
         # a client of the run is a client of shares too, and all are on one file system
         assert "sign_fh" in export[2].split(",")
+        # what `exportfs -ra` of a change of shares loads is the same
+        assert (paths.ROOT / nfs.BENCH_EXPORTS).read_text() == f"{directory} {HERE}({export[2]})\n"
         assert any("proto=tcp" in " ".join(call) for call in calls)
     assert tools.calls[-1] == ["exportfs", "-u", f"{HERE}:{directory}"]
+    assert not (paths.ROOT / nfs.BENCH_EXPORTS).exists()
 
 
 def test_a_client_that_cannot_mount_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from millrace import paths
 from millrace.bench.plan.job import Target
 from millrace.bench.plan.steps import Step, planned_steps
-from millrace.bench.run import loopback, targets
+from millrace.bench.run import export, loopback, targets
 from millrace.errors import Failed
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy import Policy, SmbdPolicy
@@ -214,7 +214,7 @@ def test_a_mount_that_is_busy_is_taken_away_by_force(tmp_path: Path) -> None:
 
 def test_without_an_nfs_server_nothing_is_exported(tmp_path: Path) -> None:
     tools = Tools({"systemctl is-active": Result(3, "", "")})
-    with pytest.raises(Failed, match="the NFS server is not running"), loopback.exported(tmp_path, "127.0.0.1", tools):
+    with pytest.raises(Failed, match="the NFS server is not running"), export.exported(tmp_path, "127.0.0.1", tools):
         raise AssertionError
-    assert loopback.release(tools) == []
+    assert export.release(tools) == []
     assert not tools.called("exportfs")

@@ -17,7 +17,7 @@ Table = dict[str, list[str]]
 def foreign_files() -> list[str]:
     """Return the files beside ours that exportfs reads and that export something."""
     directory = paths.ROOT / "etc/exports.d"
-    ours = (paths.ROOT / nfs.EXPORTS, paths.ROOT / nfs.VERIFY_EXPORTS)
+    ours = [paths.ROOT / name for name in (nfs.EXPORTS, nfs.VERIFY_EXPORTS, nfs.BENCH_EXPORTS)]
     candidates = [paths.ROOT / "etc/exports", *(sorted(directory.glob("*.exports")) if directory.is_dir() else [])]
     return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path not in ours and _has_entries(path)]
 

@@ -11,6 +11,7 @@ from millrace.state.model import NfsClient
 EXPORTS = "etc/exports.d/millrace.exports"
 # Beside it for the seconds of a verification (share/verify_nfs.py).
 VERIFY_EXPORTS = "etc/exports.d/millrace-verify.exports"
+BENCH_EXPORTS = "etc/exports.d/millrace-bench.exports"
 SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
 MODULE_OPTIONS = "etc/modprobe.d/millrace-nfs.conf"

@@ -8,7 +8,7 @@ from millrace import paths
 from millrace.bench.result import live
 from millrace.bench.result import store as results
 from millrace.bench.result.model import Rung, State
-from millrace.bench.run import localio, loopback, order, space
+from millrace.bench.run import export, localio, order, space
 from millrace.errors import MillraceError
 from millrace.provision.pool_file import known_pool
 from millrace.system.run import Runner
@@ -23,7 +23,7 @@ def clean_up(run: Runner) -> list[str]:
 
 
 def _clean_up(run: Runner) -> list[str]:
-    found = [f"the export {target}" for target in loopback.release(run)]
+    found = [f"the export {target}" for target in export.release(run)]
     if localio.restore():
         found.append("the setting of LOCALIO")
     pool = known_pool()

@@ -5,7 +5,7 @@ Nothing of the server's configuration is changed, but for LOCALIO where the kern
 it. The export is to this server only and squashes all users to the benchmark's user. SMB is a second smbd with the
 settings of the first, one share, one account with a random password and a port of its own, on the loopback only:
 smb.conf, accounts and connections of the server are not touched. Mounts are made in the mount namespace of the unit, so
-they end with it in any case; `release` removes the export.
+they end with it in any case.
 """
 
 import pwd
@@ -22,16 +22,15 @@ from millrace import paths
 from millrace.bench.plan import connections
 from millrace.bench.plan.connections import Connections
 from millrace.bench.run import localio
+from millrace.bench.run.export import exported
 from millrace.bench.run.local import USER
-from millrace.bench.run.space import NAME
 from millrace.errors import Failed
 from millrace.plan.defaults import SmbdSettings
-from millrace.share import nfs, smb
+from millrace.share import smb
 from millrace.share.model import Share, SmbAccess
 from millrace.system import net, sysfs
 from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words, must
-from millrace.system.units import is_active
 from millrace.system.wait import wait_until
 from millrace.tune import settings as tuning
 from millrace_client.this_client import parse_mountstats
@@ -123,20 +122,6 @@ PROTOCOLS: Mapping[str, Callable[[Path, Path, Runner], AbstractContextManager[Pa
 }
 
 
-def release(run: Runner) -> list[str]:
-    """Remove every export of a benchmark, of any run; return which ones."""
-    if not is_active("nfs-server.service", run):
-        return []
-    found = []
-    for line in run(["exportfs", "-s"]).out.splitlines():
-        words = line.split()
-        if len(words) >= 2 and f"/{NAME}" in words[0]:
-            target = f"{words[1].partition('(')[0]}:{words[0]}"
-            run(["exportfs", "-u", target])
-            found.append(target)
-    return found
-
-
 def rdma_address() -> str:
     """Return an IPv4 address of an RDMA device. Failed: none has one."""
     for port in net.serving():
@@ -144,21 +129,6 @@ def rdma_address() -> str:
             if address.version == 4:
                 return str(address.ip)
     raise Failed("no RDMA device has an IPv4 address, so NFS over RDMA cannot be measured: `ip addr`, `rdma link`")
-
-
-@contextmanager
-def exported(path: Path, address: str, run: Runner) -> Iterator[None]:
-    """Export the directory to one address only. Failed: nfsd is not running, or exportfs fails."""
-    if not is_active("nfs-server.service", run):
-        raise Failed("the NFS server is not running: systemctl status nfs-server.service")
-    who = pwd.getpwnam(USER)
-    identity = f"all_squash,anonuid={who.pw_uid},anongid={who.pw_gid},fsid={uuid5(NAMESPACE_URL, str(path))}"
-    target = f"{address}:{path}"
-    must(run, ["exportfs", "-o", f"rw,sync,no_wdelay,no_subtree_check,{nfs.SIGNED},secure,{identity}", target])
-    try:
-        yield
-    finally:
-        run(["exportfs", "-u", target])
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from millrace.bench.plan import connections
 from millrace.bench.plan.job import Target
 from millrace.bench.result.client import BenchClient
 from millrace.bench.run import loopback
+from millrace.bench.run.export import exported
 from millrace.bench.run.remote import tokens
 from millrace.bench.run.remote.connection import MOUNT_SECONDS, Connection
 from millrace.errors import Failed
@@ -33,7 +34,7 @@ def opened(
         ]
         where = ""
         for connection in connections:
-            stack.enter_context(loopback.exported(directory, connection.address, run))
+            stack.enter_context(exported(directory, connection.address, run))
             reply = connection.request("mount", MOUNT_SECONDS, path=str(directory), options=OPTIONS[target])
             where = str(reply["directory"])
             # before the export goes

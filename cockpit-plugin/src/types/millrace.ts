@@ -1488,7 +1488,7 @@ export interface Knob {
     ordered: boolean;
     default: number | string;
     planned: number | string;
-    cost: "none" | "pause" | "link";
+    cost: "none" | "pause" | "link" | "restart";
 }
 
 /**

@@ -20,8 +20,8 @@ Combination = dict[str, Level]
 Figures = dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 """What was measured, by the goal's name, in the goal's unit."""
 
-Cost = Literal["none", "pause", "link"]
-"""What a change of a knob interrupts: nothing, requests for a moment (an array is quiesced), a port's link."""
+Cost = Literal["none", "pause", "link", "restart"]
+"""What a change of a knob interrupts: nothing, requests while an array is quiesced, the link of a port, a service."""
 Unit = Literal["bytes/s", "1/s", "s"]
 Better = Literal["higher", "lower"]
 Phase = Literal["baseline", "screen", "refine", "confirm", "guard"]

@@ -76,6 +76,7 @@ export function costWord(cost: Knob["cost"]): string {
     case "none": return _("nothing");
     case "pause": return _("requests for a moment");
     case "link": return _("the link of each port");
+    case "restart": return _("the service");
     }
 }
 

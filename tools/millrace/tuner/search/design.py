@@ -9,7 +9,7 @@ from millrace.tuner.search.statistics import contrast
 
 SMALLEST = 16
 """Runs of a screen; fewer average too little noise away."""
-_COSTS: dict[Cost, int] = {"link": 0, "pause": 1, "none": 2}
+_COSTS: dict[Cost, int] = {"restart": 0, "link": 0, "pause": 1, "none": 2}
 
 
 @dataclass(frozen=True)

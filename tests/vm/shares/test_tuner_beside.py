@@ -98,7 +98,6 @@ def test_rebuild_is_measured_beside_the_goals_and_ends_with_a_run_that_is_killed
     assert [one["name"] for one in run["knobs"]] == ["md.rebuild_min_kib"]
     figures = [one["figures"] for one in run["readings"]]
     assert all(one["rebuild"] > 0 and one["local-rand-read"] > 0 for one in figures), figures
-    print(figures, [one["combination"] for one in run["readings"]])
     until(box, this, f"grep -x check {md}/sync_action && grep sync_action {JOURNAL}", "another check")
     box.say("systemctl kill --signal=KILL --kill-whom=main millrace-tuner.service")
     over = "systemctl show -P ActiveState millrace-tuner.service | grep -x -e inactive -e failed"

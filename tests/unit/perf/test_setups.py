@@ -41,6 +41,16 @@ def test_the_log_moves_to_other_drives() -> None:
     assert not {"/dev/nullb10", "/dev/nullb11"} & set(words(moved))
 
 
+def test_journal_is_on_a_mirror_of_its_own_and_takes_the_place_of_the_bitmap() -> None:
+    planned = setups.planned("planned")
+    journal, data, log = setups.with_journal(planned, "write-back", "write-back").arrays
+    assert journal[:3] == ["mdadm", "--create", "/dev/md/millrace-journal"]
+    assert journal[-3:] == ["/dev/nullb12", "/dev/nullb13", "--assume-clean"]
+    assert data[-2:] == ["--write-journal", "/dev/md/millrace-journal"] and "--bitmap=internal" not in data
+    assert log == planned.arrays[1]
+    assert setups.with_journal(planned, "one", "write-back").md["millrace-data"]["journal_mode"] == "write-back"
+
+
 def test_the_chunk_is_the_unit_of_earlier_pools() -> None:
     earlier = setups.by_chunk(setups.planned("tuned"), "earlier")
     assert [word for word in earlier.mkfs if word.startswith("su=")] == [f"su={64 << 10},sw=8,agsize={257 << 19}"]

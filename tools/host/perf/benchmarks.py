@@ -289,6 +289,14 @@ BENCHMARKS = {
         servers.newfiles60_setups,
         (),
     ),
+    "journal": Benchmark(
+        20,
+        "md's journal on a mirror of its own",
+        "planned",
+        servers.with_journal_drives,
+        servers.journal_setups,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -307,6 +315,7 @@ UNBANDED = (
     "peers",
     "cost",
     "newfiles60",
+    "journal",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

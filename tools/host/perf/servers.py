@@ -70,6 +70,17 @@ def newfiles_setups() -> list[Setup]:
     return [by_chunk, planned, setups.by_chunk(swalloc, swalloc.name), hinted, raid50]
 
 
+def with_journal_drives() -> dict[str, Model]:
+    """Return the drives and two more like those of the log."""
+    return {**drives(), "journal": drives()["log"]}
+
+
+def journal_setups() -> list[Setup]:
+    """Return what is planned, and md's journal on a mirror of its own."""
+    planned = setups.planned("planned")
+    return [planned, *(setups.with_journal(planned, mode, mode) for mode in ("write-through", "write-back"))]
+
+
 def wide() -> dict[str, Model]:
     """Return the drives of RAID60."""
     kinds = drives(bandwidth=BANDWIDTH)

@@ -7,6 +7,7 @@ from millrace.errors import Failed
 from millrace.etc import rendered
 from millrace.health.checks import shares
 from millrace.health.model import Level
+from millrace.share import exports
 from millrace.share.edit import create_shares
 from millrace.share.server import Server
 from millrace.state import store
@@ -116,3 +117,11 @@ def test_shares_that_cannot_be_opened_without_io_uring_are_a_failure(appliance: 
     assert [one.level for one in shares.check(host())] == [Level.OK]
     create_shares(["train"], {"profile": "training", "nfs": False}, lambda: server)
     assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))
+
+
+def test_export_of_a_benchmark_is_ours_and_one_of_another_is_not(appliance: Appliance, server: Server) -> None:
+    directory = appliance.root / "etc/exports.d"
+    (directory / "millrace-bench.exports").write_text("/srv/pool/.millrace-bench 10.0.0.9(rw)\n")
+    assert exports.foreign_files() == []
+    (directory / "o.exports").write_text("/srv/other 10.0.0.0/24(ro)\n")
+    assert exports.foreign_files() == ["/etc/exports.d/o.exports"]

@@ -295,7 +295,8 @@ BENCHMARKS = {
         "planned",
         servers.with_journal_drives,
         servers.journal_setups,
-        (),
+        # why a pool has no journal
+        (Ratio("4 KiB appended, fsync", "write-back", "planned", (0.65, 0.9)),),
     ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the

@@ -10,6 +10,7 @@ from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, BUFFERED, CREDITS, Rebui
 from millrace.plan.memory import stripe_cache_memory, thread_memory
 from millrace.plan.settings import Settings
 from millrace.system.text import GIB, KIB, MIB
+from millrace.tune.ethtool import Direction
 from millrace.tune.nfsd import IO_MODES
 from millrace.tune.pace import WITH_NONE, WITH_ONE, healthy
 from millrace.tuner.knobs.entry import Entry, Facts, field
@@ -88,10 +89,6 @@ def _halves(facts: Facts) -> list[int]:
     return [most >> shift for shift in range(most.bit_length())][:4]
 
 
-def _rings(direction: str) -> Callable[[Facts], list[int]]:
-    return lambda facts: [one for one in RINGS if one <= facts.rings.get(direction, 0)]
-
-
 def _below(values: tuple[int, ...], key: str) -> Callable[[Facts], list[int]]:
     """What the driver can do is known by what the kernel began with: levels are below it."""
     return lambda facts: [one for one in values if one < int(facts.kernel.get(key, 0))]
@@ -111,6 +108,20 @@ def _no_rebuild(facts: Facts) -> str | None:
 
 def _no_smb(facts: Facts) -> str | None:
     return None if facts.load.smb else "no goal is measured over SMB, such as smb-seq-read"
+
+
+def _ring(direction: Direction, title: str) -> Entry:
+    return Entry(
+        f"ports.{direction}_ring",
+        title,
+        (f" {direction}", *FOLLOWING),
+        "link",
+        *field("ports", f"{direction}_ring"),
+        lambda facts: [one for one in RINGS if one <= facts.rings.get(direction, 0)],
+        obstacle=_no_clients,
+        setting=f"ethtool -G PORT {direction}",
+        may_refuse=True,
+    )
 
 
 WHITELIST: tuple[Entry, ...] = (
@@ -259,28 +270,8 @@ WHITELIST: tuple[Entry, ...] = (
         may_refuse=True,
         reported=False,
     ),
-    Entry(
-        "ports.rx_ring",
-        "descriptors of each receive ring of the network ports",
-        (" rx", *FOLLOWING),
-        "link",
-        *field("ports", "rx_ring"),
-        _rings("rx"),
-        obstacle=_no_clients,
-        setting="ethtool -G PORT rx",
-        may_refuse=True,
-    ),
-    Entry(
-        "ports.tx_ring",
-        "descriptors of each transmit ring of the network ports",
-        (" tx", *FOLLOWING),
-        "link",
-        *field("ports", "tx_ring"),
-        _rings("tx"),
-        obstacle=_no_clients,
-        setting="ethtool -G PORT tx",
-        may_refuse=True,
-    ),
+    _ring("rx", "descriptors of each receive ring of the network ports"),
+    _ring("tx", "descriptors of each transmit ring of the network ports"),
     # samba 4.25: smb2_server.c smbd_initialize_smb2 takes them for each connection
     Entry(
         "smbd.max_credits",

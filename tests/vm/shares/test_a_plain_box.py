@@ -74,7 +74,7 @@ def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
 def interrupts_follow_the_policy(box: Box) -> None:
     """Both queues of the card have a CPU, or with the policy one for both, and its coalescing; no link goes down.
 
-    With fewer queues and longer rings the driver starts again, and no second run of tune changes anything.
+    With fewer queues and other rings the driver starts again, and no second run of tune changes anything.
     """
     queues = "for one in /proc/irq/*/*-rx-[0-9]; do cat $(dirname $one)/smp_affinity_list; done"
     links = "ip -o link | sed -n 's/.*<\\(.*\\)>.*/\\1/p'"

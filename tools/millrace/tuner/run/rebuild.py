@@ -19,7 +19,7 @@ POLL = 0.5
 
 @contextmanager
 def beside(checks: Sequence[CheckSetting], before: Callable[[Sequence[Change]], None]) -> Iterator[Callable[[], float]]:
-    """Check the arrays while this lasts; what it yields returns the bytes/s of each drive so far.
+    """Check the arrays while this lasts; what it yields returns the bytes/s of each drive, once.
 
     `before` is called with what begins them first. Failed: md refuses one, or nothing was read.
     """
@@ -62,6 +62,8 @@ class _Watch(Thread):
 
     def rate(self) -> float:
         """Return the bytes/s of each drive since the beginning. Failed: md refused a check, or nothing was read."""
+        # what the thread is about to count as whole would be counted twice
+        self.close()
         self._look(again=False)
         self._complain()
         read = sum(self._whole.values()) + sum(self._now.values())

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace.inventory.model import Nic, PcieLink
-from millrace.plan.ports import Core, Port, cores_of, place, smb_cpus
-from millrace.plan.server import data_ports
+from millrace.plan.policy import PortsPolicy
+from millrace.plan.ports import Core, Port, cores_of, place, plan_ports, smb_cpus
+from millrace.plan.server import Server, data_ports
+from millrace.system.text import GIB
 
 
 def server(nodes: int, cores: int, threads: int = 2, packages: int | None = None) -> list[Core]:
@@ -157,3 +159,16 @@ class TestSmb:
         cores = server(nodes, 4, threads=1, packages=packages)
         found = smb_cpus([nic(str(number), node) for number, node in enumerate(ports)], cores)
         assert found == (None if expected is None else frozenset(expected))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value"),
+    [
+        (PortsPolicy(), ["driver default"]),
+        (PortsPolicy(rx_ring=4096), ["driver default for tx"]),
+        (PortsPolicy(rx_ring=4096, tx_ring=512), []),
+    ],
+)
+def test_rings_of_the_policy_are_not_called_the_drivers(wanted: PortsPolicy, value: list[str]) -> None:
+    one = Server(memory=GIB, cores=1, cores_per_node=1, compute_nodes=1, nic_cores=0, nic_nodes=[], port_cores={})
+    assert [found.value for found in plan_ports(one, wanted) if found.name == "ports.rings"] == value

@@ -16,7 +16,10 @@ from millrace.plan.settings import relevant, settings_of
 from millrace.system.documents import read_model
 from millrace.system.files import write_text
 from millrace.system.run import Result
+from millrace.tune import settings as tuning
+from millrace.tune.collect import stages
 from millrace.tune.originals import SavedOriginals
+from millrace.tune.run import run as tune
 from millrace.tuner.knobs.entry import Load
 from millrace.tuner.model import Combination, Outcome, Run, State, Versions
 from millrace.tuner.run import apply as applying
@@ -116,7 +119,10 @@ def test_revert_removes_what_was_applied_and_gives_the_queues_back(machine: Tune
     queue.write_text("256\n")
     done = applying.revert(machine)
     assert (done.run, done.values) == (RUN, {"md.member_requests": 256})
-    assert queue.read_text() == "1023\n" and measured.find().measured is None
+    assert measured.find().measured is None and machine.called("systemctl reload-or-restart millrace-tune.service")
+    # what that service does
+    tune(stages(tuning.current(machine.pool, machine).settings, machine.pool, machine))
+    assert queue.read_text() == "1023\n"
     with pytest.raises(Refused, match="no settings of the tuner are applied"):
         applying.revert(machine)
 

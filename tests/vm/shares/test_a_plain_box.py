@@ -74,13 +74,17 @@ def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
 def interrupts_follow_the_policy(box: Box) -> None:
     """Both queues of the card have a CPU, or with the policy one for both, and its coalescing; no link goes down.
 
-    With fewer queues and other rings the driver starts again, and no second run of tune changes anything.
+    With fewer queues and other rings the driver starts again, and no second run of tune changes anything. What is
+    removed from the policy is as it was before.
     """
     queues = "for one in /proc/irq/*/*-rx-[0-9]; do cat $(dirname $one)/smp_affinity_list; done"
     links = "ip -o link | sed -n 's/.*<\\(.*\\)>.*/\\1/p'"
     coalescing = (
         "for port in /sys/class/net/*; do ethtool -c $(basename $port); done 2>/dev/null | grep '^rx-usecs:'; true"
     )
+    each = "for port in /sys/class/net/*; do ethtool --json -g $(basename $port); done"
+    rings = f"{each} 2>/dev/null | grep '[rt]x\":'"
+    drivers = box.say(f"{coalescing}; {rings}")
     assert sorted(box.say(queues).split()) == ["0", "1"]
     before, kept = box.say(links), box.machine.run(f"cat {POLICY}", check=False).out
     box.machine.run(f"cat > {POLICY}", stdin=f"{kept}\n[ports]\ninterrupt_cores = 1\nrx_usecs = 64\n")
@@ -100,7 +104,6 @@ def interrupts_follow_the_policy(box: Box) -> None:
     try:
         box.millrace("tune")
         assert len(box.say(queues).split()) == 1
-        rings = "for port in /sys/class/net/*; do ethtool --json -g $(basename $port); done 2>/dev/null"
         # the virtual ports', which have 256, and the card's
         assert set(box.say(f"{rings} | grep '\"rx\":'").split()) == {'"rx":', "128,"}
         drift = box.shown("tune --diff --json")["drift"]
@@ -109,6 +112,7 @@ def interrupts_follow_the_policy(box: Box) -> None:
         box.machine.run(f"cat > {POLICY}" if kept else f"rm {POLICY}", stdin=kept)
     box.millrace("tune")
     assert sorted(box.say(queues).split()) == ["0", "1"]
+    assert box.say(f"{coalescing}; {rings}") == drivers
 
 
 def test_reverted_tuning_restores_kernel_values_while_serving_continues(box: Box) -> None:

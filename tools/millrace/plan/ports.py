@@ -12,6 +12,7 @@ from millrace.inventory.model import Inventory, Nic
 from millrace.plan import sources
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.model import Decision
+from millrace.plan.policy import PortsPolicy
 from millrace.plan.server import Server
 
 
@@ -95,9 +96,9 @@ def smb_cpus(ports: Iterable[Nic], cores: Sequence[Core]) -> frozenset[int] | No
     return frozenset(cpu for core in cores if core.package in near for cpu in core.cpus) if len(near) == 1 else None
 
 
-def plan_ports(server: Server) -> list[Decision]:
-    """Return the rules that `tune` follows at each boot and when a port appears."""
-    return [_queues(server), _interrupts(), _rings(), _smb(server)]
+def plan_ports(server: Server, wanted: PortsPolicy | None = None) -> list[Decision]:
+    """Return the rules that `tune` follows at each boot and when a port appears; `wanted` has rings of its own."""
+    return [_queues(server), _interrupts(), *_rings(wanted or PortsPolicy()), _smb(server)]
 
 
 def audit_ports(inventory: Inventory) -> list[Finding]:
@@ -141,14 +142,18 @@ def _interrupts() -> Decision:
     )
 
 
-def _rings() -> Decision:
-    return Decision(
+def _rings(wanted: PortsPolicy) -> list[Decision]:
+    left = [name for name, ring in (("rx", wanted.rx_ring), ("tx", wanted.tx_ring)) if ring is None]
+    if not left:
+        return []
+    decision = Decision(
         name="ports.rings",
-        value="driver default",
+        value="driver default" if len(left) > 1 else f"driver default for {left[0]}",
         reason="Rings of 8192 and adaptive coalescing no longer help since kernel 6.11, and large rings do not fit "
         "the cache; `millrace tune` reports a port that drops packets for lack of buffers.",
         source=sources.NIC_RINGS,
     )
+    return [decision]
 
 
 def _smb(server: Server) -> Decision:

@@ -169,7 +169,7 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
         io=plan_io_modes(policy.nfsd),
         smbd=smbd,
         ports=ports,
-        values=_runtime([*decisions, *plan_ports(server), *about_ports]),
+        values=_runtime([*decisions, *plan_ports(server, policy.ports), *about_ports]),
         warnings=warnings,
         basis=basis,
     )

@@ -14,6 +14,7 @@ from millrace.tune.arrays import array_settings
 from millrace.tune.coalescing import coalescing_settings
 from millrace.tune.copy_from import copy_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
+from millrace.tune.left import OTHERS, RINGS, given_back, with_all
 from millrace.tune.nfsd import io_settings, localio_settings, nfsd_settings
 from millrace.tune.pace import pace_settings
 from millrace.tune.slots import slot_settings
@@ -34,7 +35,9 @@ def stages(wanted: Settings, pool: Pool, run: Runner) -> list[Stage]:
 def queues(wanted: Settings, run: Runner) -> Collected:
     """Return the number of queues of each data port, and its rings."""
     view = ports.read_ports(topology.cores(), run, wanted.ports)
-    return ports.queue_settings(view, wanted.ports, run), []
+    found = ports.queue_settings(view, wanted.ports, run)
+    every = with_all(wanted).ports
+    return [*found, *given_back(found, RINGS, lambda: ports.queue_settings(view, every, run))], []
 
 
 def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
@@ -56,6 +59,13 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *copy_settings(wanted.nfsd, run),
         *smb_settings(view.ports, cores, run),
     ]
+    every = with_all(wanted)
+
+    def left() -> list[Setting]:
+        of_members, _ = array_settings(wanted.md, pool, every.members)
+        return [*coalescing_settings(every.ports, view.ports, run), *of_members, *io_settings(every.io)]
+
+    settings += given_back(settings, OTHERS, left)
     return settings, [*view.warnings, *ports.packet_losses(view), *warnings]
 
 

@@ -26,6 +26,10 @@ class SavedOriginals:
         """Return what was set first; None where Millrace never changed it in this boot."""
         return self._known.values.get(label)
 
+    def labels(self) -> set[str]:
+        """Return the labels of all settings that Millrace changed in this boot."""
+        return set(self._known.values)
+
     def is_managed(self, label: str) -> bool:
         """Whether the kernel refused this setting before."""
         return label in self._known.managed

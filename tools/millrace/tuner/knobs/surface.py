@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from millrace.errors import Failed, Refused
-from millrace.plan.defaults import BUFFERED, IoSettings, MemberSettings, PortSettings
 from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
 from millrace.system.run import Runner
@@ -19,6 +18,7 @@ from millrace.tune.coalescing import CoalescingKnob, coalescing_settings
 from millrace.tune.collect import sysctl_settings
 from millrace.tune.ethtool import RingKnob
 from millrace.tune.knob import Setting
+from millrace.tune.left import with_all
 from millrace.tune.nfsd import io_settings, nfsd_settings
 from millrace.tune.pace import pace_settings
 from millrace.tune.ports import core_settings, queue_settings, read_ports
@@ -28,13 +28,6 @@ from millrace.tuner.knobs.levels import ERRORS, knob, of_kernel, sets, words
 from millrace.tuner.knobs.links import links
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from millrace.tuner.model import Combination, Knob, LeftOut
-
-# what the plan may leave to the kernel and to drivers
-_LEFT_TO_OTHERS = {
-    "members": MemberSettings(requests=0, max_kib=0),
-    "io": IoSettings(read=BUFFERED, write=BUFFERED),
-    "ports": PortSettings(rx_usecs=0, rx_ring=0, tx_ring=0),
-}
 
 
 @dataclass(frozen=True)
@@ -145,7 +138,7 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
     basis = settings.basis
     if basis is None:
         raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
-    labels = {one.label: one for one in settings_of(_with_all(settings), pool, run)}
+    labels = {one.label: one for one in settings_of(with_all(settings), pool, run)}
     knobs, left_out = [], []
     adaptive = all(one.can_adapt for one in labels.values() if isinstance(one, CoalescingKnob))
     rings: dict[str, int] = {}
@@ -185,12 +178,8 @@ def _tried(settings: Iterable[Setting]) -> list[Setting]:
 def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str, Setting], dict[str, str]]:
     """Return every setting that a run may have changed, by its label, and what the plan wants of those it decides."""
     planned = settings_of(settings, pool, run)
-    found = [*settings_of(_with_all(settings), pool, run), *check_settings(pool), *planned]
+    found = [*settings_of(with_all(settings), pool, run), *check_settings(pool), *planned]
     return {one.label: one for one in found}, {one.label: one.wanted for one in planned}
-
-
-def _with_all(settings: Settings) -> Settings:
-    return settings.model_copy(update=_LEFT_TO_OTHERS)
 
 
 def _entry(name: str) -> Entry:

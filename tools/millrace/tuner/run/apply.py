@@ -15,9 +15,6 @@ from millrace.system.documents import sentence, write_model
 from millrace.system.run import Runner, last_words
 from millrace.system.users import invoking_user, only_root
 from millrace.tune import settings as tuning
-from millrace.tune.originals import SavedOriginals, tune_lock
-from millrace.tuner.knobs.levels import ERRORS
-from millrace.tuner.knobs.surface import every_setting
 from millrace.tuner.knobs.whitelist import WHITELIST
 from millrace.tuner.model import Level, Run
 from millrace.tuner.run import order, store
@@ -60,7 +57,6 @@ def revert(run: Runner) -> Reverted:
             raise Refused("no settings of the tuner are applied")
         document = measured.find().measured
         measured.file().unlink()
-        _give_back(run)
         _in_force(run)
         known = values(document.values) if document else {}
         return Reverted(run=document.run if document else "", values=known)
@@ -139,18 +135,3 @@ def _in_force(run: Runner) -> None:
         result = run(["systemctl", "reload-or-restart", unit])
         if result.status != 0:
             raise Failed(f"the policy was changed, and {unit} could not set it: {last_words(result)}")
-
-
-def _give_back(run: Runner) -> None:
-    """Settings that the plan does not decide go back to what they were in this boot."""
-    pool = load_pool()
-    known, planned = every_setting(tuning.current(pool, run).settings, pool, run)
-    originals = SavedOriginals()
-    with tune_lock():
-        for label, setting in known.items():
-            old = originals.original(label)
-            if label not in planned and old is not None:
-                try:
-                    setting.write(old)
-                except ERRORS as error:
-                    raise Failed(f"{label} cannot be restored to {old}: {error}") from error

@@ -6,6 +6,7 @@ Afterwards what is hot-plugged: a port that comes, and the way back to the defau
 
 from tests.vm import alone, promises
 from tests.vm.box import Box
+from tests.vm.card import card_put_in
 
 POLICY = "/etc/millrace/policy.toml"
 
@@ -53,22 +54,11 @@ def test_decision_is_explained(box: Box) -> None:
 
 def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
     pool = box.say("sha256sum /var/lib/millrace/pool.json")
-    ports = box.say("ls /sys/class/net")
-    box.machine.qmp("netdev_add", type="user", id="late")
-    # the one card that QEMU has with several queues whatever its cable: one for each CPU
-    box.machine.qmp("device_add", driver="igb", id="late0", netdev="late", bus="spare0", romfile="")
-    box.machine.wait_command(f"test '{ports}' != \"$(ls /sys/class/net)\"", "the new port", 120)
-    box.machine.wait_command(
-        "systemctl is-active millrace-tune.service && millrace tune --diff --json | grep -q '\"drift\":\\s*\\[\\]'",
-        "a tuned port",
-        300,
-    )
-    promises.ports_are_served_by_their_own_node(box)
-    assert box.say("sha256sum /var/lib/millrace/pool.json") == pool
-    promises.arrays_equal_the_plan(box)
-    interrupts_follow_the_policy(box)
-    box.machine.qmp("device_del", id="late0")
-    box.machine.wait_command(f"test '{ports}' = \"$(ls /sys/class/net)\"", "the port to be gone", 120)
+    with card_put_in(box):
+        promises.ports_are_served_by_their_own_node(box)
+        assert box.say("sha256sum /var/lib/millrace/pool.json") == pool
+        promises.arrays_equal_the_plan(box)
+        interrupts_follow_the_policy(box)
 
 
 def interrupts_follow_the_policy(box: Box) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from tests.vm import measured
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from tests.vm.card import card_put_in
 from vm.machine import Machine
 
 POLICY = "/etc/millrace/policy.toml"
 JOURNAL = "/var/lib/millrace/tuner/journal.json"
 BUDGET = f"--budget {os.environ.get('BUDGET', '3h')}"
-PORTS = "for port in /sys/class/net/*/device; do basename $(dirname $port); done"
 
 pytestmark = pytest.mark.soak
 
@@ -22,17 +22,8 @@ pytestmark = pytest.mark.soak
 @pytest.fixture(scope="module")
 def card(box: Box) -> Iterator[str]:
     """A card with several queues, put in while the server runs; the name of its port."""
-    before = set(box.say(PORTS).split())
-    box.machine.qmp("netdev_add", type="user", id="late")
-    box.machine.qmp("device_add", driver="igb", id="late0", netdev="late", bus="spare0", romfile="")
-    box.machine.wait_command(f"test $({PORTS} | wc -l) -gt {len(before)}", "the new port", 120)
-    [name] = set(box.say(PORTS).split()) - before
-    box.machine.wait_command(f"ip -4 addr show {name} | grep -w inet", "its address", 300)
-    tuned = "systemctl is-active millrace-tune.service && millrace tune --diff --json | grep -q '\"drift\": *\\[\\]'"
-    box.machine.wait_command(tuned, "a tuned port", 600)
-    yield name
-    box.machine.qmp("device_del", id="late0")
-    box.machine.wait_command(f"test $({PORTS} | wc -l) = {len(before)}", "the port to be gone", 120)
+    with card_put_in(box) as name:
+        yield name
 
 
 def of_ports(box: Box, card: str) -> dict[str, Any]:

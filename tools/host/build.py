@@ -314,7 +314,9 @@ def main(arguments: list[str]) -> int:
     )
     what.add_argument("--locked", type=Path, metavar="DIR", help="build from these packages, without a network")
     parser.add_argument(
-        "--stock-modules", action="store_true", help="keep Debian's modules of NFS and SMB instead of rebuilt ones"
+        "--stock-modules",
+        action="store_true",
+        help="keep Debian's modules of NFS, SMB and parity RAID instead of rebuilt ones",
     )
     parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
     parser.add_argument(

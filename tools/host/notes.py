@@ -15,7 +15,7 @@ SUFFIX = ".notes.md"
 # The version of the kernel's package has the kernel's; nfs-utils is the source of nfs-kernel-server.
 COMPONENTS = {
     "Linux": r"linux-image-\d.*",
-    "rebuilt modules of NFS and SMB": package.NAME,
+    "rebuilt modules of NFS, SMB and md": package.NAME,
     "systemd": "systemd",
     "mdadm": "mdadm",
     "xfsprogs": "xfsprogs",

@@ -1324,7 +1324,7 @@ export interface Installed {
  *
  * `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
  * whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the mode
- * of the kernel's lockdown, `file_modules` the modules of NFS and SMB.
+ * of the kernel's lockdown, `file_modules` the modules of NFS, SMB and parity RAID.
  */
 export interface Inventory {
     schema_version: 1;
@@ -1462,7 +1462,7 @@ export interface KeptState {
     damaged: string[];
 }
 
-/** A kernel module of NFS or SMB: which build of it the kernel loads, Debian's or the rebuilt one of Millrace. */
+/** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
 export interface KernelModule {
     name: string;
     build: "debian" | "millrace";

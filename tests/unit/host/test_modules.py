@@ -156,9 +156,53 @@ def test_undefined_symbol_fails_where_make_only_warns(tmp_path: Path) -> None:
         compiler.compile_set(sets.NFS, tmp_path, found(), 2, lambda argv: answer(argv, 0, err=warning))
 
 
+RAID5 = """\
+#include "raid5.h"
+#include "raid5-log.h"
+
+if (rw == READ && mddev->degraded == 0 &&
+    mddev->reshape_position == MaxSector) {
+"""
+
+
+def source_of_md(root: Path, text: str = RAID5) -> Path:
+    path = root / "build/drivers/md/raid5.c"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
+def test_reads_of_an_array_without_a_drive_are_asked_for_before_the_stripe_cache(tmp_path: Path) -> None:
+    path = source_of_md(tmp_path)
+    made: list[Sequence[str]] = []
+
+    def make(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        made.append(argv)
+        return answer(argv)
+
+    compiler.compile_set(sets.MD, tmp_path, found(), 2, make)
+    (argv,) = made
+    assert "M=/build/drivers/md" in argv and argv[-1] == "raid456.ko"
+    text = path.read_text()
+    assert "(mddev->degraded == 0 || millrace_on_present_drives(conf, bi)) &&" in text
+    assert '#include "degraded_reads.h"' in text
+    assert "millrace_on_present_drives(struct" in path.with_name("degraded_reads.h").read_text()
+    # the kernel's own, which knows what raid456 is made of
+    assert not path.with_name("Kbuild").exists()
+
+
+@pytest.mark.parametrize("text", [RAID5.replace("== 0 &&", "== 0 &&&&"), RAID5 * 2])
+def test_source_that_is_not_as_expected_is_not_changed(tmp_path: Path, text: str) -> None:
+    path = source_of_md(tmp_path, text)
+    with pytest.raises(Failed, match=r"7\.2\.12-1 has drivers/md/raid5\.c changed .*--stock-modules"):
+        compiler.change(sets.MD, tmp_path, found())
+    assert "millrace_on_present_drives" not in path.read_text()
+
+
 def environment_of(root: Path, made: Sequence[str]) -> None:
     (root / "usr/src" / f"linux-headers-{ABI}" / "scripts").mkdir(parents=True)
     (root / "usr/src/asn1_compiler").touch()
+    source_of_md(root)
     for name in made:
         path = root / f"build/{name}.ko"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +218,7 @@ def test_only_modules_of_the_sets_are_kept(tmp_path: Path) -> None:
 
 def test_module_that_was_not_made_is_named(tmp_path: Path) -> None:
     environment_of(tmp_path, MODULES[:-1])
-    with pytest.raises(Failed, match=r"makes no fs/smb/smbdirect/smbdirect\.ko"):
+    with pytest.raises(Failed, match=r"makes no drivers/md/raid456\.ko"):
         compiler.build(tmp_path, found(), tmp_path / "new", 2, answer)
 
 

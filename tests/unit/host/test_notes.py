@@ -49,7 +49,7 @@ def test_notes_name_rebuilt_modules(tmp_path: Path) -> None:
     (tmp_path / "NEWS.md").write_text(NEWS)
     text = notes.write(tmp_path / "dpkg.status", "x", "1.2.0", 0, "abc", tmp_path / "NEWS.md").read_text()
     assert "3 packages of Debian and millrace-modules, all in" in text
-    assert "| rebuilt modules of NFS and SMB | 7.2.12-1+millrace1 |" in text
+    assert "| rebuilt modules of NFS, SMB and md | 7.2.12-1+millrace1 |" in text
 
 
 def test_release_of_a_version_has_its_news() -> None:

@@ -34,13 +34,13 @@ def make(one: ModuleSet, abi: str, jobs: int) -> list[str]:
         "make",
         f"--directory=/usr/src/linux-headers-{abi}",
         f"--jobs={jobs}",
-        f"M=/{BUILD}/fs",
+        f"M=/{BUILD}/{one.place}",
         *one.config,
         f"KCFLAGS={' '.join(one.macros)}",
         # No debugging information: it takes time and is removed. BTF needs that of vmlinux, too, which no package has.
         "CONFIG_DEBUG_INFO=",
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
-        "modules",
+        *one.targets,
     ]
 
 
@@ -55,10 +55,30 @@ def reason(text: str) -> str:
     return (text.strip().splitlines() or ["make gave no reason"])[-1]
 
 
+def change(one: ModuleSet, root: Path, found: Packages) -> None:
+    """Change the source of a set in the environment `root`. Failed: a place is not there, or more than once."""
+    for edit in one.edits:
+        path = root / BUILD / edit.file
+        text = path.read_text()
+        if text.count(edit.before) != 1:
+            raise Failed(
+                f"Kernel {found.version} has {edit.file} changed where Millrace changes it ({edit.before.strip()}); "
+                "report this as a bug, and use tools/build --stock-modules until it is mended."
+            )
+        path.write_text(text.replace(edit.before, edit.after))
+    for path in one.added:
+        shutil.copyfile(path, root / BUILD / one.place / path.name)
+
+
 def compile_set(one: ModuleSet, root: Path, found: Packages, jobs: int, run: Run = run_quietly) -> None:
-    """Compile a set in the environment `root`. Failed: it does not build, with the symbol or the compiler's error."""
-    lines = [f"obj-m += {name}/\n" for name in one.top]
-    (root / BUILD / "fs/Kbuild").write_text("".join(lines))
+    """Compile a set in the environment `root`.
+
+    Failed: as `change`, or it does not build, with the symbol or the compiler's error.
+    """
+    change(one, root, found)
+    if one.top:
+        lines = [f"obj-m += {name}/\n" for name in one.top]
+        (root / BUILD / one.place / "Kbuild").write_text("".join(lines))
     done = run(inside(root, make(one, found.abi, jobs)))
     if done.returncode != 0 or UNDEFINED.search(done.stderr):
         raise Failed(

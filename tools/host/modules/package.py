@@ -36,10 +36,10 @@ Depends: linux-image-{abi} (= {kernel}), {depends}
 Built-Using: ksmbd-tools (= {daemon})
 Section: kernel
 Priority: optional
-Description: modules of NFS and SMB, rebuilt with features that Debian leaves out
- NFS with LOCALIO and inter-server copy, SMB with SMB Direct; compiled from
- Debian's source of this kernel. Also the daemon of ksmbd, the kernel's SMB
- server, as Debian built it.
+Description: modules of NFS, SMB and md, rebuilt with what Debian leaves out
+ NFS with LOCALIO and inter-server copy, SMB with SMB Direct, parity RAID with
+ direct reads while a drive is missing; compiled from Debian's source of this
+ kernel. Also the daemon of ksmbd, the kernel's SMB server, as Debian built it.
 """
 # As that of linux-modules: the one of mkosi runs only where a module is newer than the lists.
 POSTINST = """\

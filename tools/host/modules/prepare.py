@@ -10,6 +10,7 @@ from host import artefacts, lock, stage
 from host.layout import REPO, Caches
 from host.modules import compile as compiler
 from host.modules import environment, package, verify
+from host.modules.sets import SETS
 from host.progress import clock
 from millrace.errors import Failed
 
@@ -18,7 +19,8 @@ SPACE = 3 << 30
 KEPT = 4
 # What the package depends on beside the packages that it is built from.
 SOURCES = [
-    Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")
+    *(Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")),
+    *(path.relative_to(REPO) for one in SETS for path in one.added),
 ]
 
 

@@ -5,6 +5,16 @@ The kernel has no CONFIG_MODVERSIONS: it cannot detect a mix of Debian's and reb
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A place of the kernel's source, by its text, which is there once, and the text that takes its place."""
+
+    file: str
+    before: str
+    after: str
 
 
 @dataclass(frozen=True)
@@ -12,16 +22,27 @@ class ModuleSet:
     """Modules that are replaced together.
 
     `sources` are directories of the kernel source. `config` goes on the command line of make, for kbuild; the macros
-    that follow from it go to the compiler, because the autoconf.h of Debian's headers lacks them. `top` is the Kbuild
-    file above the directories that have modules. `modules` are shipped, by their path below `kernel/`; other modules
-    that the compiler makes are not: Debian's stay.
+    that follow from it go to the compiler, because the autoconf.h of Debian's headers lacks them. `place` is the
+    directory that kbuild builds, `top` the Kbuild file there, with the directories that have modules; without one it is
+    the kernel's own, and `targets` are built alone. `modules` are shipped, by their path below `kernel/`; other modules
+    that the compiler makes are not: Debian's stay. `edits` change the source; `additions` are files beside this one
+    that are put into `place`.
     """
 
     name: str
     sources: tuple[str, ...]
-    top: tuple[str, ...]
-    config: tuple[str, ...]
     modules: tuple[str, ...]
+    place: str = "fs"
+    top: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ("modules",)
+    config: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    additions: tuple[str, ...] = ()
+
+    @property
+    def added(self) -> list[Path]:
+        """Return the files of `additions`."""
+        return [Path(__file__).with_name(name) for name in self.additions]
 
     @property
     def macros(self) -> list[str]:
@@ -56,7 +77,29 @@ SMB = ModuleSet(
     config=("CONFIG_SMBDIRECT=m", "CONFIG_SMB_SERVER_SMBDIRECT=y", "CONFIG_CIFS_SMB_DIRECT=y"),
     modules=("fs/smb/client/cifs", "fs/smb/server/ksmbd", "fs/smb/smbdirect/smbdirect"),
 )
-SETS = (NFS, SMB)
+DEGRADED_READS = "degraded_reads.h"
+MD = ModuleSet(
+    name="md",
+    sources=("drivers/md",),
+    place="drivers/md",
+    targets=("raid456.ko",),
+    # Debian's: an array without a drive sends all reads through the stripe cache.
+    edits=(
+        Edit(
+            "drivers/md/raid5.c",
+            '#include "raid5-log.h"\n',
+            f'#include "raid5-log.h"\n#include "{DEGRADED_READS}"\n',
+        ),
+        Edit(
+            "drivers/md/raid5.c",
+            "if (rw == READ && mddev->degraded == 0 &&\n",
+            "if (rw == READ && (mddev->degraded == 0 || millrace_on_present_drives(conf, bi)) &&\n",
+        ),
+    ),
+    additions=(DEGRADED_READS,),
+    modules=("drivers/md/raid456",),
+)
+SETS = (NFS, SMB, MD)
 # Debian's stay: hashing and compression of buffers, without a structure that a set changes.
 KEPT = ("fs/smb/common/cifs_md4", "fs/smb/common/smb_compress")
 # kbuild makes parsers of cifs and ksmbd with it; the package linux-kbuild does not ship it.

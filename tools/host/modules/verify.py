@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verify that rebuilt modules fit Debian's kernel, and sign them.
+"""Verify that rebuilt modules fit Debian's kernel.
 
 Without CONFIG_MODVERSIONS the kernel compares nothing but the vermagic: what does not fit is found here or never.
 """
@@ -8,17 +8,14 @@ import lzma
 import re
 import subprocess
 import tarfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from host import tools_tree
-from host.keys import Keys
 from host.modules.sets import KEPT, SETS
 from millrace.errors import Failed
 
 # MODULE_VERMAGIC: release and flags of the kernel, in one string of the section .modinfo
 VERMAGIC = re.compile(rb"vermagic=([^\0]+)\0")
-SIGNATURE = b"~Module signature appended~\n"
 # Modules of these directories share the structures that a set changes.
 SHARED = ("fs/nfs", "fs/nfsd", "fs/smb")
 
@@ -67,16 +64,3 @@ def verify(modules: Sequence[Path], target: Path, debian: dict[str, bytes]) -> N
         name = str(path.relative_to(target))
         if (found := vermagic(name, path.read_bytes())) not in expected:
             raise Failed(f"{name} is for the kernel {found!r}; the kernel of the image is {min(expected)!r}.")
-
-
-def sign(modules: Iterable[Path], root: Path, abi: str, keys: Keys) -> None:
-    """Sign modules, which are not compressed yet, with the program of the kernel in the environment `root`.
-
-    The signature has no time: the same keys give the same bytes. Failed: it cannot sign.
-    """
-    program = f"src/linux-headers-{abi}/scripts/sign-file"
-    owner = [str(keys.directory / name) for name in ("db.key", "db.crt")]
-    for module in modules:
-        tools_tree.run(root, program, "sha256", *owner, str(module))
-        if not module.read_bytes().endswith(SIGNATURE):
-            raise Failed(f"{module.name} was not signed; report this as a bug.")

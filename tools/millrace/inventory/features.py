@@ -10,9 +10,9 @@ from millrace.system import sysfs
 
 # What a pool may be made of and how it is served.
 MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")
-# Clients and servers of NFS and SMB, by the directory of the kernel's source. Rebuilt ones are below
+# Clients and servers of NFS and SMB, by the directory of the kernel's source, and parity RAID. Rebuilt ones are below
 # updates/millrace instead of kernel; depmod lists only the one that is loaded.
-FILE_MODULES = re.compile(r"(kernel|updates/millrace)/fs/(?:nfs|nfs_common|nfsd|smb)/")
+FILE_MODULES = re.compile(r"(kernel|updates/millrace)/(?:fs/(?:nfs|nfs_common|nfsd|smb)/|drivers/md/raid456\.)")
 
 
 def module_lists(sysroot: Path) -> list[Path]:
@@ -32,7 +32,7 @@ def kernel_features(sysroot: Path) -> dict[str, bool]:
 
 
 def file_modules(sysroot: Path) -> list[KernelModule]:
-    """Return the modules of NFS and SMB and which build of them is loaded; empty where the list cannot be read."""
+    """Return the modules of NFS, SMB and parity RAID and which build is loaded; empty where the list cannot be read."""
     lines = (sysfs.text(module_lists(sysroot)[0]) or "").splitlines()
     found = [(module_name(line), match[1]) for line in lines if (match := FILE_MODULES.match(line))]
     return [

@@ -148,7 +148,7 @@ class Dimm(Contract):
 
 
 class KernelModule(Contract):
-    """A kernel module of NFS or SMB: which build of it the kernel loads, Debian's or the rebuilt one of Millrace."""
+    """A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's."""
 
     name: str
     build: Literal["debian", "millrace"]
@@ -159,7 +159,7 @@ class Inventory(Contract):
 
     `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
     whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the mode
-    of the kernel's lockdown, `file_modules` the modules of NFS and SMB.
+    of the kernel's lockdown, `file_modules` the modules of NFS, SMB and parity RAID.
     """
 
     schema_version: Literal[1] = 1

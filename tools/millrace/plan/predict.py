@@ -208,7 +208,7 @@ def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Tr
 
 
 def _md(machine: Machine, known: Constants, direction: Direction, state: State) -> list[Layer]:
-    """Reads of a whole array go past md's stripe cache; writes, and all reads without a drive, go through it."""
+    """Reads of a whole array go past md's stripe cache; writes, and large reads without a drive, go through it."""
     if not _has_parity(machine) or (direction == "read" and state == "healthy"):
         return []
     arrays, cycles = len(machine.legs), known.md_cycles[direction]

@@ -20,6 +20,8 @@ def card_put_in(box: Box) -> Iterator[str]:
     box.machine.qmp("netdev_add", type="user", id="late")
     box.machine.qmp("device_add", driver="igb", id="late0", netdev="late", bus="spare0", romfile="")
     box.machine.wait_command(f"test $({PORTS} | wc -l) -gt {len(before)}", "the new port", 120)
+    # it is named anew at first
+    box.say("udevadm settle")
     [name] = set(box.say(PORTS).split()) - before
     box.machine.wait_command(f"ip -4 addr show {name} | grep -w inet", "its address", 300)
     box.machine.wait_command(TUNED, "a tuned port", 600)

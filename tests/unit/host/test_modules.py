@@ -184,9 +184,9 @@ def test_reads_of_an_array_without_a_drive_are_asked_for_before_the_stripe_cache
     (argv,) = made
     assert "M=/build/drivers/md" in argv and argv[-1] == "raid456.ko"
     text = path.read_text()
-    assert "(mddev->degraded == 0 || millrace_on_present_drives(conf, bi)) &&" in text
+    assert "(mddev->degraded == 0 || millrace_directly(conf, bi)) &&" in text
     assert '#include "degraded_reads.h"' in text
-    assert "millrace_on_present_drives(struct" in path.with_name("degraded_reads.h").read_text()
+    assert "millrace_directly(struct" in path.with_name("degraded_reads.h").read_text()
     # the kernel's own, which knows what raid456 is made of
     assert not path.with_name("Kbuild").exists()
 
@@ -196,7 +196,7 @@ def test_source_that_is_not_as_expected_is_not_changed(tmp_path: Path, text: str
     path = source_of_md(tmp_path, text)
     with pytest.raises(Failed, match=r"7\.2\.12-1 has drivers/md/raid5\.c changed .*--stock-modules"):
         compiler.change(sets.MD, tmp_path, found())
-    assert "millrace_on_present_drives" not in path.read_text()
+    assert "millrace_directly" not in path.read_text()
 
 
 def environment_of(root: Path, made: Sequence[str]) -> None:

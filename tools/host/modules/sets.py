@@ -93,7 +93,7 @@ MD = ModuleSet(
         Edit(
             "drivers/md/raid5.c",
             "if (rw == READ && mddev->degraded == 0 &&\n",
-            "if (rw == READ && (mddev->degraded == 0 || millrace_on_present_drives(conf, bi)) &&\n",
+            "if (rw == READ && (mddev->degraded == 0 || millrace_directly(conf, bi)) &&\n",
         ),
     ),
     additions=(DEGRADED_READS,),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from host.perf import servers, setups, smb, zfs
 from host.perf.guest.drives import Model
 from host.perf.guest.job import Job, Setup
+from host.perf.guest.missing import ORDERED, RANDOM
 from host.perf.guest.rebuild import TEST
 from host.perf.guest.streams import STREAMS
 from millrace.errors import BadInput
@@ -56,6 +57,16 @@ def _nowhere_slower(size: str, than: str) -> tuple[Ratio, ...]:
         for state in ("whole", "a drive dead")
         for streams in STREAMS
         for where in ("", " over NFS")
+    )
+
+
+def _rebuilt_raid456() -> tuple[Ratio, ...]:
+    """Return reads of each size without a drive, with the rebuilt raid456 against Debian's."""
+    return tuple(
+        Ratio(f"{level}: {kib} KiB {how}", "rebuilt", "Debian's")
+        for level in ("RAID6", "RAID5", "RAID50")
+        for how, sizes in (("random reads", RANDOM), ("reads in order", ORDERED))
+        for kib in sizes
     )
 
 
@@ -298,6 +309,22 @@ BENCHMARKS = {
         # why a pool has no journal
         (Ratio("4 KiB appended, fsync", "write-back", "planned", (0.65, 0.9)),),
     ),
+    "missing": Benchmark(
+        21,
+        "Reads without a drive: raid456",
+        "Debian's",
+        servers.slow_raw,
+        servers.levels,
+        _rebuilt_raid456(),
+    ),
+    "fastmissing": Benchmark(
+        22,
+        "Reads without a drive, faster drives: raid456",
+        "Debian's",
+        servers.fast_raw,
+        servers.levels,
+        _rebuilt_raid456(),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -317,6 +344,8 @@ UNBANDED = (
     "cost",
     "newfiles60",
     "journal",
+    "missing",
+    "fastmissing",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

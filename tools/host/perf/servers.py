@@ -176,6 +176,11 @@ def whole_chunks() -> dict[str, Model]:
     return {name: replace(model, request_kib=REQUEST_KIB) for name, model in kinds.items()}
 
 
+def slow_raw() -> dict[str, Model]:
+    """Return drives without a file system that the processor does not hold up."""
+    return drives(bandwidth=BANDWIDTH, size=RAW)
+
+
 def fast_raw() -> dict[str, Model]:
     """Return drives without a file system, of limited bandwidth."""
     return drives(bandwidth=FAST_BANDWIDTH, size=RAW)

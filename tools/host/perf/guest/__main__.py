@@ -20,6 +20,7 @@ from host.perf.guest import (
     localio,
     log,
     metadata,
+    missing,
     newfiles,
     peers,
     readahead,
@@ -54,6 +55,8 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "metadata": metadata.bench,
     "cost": cost.bench,
     "peers": peers.bench,
+    "missing": missing.bench,
+    "fastmissing": missing.bench,
 }
 
 

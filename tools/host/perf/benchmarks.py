@@ -61,9 +61,9 @@ def _nowhere_slower(size: str, than: str) -> tuple[Ratio, ...]:
 
 
 def _rebuilt_raid456() -> tuple[Ratio, ...]:
-    """Return reads of each size without a drive, with the rebuilt raid456 against Debian's."""
+    """Return that no reads without a drive are slower with the rebuilt raid456 than with Debian's."""
     return tuple(
-        Ratio(f"{level}: {kib} KiB {how}", "rebuilt", "Debian's")
+        Ratio(f"{level}: {kib} KiB {how}", "rebuilt", "Debian's", (0.95, 7))
         for level in ("RAID6", "RAID5", "RAID50")
         for how, sizes in (("random reads", RANDOM), ("reads in order", ORDERED))
         for kib in sizes

@@ -177,7 +177,7 @@ def whole_chunks() -> dict[str, Model]:
 
 
 def slow_raw() -> dict[str, Model]:
-    """Return drives without a file system that the processor does not hold up."""
+    """Return drives without a file system that hold up everything."""
     return drives(bandwidth=BANDWIDTH, size=RAW)
 
 

@@ -26,6 +26,13 @@ def test_share_is_not_served_and_its_data_stays(appliance: Appliance) -> None:
     assert appliance.called("xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 1002")
 
 
+def test_list_that_did_not_come_is_no_proof_that_a_share_is_gone(appliance: Appliance) -> None:
+    create_shares(["train"], {}, appliance.server)
+    appliance.broken = {"smbclient -m SMB3_11 -A": Result(0, "SMB1 disabled -- no workgroup available\n", "")}
+    with pytest.raises(Refused, match="listing fails: SMB1 disabled"):
+        remove_share("train", None, appliance.server)
+
+
 def test_data_is_deleted_only_with_the_name_repeated(appliance: Appliance) -> None:
     create_shares(["train"], {}, appliance.server)
     with pytest.raises(BadInput, match="nothing was removed"):

@@ -14,6 +14,16 @@ PASSWORD = "she-has-a-long-one-7"
 MOUNTPOINT = "/mnt/share"
 
 
+def listed_over_smb(client: Machine) -> list[str]:
+    """Return the names of the shares that the server lists for anna.
+
+    The first list after a start of smbd starts programs of Samba, which takes an emulated server 9 s and more. By
+    itself smbclient gives up after 20 s, prints no list and succeeds.
+    """
+    lines = client.run(f"smbclient -A /run/anna -t 300 -g -L {HOST}", seconds=600).out.splitlines()
+    return [line.split("|")[1] for line in lines if line.startswith("Disk|")]
+
+
 @contextmanager
 def mounted(client: Machine, source: str, options: str) -> Iterator[str]:
     client.run(f"mkdir -p {MOUNTPOINT}; mount {options} {source} {MOUNTPOINT}", seconds=300)

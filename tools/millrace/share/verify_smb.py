@@ -23,6 +23,7 @@ START_TRIES = 240
 
 # So many in one call of smbclient: its command line has a limit.
 AT_ONCE = 400
+_IPC = "IPC|IPC$|"
 _DENIED = "NT_STATUS_ACCESS_DENIED"
 
 Pause = Callable[[float], None]
@@ -71,7 +72,8 @@ def _wait_listed(names: Sequence[str], hidden: Sequence[str], credentials: str, 
 
     def attempt_listing() -> str:
         result = run([*_client(credentials), "-g", "-L", HOST])
-        if result.status != 0:
+        # smbclient succeeds without a list where the server takes longer than 20 s to answer; IPC$ is in every list
+        if result.status != 0 or not any(line.startswith(_IPC) for line in result.out.splitlines()):
             return f"listing fails: {last_words(result)}"
         return _complaint(names, hidden, listing(result.out))
 

@@ -325,6 +325,14 @@ BENCHMARKS = {
         servers.levels,
         _rebuilt_raid456(),
     ),
+    "chunkreads": Benchmark(
+        23,
+        "Chunk and reads where the CPU is the bottleneck",
+        "128 KiB",
+        servers.unlimited_raw,
+        servers.chunk_read_setups,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -346,6 +354,7 @@ UNBANDED = (
     "journal",
     "missing",
     "fastmissing",
+    "chunkreads",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

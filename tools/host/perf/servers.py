@@ -25,6 +25,7 @@ DISTANT_US = 4000
 REQUEST_KIB = 256
 # of RAID6 as planned
 STRIPE = 512 << 10
+CHUNKS_KIB = (128, 64, 32)
 BESIDE = "metadata on the mirror"
 # drives in two legs, of which each has four for data
 WIDE = 12
@@ -104,6 +105,15 @@ def chunk_setups() -> list[Setup]:
     return [planned, *others, setups.with_md(planned, "skip_copy", skip_copy="1"), *legs]
 
 
+def chunk_read_setups() -> list[Setup]:
+    """Return RAID6 and RAID50 with each chunk."""
+    return [
+        setups.planned(f"{title}, {size} KiB", Policy(layout=LayoutPolicy(level=level, chunk_kib=size)))
+        for title, level in (("RAID6", "raid6"), ("RAID50", "raid50"))
+        for size in CHUNKS_KIB
+    ]
+
+
 def metadata_setups() -> list[Setup]:
     """Return what is planned, and metadata on the mirror of the log drives."""
     planned = setups.planned("planned")
@@ -174,6 +184,11 @@ def whole_chunks() -> dict[str, Model]:
     """Drives that take a chunk in one request."""
     kinds = drives(bandwidth=FAST_BANDWIDTH)
     return {name: replace(model, request_kib=REQUEST_KIB) for name, model in kinds.items()}
+
+
+def unlimited_raw() -> dict[str, Model]:
+    """Return drives without a file system that hold up nothing but by their latency."""
+    return {name: replace(model, request_kib=REQUEST_KIB) for name, model in raw().items()}
 
 
 def slow_raw() -> dict[str, Model]:

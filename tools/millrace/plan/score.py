@@ -12,7 +12,7 @@ from millrace.plan.sockets import Leg, Places, split
 from millrace.system.text import KIB, MIB
 
 NFS_WRITE = MIB
-# A larger chunk costs the processor more with each MiB written and gains nothing (tools/perf chunks).
+# A larger chunk costs the CPU more with each MiB written (tools/perf chunks), a smaller one with each MiB read (chunkreads).
 CHUNK = 64 * KIB
 CAPACITY_POINTS = 100.0
 STRIPE_POINTS = 12.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from host.perf.guest import (
     bitmap,
+    chunk_reads,
     chunks,
     commit,
     control,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "peers": peers.bench,
     "missing": missing.bench,
     "fastmissing": missing.bench,
+    "chunkreads": chunk_reads.bench,
 }
 
 

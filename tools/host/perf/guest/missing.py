@@ -13,8 +13,9 @@ from host.perf.guest.shell import run
 
 # Builds by their place below the modules of the running kernel.
 BUILDS = {"Debian's": "kernel/drivers/md/raid456.ko.xz", "rebuilt": "updates/millrace/drivers/md/raid456.ko.xz"}
-# KiB of each read, and MiB of a load; small reads are 47 MiB, so that they take as long.
-RANDOM, ORDERED = (4, 64, 128, 256), (64, 128, 256, 512, 1024)
+# KiB of each read, and MiB of a load; those of the smallest are fewer, so that they take as long.
+SMALLEST = 4
+RANDOM, ORDERED = (SMALLEST, 64, 128, 256), (64, 128, 256, 512, 1024)
 SMALL, TOTAL = 47, 96
 
 
@@ -30,8 +31,10 @@ def bench(lab: Lab) -> None:
 
 def measure(lab: Lab, setup: Setup, build: str) -> None:
     """Measure one array, which lacks a drive."""
-    loads = {f"{kib} KiB random reads": reads("randread", kib, 16) for kib in RANDOM}
-    loads |= {f"{kib} KiB reads in order": reads("read", kib, 4) for kib in ORDERED}
+    loads = {
+        f"{kib} KiB random reads": reads("randread", kib, 16, SMALL if kib == SMALLEST else TOTAL) for kib in RANDOM
+    }
+    loads |= {f"{kib} KiB reads in order": reads("read", kib, 4, TOTAL) for kib in ORDERED}
     for name, one in loads.items():
         lab.measure(f"{setup.name}: {name}", build, one, before=lambda: pool.forget_stripes(setup))
 
@@ -44,9 +47,8 @@ def load(build: str) -> None:
     run("insmod", str(Path("/usr/lib/modules", os.uname().release, BUILDS[build])))
 
 
-def reads(rw: str, kib: int, depth: int) -> Load:
-    """Return a load of direct reads of one size, `depth` of them at a time."""
-    total = SMALL if rw == "randread" and kib == 4 else TOTAL
+def reads(rw: str, kib: int, depth: int, total: int) -> Load:
+    """Return a load of direct reads of one size, `depth` of them at a time, `total` MiB in all."""
     options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": rw, "bs": f"{kib}k", "direct": 1}
     options |= {"iodepth": depth, "size": f"{SPREAD}m" if rw == "randread" else f"{total}m", "io_size": f"{total}m"}
     return lambda number: fio(**options, randseed=number)

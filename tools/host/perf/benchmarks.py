@@ -331,7 +331,15 @@ BENCHMARKS = {
         "128 KiB",
         servers.unlimited_raw,
         servers.chunk_read_setups,
-        (),
+        (
+            # what the chunk of the plan costs, and why it is not half of it
+            Ratio("RAID6, whole: 1024 KiB buffered, in order", "64 KiB", "128 KiB", (0.93, 1.0)),
+            Ratio("RAID6, whole: 256 KiB buffered, random", "64 KiB", "128 KiB", (0.95, 1.01)),
+            Ratio("RAID6, whole: 256 KiB direct, random", "64 KiB", "128 KiB", (0.89, 0.96)),
+            Ratio("RAID6, a drive dead: 1024 KiB buffered, in order", "64 KiB", "128 KiB", (1.08, 1.2)),
+            Ratio("RAID6, whole: 1024 KiB buffered, in order", "32 KiB", "64 KiB", (0.88, 0.96)),
+            Ratio("RAID6, whole: 256 KiB direct, random", "32 KiB", "64 KiB", (0.81, 0.9)),
+        ),
     ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the

@@ -12,7 +12,8 @@ from millrace.plan.sockets import Leg, Places, split
 from millrace.system.text import KIB, MIB
 
 NFS_WRITE = MIB
-# A larger chunk costs the CPU more with each MiB written (tools/perf chunks), a smaller one with each MiB read (chunkreads).
+# A larger chunk costs the CPU more with each MiB written, a smaller one with each MiB read (tools/perf chunks,
+# chunkreads).
 CHUNK = 64 * KIB
 CAPACITY_POINTS = 100.0
 STRIPE_POINTS = 12.0

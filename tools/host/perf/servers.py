@@ -107,9 +107,12 @@ def chunk_setups() -> list[Setup]:
 
 def chunk_read_setups() -> list[Setup]:
     """Return RAID6 and RAID50 with each chunk."""
+    layouts = [LayoutPolicy(level="raid6"), LayoutPolicy(level="raid50")]
     return [
-        setups.planned(f"{title}, {size} KiB", Policy(layout=LayoutPolicy(level=level, chunk_kib=size)))
-        for title, level in (("RAID6", "raid6"), ("RAID50", "raid50"))
+        setups.planned(
+            f"{str(layout.level).upper()}, {size} KiB", Policy(layout=layout.model_copy(update={"chunk_kib": size}))
+        )
+        for layout in layouts
         for size in CHUNKS_KIB
     ]
 

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from millrace.share.verify_smb import listing
 from tests.vm.box import SERVER_ADDRESSES
 from vm.machine import Machine
 
@@ -20,8 +21,7 @@ def listed_over_smb(client: Machine) -> list[str]:
     The first list after a start of smbd starts programs of Samba, which takes an emulated server 9 s and more. By
     itself smbclient gives up after 20 s, prints no list and succeeds.
     """
-    lines = client.run(f"smbclient -A /run/anna -t 300 -g -L {HOST}", seconds=600).out.splitlines()
-    return [line.split("|")[1] for line in lines if line.startswith("Disk|")]
+    return listing(client.run(f"smbclient -A /run/anna -t 300 -g -L {HOST}", seconds=600).out)
 
 
 @contextmanager

@@ -43,6 +43,10 @@ MONITOR_SECONDS = 30.0
 EMULATOR_TRIES = 3
 # What a guest's kernel prints where the emulator is at fault.
 EMULATOR_FAULTS = ("Oops: int3", "IO-APIC + timer doesn't work")
+# What a guest's kernel prints when RCU's thread was to be woken by the timer of a CPU and 21 seconds later was not.
+NO_TIMER_IN_KERNEL = "Possible timer handling issue on cpu="
+NO_TIMER = "no more timer interrupts come to an emulated CPU of"
+"""Said of a failure, with the machine's name after it, once its kernel has noticed."""
 # What systemd prints for the first unit that it has started.
 FIRST_UNIT = "  OK  "
 # Firmware's last line. The kernel starts systemd, which prints, 5 to 60 s later under emulation.
@@ -214,7 +218,7 @@ class Machine:
             return self._with_console(what)
         try:
             said = self._client().run(BLOCKED, "", KERNEL_SECONDS, lambda: self.running).out
-            return self._with_console(f"{what}. Its kernel says:\n{said}")
+            return self._with_console(f"{what}. Its kernel says:\n{said}\n{self._timers()}")
         except Failed:
             return self._with_panic(what)
 
@@ -222,8 +226,21 @@ class Machine:
         """Add what a kernel says that nobody can ask: it is made to panic."""
         if not self.running:
             return self._with_console(what)
+        timers = self._timers()
         self._panic(KERNEL_SECONDS)
-        return self._with_console(f"{what}. Its kernel was made to panic", KERNEL_TAIL)
+        return self._with_console(f"{what}. Its kernel was made to panic. {timers}", KERNEL_TAIL)
+
+    def _timers(self) -> str:
+        """Return where the CPUs of a guest stand and which interrupts of their timers wait, or that nobody says so.
+
+        Where the kernel says that the timer of a CPU does not fire, this tells a lost interrupt of the emulator's from
+        a timer that the kernel did not start.
+        """
+        with suppress(QMPError, OSError, Failed):
+            cpus = [int(one["cpu-index"]) for one in self.qmp("query-cpus-fast")]
+            said = [self._said("info registers -a", "IP="), *(self._said(f"info lapic {one}") for one in cpus)]
+            return "\n".join(["Its CPUs:", *said])
+        return "QEMU does not say where its CPUs stand."
 
     def _panic(self, seconds: float) -> None:
         """Make the guest's kernel panic, as far as it still listens; its last words are then on the console."""
@@ -236,6 +253,8 @@ class Machine:
         tail = "\n".join(self.console.splitlines()[-lines:])
         log = self.files.directory / "qemu.log"
         output = log.read_text(errors="replace")[-2000:].strip() if log.exists() else ""
+        lost = self.accel.name == "tcg" and NO_TIMER_IN_KERNEL in self.console
+        what = f"{what}. {NO_TIMER} {self.name}" if lost else what
         return f"{what}. QEMU said: {output or 'nothing'}\nThe console's last lines:\n{tail}"
 
     def wait_for(self, ready: Callable[[], Any], what: str, seconds: float, poll: float = POLL_SECONDS) -> Any:
@@ -290,8 +309,7 @@ class Machine:
         """Cut the power of a guest that the emulator broke and start it; where it stood is a warning of the run."""
         where = ""
         with suppress(QMPError, OSError, Failed):
-            state = str(self.qmp("human-monitor-command", **{"command-line": "info registers -a"}))
-            where = " ".join(line.strip() for line in state.splitlines() if "IP=" in line)
+            where = " ".join(self._said("info registers -a", "IP=").splitlines())
         self._panic(SOON_SECONDS)
         broken = f"{self.name}: the emulator broke the boot, started again. {where}"
         warnings.warn(self._with_console(broken, KERNEL_TAIL), stacklevel=2)
@@ -368,6 +386,11 @@ class Machine:
         found = self.wait_for(attempt, what, seconds, poll)
         assert isinstance(found, agent.Result)
         return found
+
+    def _said(self, command: str, word: str = "") -> str:
+        """Return the lines with `word` of what QEMU's monitor for people says to a command."""
+        said = str(self.qmp("human-monitor-command", **{"command-line": command}))
+        return "\n".join(line.strip() for line in said.splitlines() if word in line)
 
     def press(self, *keys: str) -> None:
         """Press keys of the keyboard one after another, by QEMU's names: `spc`, `down`, `ret`, `a`, `shift-a`."""

@@ -4,12 +4,12 @@
 import os
 import subprocess
 from concurrent.futures import Future
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from host.junit import Count
 from host.layout import REPO
 from host.test import (
     BESIDE,
@@ -19,30 +19,14 @@ from host.test import (
     MEMORY_OF_TWO,
     NICE,
     PARTS,
-    Count,
     Lane,
     Step,
     building,
-    counted,
     lanes,
     run_beside,
     run_step,
 )
 from millrace.errors import Failed
-
-REPORT = """<?xml version="1.0"?><testsuites>
-<testsuite name="a" tests="10" failures="2" errors="1" skipped="3"/></testsuites>"""
-
-
-def test_errors_are_failures_and_skips_are_not_passes(tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    report.write_text(REPORT)
-    assert counted(report) == Count(passed=4, failed=3, skipped=3)
-
-
-def test_parts_add_up_to_a_plain_line() -> None:
-    assert str(Count(4, 3, 3) + Count(1)) == "5 passed, 3 failed, 3 skipped"
-    assert str(Count(7)) == "7 passed, 0 failed"
 
 
 def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> None:

@@ -11,7 +11,7 @@ import pytest
 from millrace.errors import Failed
 from vm.accel import Accel
 from vm.agent import Result, StartedAgain
-from vm.machine import BLOCKED, PANIC_ENDS, SILENT_SECONDS, Machine
+from vm.machine import BLOCKED, NO_TIMER, NO_TIMER_IN_KERNEL, PANIC_ENDS, SILENT_SECONDS, Machine
 from vm.qemu import Files
 
 OOPS = "[    1.358032] Oops: int3: 0000 [#1] SMP NOPTI\n"
@@ -105,18 +105,35 @@ class Agent:
         """It has no connection."""
 
 
-def hanging(directory: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[tuple[str, ...], str]) -> list[str]:
+REGISTERS = "CPU#0\r\nRIP=ffffffff81aae73f RFL=00000292 HLT=1\r\nXMM00=0\r\n"
+ASKED = ["query-cpus-fast", "info registers -a", "info lapic 0"]
+LAPIC = "dumping local APIC state for CPU 0\r\nIRR\t 236 \r\n"
+
+
+def hanging(
+    directory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answers: dict[tuple[str, ...], str],
+    accel: str = "tcg",
+    console: str = "",
+) -> list[str]:
     """Run a command in a machine that does not answer it: what was sent to QEMU, and last what the failure says."""
     sent: list[str] = []
 
-    def panic(_: Machine, command: str, **arguments: object) -> None:
-        sent.append(command)
-        machine.files.console.write_text(f"md1_raid5 is blocked\n---[ {PANIC_ENDS} - not syncing: NMI ]---\n")
+    def monitor(_: Machine, command: str, **arguments: object) -> object:
+        sent.append(str(arguments.get("command-line", command)))
+        if command == "inject-nmi":
+            panic = f"md1_raid5 is blocked\n---[ {PANIC_ENDS} - not syncing: NMI ]---\n"
+            machine.files.console.write_text(console + panic)
+        return {"query-cpus-fast": [{"cpu-index": 0}], "info registers -a": REGISTERS, "info lapic 0": LAPIC}.get(
+            sent[-1]
+        )
 
     monkeypatch.setattr(Machine, "_connect", lambda _: True)
-    monkeypatch.setattr(Machine, "qmp", panic)
-    with Machine("box", directory, Accel("tcg"), lambda _: ["sleep", "60"]) as machine:
+    monkeypatch.setattr(Machine, "qmp", monitor)
+    with Machine("box", directory, Accel(accel), lambda _: ["sleep", "60"]) as machine:
         machine.start()
+        machine.files.console.write_text(console)
         monkeypatch.setattr(machine, "_agent", Agent(answers))
         with pytest.raises(Failed) as failed:
             machine.run(["cat", "/proc/mdstat"])
@@ -125,8 +142,20 @@ def hanging(directory: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[tupl
 
 def test_guest_that_hangs_is_made_to_say_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     *sent, said = hanging(tmp_path, monkeypatch, {})
-    assert sent == ["inject-nmi"]
+    assert sent == [*ASKED, "inject-nmi"]
     assert "hangs while it ran: cat" in said and "md1_raid5 is blocked" in said
+    assert "\nRIP=ffffffff81aae73f RFL=00000292 HLT=1\n" in said and "IRR\t 236" in said and "XMM" not in said
+    assert NO_TIMER not in said
+
+
+@pytest.mark.parametrize(("accel", "lost"), [("tcg", True), ("kvm", False)])
+@pytest.mark.parametrize("answers", [{}, {tuple(BLOCKED): "nothing waits\n"}])
+def test_emulated_guest_whose_timer_stopped_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accel: str, lost: bool, answers: dict[tuple[str, ...], str]
+) -> None:
+    console = f"[  497.045208] rcu: \t{NO_TIMER_IN_KERNEL}1 timer-softirq=15856\n"
+    *_, said = hanging(tmp_path, monkeypatch, answers, accel, console)
+    assert (f"{NO_TIMER} box" in said) is lost
 
 
 class Nobody(Agent):
@@ -183,8 +212,8 @@ def test_guest_that_is_started_again_is_asked_again(tmp_path: Path, monkeypatch:
 
 def test_guest_that_answers_something_else_lives_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = hanging(tmp_path, monkeypatch, {tuple(BLOCKED): "cat waits for md_wait\n"})
-    assert len(sent) == 1
-    assert "hangs while it ran: cat" in sent[0] and "cat waits for md_wait" in sent[0]
+    assert sent[:-1] == ASKED
+    assert "hangs while it ran: cat" in sent[-1] and "cat waits for md_wait" in sent[-1]
 
 
 def test_lines_are_typed_into_the_pipe_that_qemu_reads(tmp_path: Path) -> None:

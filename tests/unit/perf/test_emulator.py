@@ -11,6 +11,7 @@ import pytest
 
 from host.perf import benchmarks, cpio, emulator, results
 from host.perf.__main__ import main
+from host.perf.guest import missing, shell
 from millrace.errors import BadInput, Failed
 
 IMAGE = emulator.Image(Path("image.efi"), Path("usr.raw"), "system", "qemu")
@@ -89,6 +90,14 @@ def test_a_machine_that_hangs_is_ended_by_the_processor_time_it_burns(monkeypatc
 def test_the_guests_own_words_are_passed_on() -> None:
     with pytest.raises(Failed, match=r"mkfs\.xfs: no space"):
         emulator.records('{"failed": "RuntimeError: mkfs.xfs: no space"}\n', "log", "")
+
+
+def test_what_this_image_cannot_measure_is_said_in_one_sentence() -> None:
+    with pytest.raises(shell.Refused) as refused:
+        missing.load("rebuilt")
+    with pytest.raises(Failed) as failed:
+        emulator.records(json.dumps({"refused": str(refused.value)}), "missing: QEMU ended with 0", "")
+    assert str(failed.value).endswith("build it without --stock-modules.") and "QEMU" not in str(failed.value)
 
 
 def test_a_result_is_kept_until_it_is_wanted_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,6 +137,8 @@ def records(said: str, what: str, console: str) -> list[dict[str, Any]]:
             # cut off in the middle
             break
     for record in found:
+        if "refused" in record:
+            raise Failed(record["refused"])
         if "failed" in record:
             raise Failed(f"{what}, the guest said: {record['failed'].strip()}")
     if not found or "done" not in found[-1]:

@@ -5,6 +5,10 @@ import subprocess
 from pathlib import Path
 
 
+class Refused(Exception):
+    """What this image cannot measure, in a sentence that says what to do."""
+
+
 def run(*argv: str, check: bool = True) -> str:
     """Run a command and return what it printed; with `check` a failure raises with its output."""
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)

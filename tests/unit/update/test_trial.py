@@ -49,15 +49,20 @@ def test_version_that_is_late_is_waited_for(installed: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("jobs", "seconds"),
+    ("jobs", "failed", "seconds"),
     [
-        ("", 90),
-        ("85 millrace-boot-check.service start running\n9 multi-user.target start waiting\n", 90),
-        ("990 smbd.service start running\n", 600),
+        ("", "", 90),
+        ("85 millrace-boot-check.service start running\n9 multi-user.target start waiting\n", "", 90),
+        ("990 smbd.service start running\n", "", 600),
+        ("", "smbd.service", 20),
+        # NFS answers all the same
+        ("", "nfs-server.service", 90),
+        ("990 smbd.service start running\n", "smbd.service", 600),
     ],
 )
-def test_nobody_waits_for_what_is_not_started(installed: Server, jobs: str, seconds: int) -> None:
+def test_nobody_waits_for_what_is_not_started(installed: Server, jobs: str, failed: str, seconds: int) -> None:
     boot(installed, "0.2.0", 2)
+    installed.states = {failed: "failed"}
     installed.serving, installed.jobs = WELL.model_copy(update={"smb": False}), jobs
     waited: list[float] = []
     with pytest.raises(Failed, match="SMB"):

@@ -9,10 +9,11 @@ from millrace.pool.arrays import live_arrays
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.share.desired import shares
+from millrace.share.services import NFS, SMB
 from millrace.system import probes
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
-from millrace.system.units import is_active
+from millrace.system.units import active_state, is_active
 from millrace.update.model import Serving
 
 LOOPBACK = "127.0.0.1"
@@ -71,6 +72,15 @@ def worse(before: Serving, now: Serving) -> list[str]:
     if before.console and not now.console:
         found.append("The web console does not run.")
     return found
+
+
+def given_up(before: Serving, now: Serving, run: Runner) -> bool:
+    """Whether something answered before and does not now because its unit failed: systemd does not start it again.
+
+    Failed: systemd does not report a unit.
+    """
+    units = ((NFS, before.nfs, now.nfs), (SMB, before.smb, now.smb), (CONSOLE, before.console, now.console))
+    return any(active_state(unit, run) == "failed" for unit, answered, answers in units if answered and not answers)
 
 
 def _members(pool: Pool) -> dict[str, int]:

@@ -15,13 +15,15 @@ from millrace.system.run import Runner
 from millrace.system.wait import wait_until
 from millrace.update import boot_entries, records
 from millrace.update.model import LastUpdate, Outcome, Serving, Trial
-from millrace.update.serving import serving, still_wanted, worse
+from millrace.update.serving import given_up, serving, still_wanted, worse
 
 STEP = 5.0
 LONGEST = 10 * 60.0
 """So many seconds a new version has at most until it serves; md may have to assemble many drives."""
 IDLE = 90.0
 """So many seconds it has while systemd starts nothing more: nobody will start what is missing then."""
+IDLE_FAILED = 20.0
+"""So many where the unit of what is missing failed: clients wait for each of the three tries."""
 
 OWN = "millrace-boot-check.service"
 
@@ -75,21 +77,23 @@ def judge(
 
 
 def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float], None]) -> list[str]:
-    idle = 0.0
+    idle, longest_idle = 0.0, IDLE
     # until it is known: a look that hangs ends in a reboot by systemd
     trial = trial.model_copy(update={"tries": trial.tries + 1, "problems": [NOT_JUDGED]})
     records.save_trial(trial)
 
     def look() -> list[str]:
-        nonlocal idle
+        nonlocal idle, longest_idle
         idle = 0.0 if _starting(run) else idle + STEP
         try:
-            return worse(still_wanted(trial.serving), measure(run))
+            before, now = still_wanted(trial.serving), measure(run)
+            longest_idle = IDLE_FAILED if given_up(before, now, run) else IDLE
+            return worse(before, now)
         except MillraceError as error:
             return [f"How this server serves is not known: {error}."]
 
     pauses = [STEP] * int(LONGEST / STEP)
-    problems = wait_until(look, lambda found: not found or idle > IDLE, pauses, pause)
+    problems = wait_until(look, lambda found: not found or idle > longest_idle, pauses, pause)
     if problems:
         records.save_trial(trial.model_copy(update={"problems": problems}))
         raise Failed(f"version {trial.version} serves worse than {trial.before}: {' '.join(problems)}")

@@ -93,7 +93,7 @@ def test_the_guests_own_words_are_passed_on() -> None:
 
 
 def test_what_this_image_cannot_measure_is_said_in_one_sentence() -> None:
-    with pytest.raises(shell.Refused) as refused:
+    with pytest.raises(shell.NotMeasurable) as refused:
         missing.load("rebuilt")
     with pytest.raises(Failed) as failed:
         emulator.records(json.dumps({"refused": str(refused.value)}), "missing: QEMU ended with 0", "")

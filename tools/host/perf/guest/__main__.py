@@ -32,7 +32,7 @@ from host.perf.guest import (
     trim,
 )
 from host.perf.guest.lab import Lab
-from host.perf.guest.shell import Refused, run
+from host.perf.guest.shell import NotMeasurable, run
 
 BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "control": control.bench,
@@ -72,7 +72,7 @@ def main() -> None:
             lab.say(kernel=os.uname().release)
             BENCHMARKS[wanted.benchmark](lab)
             lab.say(done=True)
-        except Refused as error:
+        except NotMeasurable as error:
             out.write(json.dumps({"refused": str(error)}) + "\n")
             sys.exit(1)
         except Exception:

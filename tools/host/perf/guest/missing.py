@@ -9,7 +9,7 @@ from host.perf.guest.bitmap import MEMBER, SPREAD, take_out
 from host.perf.guest.job import DATA, Setup
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import fio
-from host.perf.guest.shell import Refused, run
+from host.perf.guest.shell import NotMeasurable, run
 
 # Builds by their place below the modules of the running kernel.
 BUILDS = {"Debian's": "kernel/drivers/md/raid456.ko.xz", "rebuilt": "updates/millrace/drivers/md/raid456.ko.xz"}
@@ -40,10 +40,10 @@ def measure(lab: Lab, setup: Setup, build: str) -> None:
 
 
 def load(build: str) -> None:
-    """Have the kernel use one of the builds. Refused: the image does not have it."""
+    """Have the kernel use one of the builds. NotMeasurable: the image does not have it."""
     module = Path("/usr/lib/modules", os.uname().release, BUILDS[build])
     if not module.exists():
-        raise Refused("The image does not have both builds of raid456: build it without --stock-modules.")
+        raise NotMeasurable("The image does not have both builds of raid456: build it without --stock-modules.")
     # for what it needs
     run("modprobe", "raid456")
     run("rmmod", "raid456")

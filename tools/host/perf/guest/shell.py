@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 
-class Refused(Exception):
+class NotMeasurable(Exception):
     """What this image cannot measure, in a sentence that says what to do."""
 
 

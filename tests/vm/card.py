@@ -30,3 +30,4 @@ def card_put_in(box: Box) -> Iterator[str]:
     finally:
         box.machine.qmp("device_del", id="late0")
         box.machine.wait_command(f"test $({PORTS} | wc -l) = {len(before)}", "the port to be gone", 120)
+        box.machine.qmp("netdev_del", id="late")

@@ -81,10 +81,29 @@ def test_second_run_counts_in_place_of_the_first(
         failures = 3 if second == "fails" else 0
         again = f'<testsuites><testsuite tests="3" failures="{failures}"/></testsuites>'.encode()
         report.write_bytes(again if len(selections) == 2 else first)
-        return begin(["true"])
+        return begin(["sh", "-c", f"exit {1 if failures or len(selections) == 1 else 0}"])
 
     monkeypatch.setattr("host.test.subprocess.Popen", start)
     total = whole.tested(whole.Step("vm", ("tests/vm/shares", "-m", "not soak")))
     assert (total.failed, total.passed) == (failed, counted(tmp_path / "report.xml").passed + 6 - failed)
     assert selections == [["tests/vm/shares", "-m", "not soak"], sorted(without_timer(tmp_path / "report.xml"))]
     assert f"3 tests are run again: {NO_TIMER} their server" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("status", [2, 3])
+def test_nothing_is_run_again_where_pytest_did_not_get_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    first = reported(tmp_path).read_bytes()
+    begun: list[str] = []
+    begin = subprocess.Popen
+
+    def start(argv: list[str], **more: object) -> "subprocess.Popen[bytes]":
+        (report,) = [one.partition("=")[2] for one in argv if one.startswith("--junit-xml=")]
+        begun.append(report)
+        Path(report).write_bytes(first)
+        return begin(["sh", "-c", f"exit {status}"])
+
+    monkeypatch.setattr("host.test.subprocess.Popen", start)
+    assert whole.tested(whole.Step("vm", ("tests/vm/shares",))) == counted(tmp_path / "report.xml")
+    assert len(begun) == 1

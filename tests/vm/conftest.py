@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from host import layout, qemu
+from tests.vm import given_up
 from vm import accel
 
 
@@ -23,3 +24,9 @@ def accelerator() -> accel.Accel:
 @pytest.fixture(scope="session")
 def client_images() -> Path:
     return layout.CLIENT_OUTPUT
+
+
+@pytest.fixture(scope="session")
+def unstartable(image: Path, tmp_path_factory: pytest.TempPathFactory) -> given_up.Unstartable:
+    """A release whose kernel panics."""
+    return given_up.made(image, tmp_path_factory.mktemp("unstartable"))

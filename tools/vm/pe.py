@@ -62,10 +62,12 @@ def with_sections(data: bytes, added: Mapping[str, bytes], before: str | None = 
     They come in front of the first section `before`, if there is one: that and what follows moves, as only data can.
     Failed: it is no such file, has a section of such a name, its header has no room, or `before` is not at its end.
     """
-    names = [name for name, _ in sections(data)]
+    present = sections(data)
+    names = [name for name, _ in present]
     if again := sorted(set(names) & added.keys()):
         raise Failed(f"A kernel image that has a section {again[0]} already.")
-    content = bytearray(unsigned(data))
+    moved = present[names.index(before) :] if before in names else []
+    content = bytearray(cut(data, moved[0][0]) if moved else unsigned(data))
     (header,) = struct.unpack_from("<I", content, HEADER_OFFSET)
     count, size = struct.unpack_from("<H12xH", content, header + 6)
     optional = header + 24
@@ -73,19 +75,11 @@ def with_sections(data: bytes, added: Mapping[str, bytes], before: str | None = 
     in_memory, in_file = struct.unpack_from("<II", content, optional + ALIGNMENTS)
     end, headers = struct.unpack_from("<II", content, optional + IMAGE_SIZES)
     (initialised,) = struct.unpack_from("<I", content, optional + DATA_SIZE)
-    places = [struct.unpack_from("<III", content, table + n * SECTION_SIZE + 12) for n in range(count)]
+    starts = [place[2] for place in _places(content)]
     # the first section's content follows the headers in the file
-    if table + (count + len(added)) * SECTION_SIZE > min(headers, *(start for _, _, start in places)):
+    if table + (count + len(added) + len(moved)) * SECTION_SIZE > min([headers, *starts]):
         raise Failed("A kernel image whose header has no room for more sections.")
-    kept = names.index(before) if before in names else count
-    moved = sections(data)[kept:]
-    if moved:
-        end, _, cut = places[kept]
-        if any(place[0] >= end or place[2] >= cut for place in places[:kept]):
-            raise Failed(f"A kernel image whose section {before} is not at its end.")
-        initialised -= sum(stored for _, stored, _ in places[kept:])
-        del content[cut:]
-    for number, (name, text) in enumerate([*added.items(), *moved], kept):
+    for number, (name, text) in enumerate([*added.items(), *moved], count):
         content += bytes(-len(content) % in_file)
         stored = _up(len(text), in_file)
         entry = struct.pack("<8sIIII", name.encode(), len(text), _up(end, in_memory), stored, len(content))
@@ -94,10 +88,44 @@ def with_sections(data: bytes, added: Mapping[str, bytes], before: str | None = 
         content += text + bytes(stored - len(text))
         end = _up(end, in_memory) + _up(len(text), in_memory)
         initialised += stored
-    struct.pack_into("<H", content, header + 6, count + len(added))
+    struct.pack_into("<H", content, header + 6, count + len(added) + len(moved))
     struct.pack_into("<I", content, optional + IMAGE_SIZES, end)
     struct.pack_into("<I", content, optional + DATA_SIZE, initialised)
     return bytes(content)
+
+
+def cut(data: bytes, name: str) -> bytes:
+    """Return a PE32+ file without its signatures, its first section `name`, and what is behind that.
+
+    Failed: it is no such file, or has no such section at its end.
+    """
+    names = [title for title, _ in sections(data)]
+    if name not in names:
+        raise Failed(f"A kernel image without a section {name}.")
+    content, kept = bytearray(unsigned(data)), names.index(name)
+    places = _places(content)
+    end, _, start = places[kept]
+    if any(place[0] >= end or place[2] >= start for place in places[:kept]):
+        raise Failed(f"A kernel image whose section {name} is not at its end.")
+    (header,) = struct.unpack_from("<I", content, HEADER_OFFSET)
+    optional = header + 24
+    (size,) = struct.unpack_from("<H", content, header + 20)
+    (initialised,) = struct.unpack_from("<I", content, optional + DATA_SIZE)
+    for number in range(kept, len(places)):
+        at = optional + size + number * SECTION_SIZE
+        content[at : at + SECTION_SIZE] = bytes(SECTION_SIZE)
+    struct.pack_into("<H", content, header + 6, kept)
+    struct.pack_into("<I", content, optional + IMAGE_SIZES, end)
+    struct.pack_into("<I", content, optional + DATA_SIZE, initialised - sum(stored for _, stored, _ in places[kept:]))
+    return bytes(content[:start])
+
+
+def _places(data: bytes | bytearray) -> list[tuple[int, int, int]]:
+    """Return where each section begins in memory, its bytes in the file, and where it begins there."""
+    (header,) = struct.unpack_from("<I", data, HEADER_OFFSET)
+    count, size = struct.unpack_from("<H12xH", data, header + 6)
+    table = header + 24 + size
+    return [struct.unpack_from("<III", data, table + n * SECTION_SIZE + 12) for n in range(count)]
 
 
 def unsigned(data: bytes) -> bytes:

@@ -56,7 +56,7 @@ def image(sections: dict[str, bytes] | list[tuple[str, bytes]], headers: int = 0
     optional = HEADER + 24
     struct.pack_into("<H", data, optional, pe.PE32_PLUS)
     struct.pack_into("<II", data, optional + pe.ALIGNMENTS, ALIGN, FILE_ALIGN)
-    address = ALIGN
+    address, initialised = ALIGN, 0
     for number, (name, content) in enumerate(sections.items() if isinstance(sections, dict) else sections):
         stored = -(-len(content) // FILE_ALIGN) * FILE_ALIGN
         entry = struct.pack("<8sIIII", name.encode(), len(content), address, stored, len(data))
@@ -64,6 +64,8 @@ def image(sections: dict[str, bytes] | list[tuple[str, bytes]], headers: int = 0
         struct.pack_into("<I", data, optional + 240 + number * 40 + 20, len(data))
         data += content + bytes(stored - len(content))
         address += -(-len(content) // ALIGN) * ALIGN
+        initialised += stored
+    struct.pack_into("<I", data, optional + pe.DATA_SIZE, initialised)
     struct.pack_into("<II", data, optional + pe.IMAGE_SIZES, address, headers)
     return bytes(data)
 
@@ -79,7 +81,6 @@ def test_added_sections_follow_those_that_were_there() -> None:
     whole = bytearray(image(STUB | ADDED))
     for number in (2, 3):
         struct.pack_into("<I", whole, HEADER + 24 + 240 + number * 40 + 36, pe.READ_ONLY_DATA)
-    struct.pack_into("<I", whole, HEADER + 24 + pe.DATA_SIZE, FILE_ALIGN + 0x1200)
     assert made == bytes(whole)
 
 
@@ -92,9 +93,13 @@ def test_sections_are_added_in_front_of_the_profiles() -> None:
     whole = bytearray(image([*STUB.items(), *ADDED.items(), *PROFILES]))
     for number in range(2, 7):
         struct.pack_into("<I", whole, HEADER + 24 + 240 + number * 40 + 36, pe.READ_ONLY_DATA)
-    # what moved counted before, and the fake's header counts nothing
-    struct.pack_into("<I", whole, HEADER + 24 + pe.DATA_SIZE, FILE_ALIGN + 0x1200)
     assert made == bytes(whole)
+
+
+def test_image_that_is_cut_is_one_that_never_had_more() -> None:
+    assert pe.cut(image([*STUB.items(), *PROFILES]), ".profile") == image(STUB)
+    with pytest.raises(Failed, match=r"without a section \.initrd"):
+        pe.cut(image(STUB), ".initrd")
 
 
 def test_section_that_is_not_at_the_end_is_not_moved() -> None:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A power cut, with a client that goes on. A reboot on purpose is told in tests/vm/shares/test_state.py."""
+"""A power cut while an update waits for its reboot, with a client that goes on.
+
+The version does not start, so that the power cut ends with the version before. A reboot on purpose is told in
+tests/vm/shares/test_state.py.
+"""
 
 import pytest
 
-from tests.vm import measured, promises
+from tests.vm import given_up, measured, promises
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT, MOUNTPOINT, PATTERN, mounted
 from vm.machine import Machine
@@ -29,17 +33,21 @@ print("whole")
 """
 
 
-def test_synced_data_survives_a_power_cut(box: Box, client: Machine) -> None:
+def test_synced_data_survives_a_power_cut_and_an_update_that_does_not_start(
+    box: Box, client: Machine, unstartable: given_up.Unstartable
+) -> None:
     uuids = box.uuids()
     with mounted(client, "nfs-tcp") as where:
         client.run("rm -f /run/synced; cat > /run/writer.py", stdin=WRITER)
         client.run("systemd-run --unit=writer python3 /run/writer.py")
+        given_up.install(box, unstartable)
         client.wait_command("test $(wc -l < /run/synced) -ge 40", "forty records synced", 300)
         measured.leave_a_run_behind(box)
         box.machine.power_cut()
         # what the client was told to be safe before the power went
         synced = client.run("tail -n 1 /run/synced").out.strip()
         box.machine.start()
+        given_up.see_three_tries(box.machine)
         box.wait_serving()
         assert box.machine.run(["python3", "-c", READER, synced]).out.strip() == "whole"
         # the client's hard mount goes on where it was
@@ -47,6 +55,7 @@ def test_synced_data_survives_a_power_cut(box: Box, client: Machine) -> None:
         client.run("systemctl stop writer.service", seconds=300)
         client.run(f"cmp {PATTERN} {where}/by-smb", seconds=900)
     box.wait_booted()
+    given_up.see_version_before(box)
     assert box.failed_units() == []
     assert box.uuids() == uuids
     promises.everything(box)

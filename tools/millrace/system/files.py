@@ -74,7 +74,21 @@ def replace_link(path: Path, target: str) -> None:
 
 def sync(directory: Path) -> None:
     """Make the names in a directory survive a power cut."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(directory, os.O_DIRECTORY)
+
+
+def sync_renamed(path: Path) -> None:
+    """Make a file under its new name survive a power cut, on VFAT, too.
+
+    The size of a file is beside its name there, and a rename leaves it at 0 until the file itself is written
+    (fs/fat/namei_vfat.c). A directory alone that is synced after it is on the drive with an empty file.
+    """
+    _sync(path)
+    _sync(path.parent, os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int = 0) -> None:
+    descriptor = os.open(path, os.O_RDONLY | flags)
     try:
         os.fsync(descriptor)
     finally:

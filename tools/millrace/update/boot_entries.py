@@ -11,7 +11,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.system.files import sync
+from millrace.system.files import sync, sync_renamed
 from millrace.system.run import Runner, must
 from millrace.update.layout import IMAGE
 from millrace.update.model import VERSION
@@ -27,6 +27,11 @@ class BootEntry:
     path: Path
     left: int | None
     done: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no more of the kernel image than its name. OSError: the ESP cannot be read."""
+        return self.path.stat().st_size == 0
 
 
 def directory(run: Runner) -> Path:
@@ -71,7 +76,12 @@ def accept(entry: BootEntry) -> None:
     _rename(entry, f"{IMAGE}_{entry.version}.efi")
 
 
+def remove(entry: BootEntry) -> None:
+    """Let this version not be started any more. OSError: the ESP cannot be written."""
+    entry.path.unlink()
+    sync(entry.path.parent)
+
+
 def _rename(entry: BootEntry, name: str) -> None:
     if entry.path.name != name:
-        entry.path.rename(entry.path.with_name(name))
-        sync(entry.path.parent)
+        sync_renamed(entry.path.rename(entry.path.with_name(name)))

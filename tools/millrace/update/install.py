@@ -11,7 +11,7 @@ from millrace.keep import keeping, lock_records
 from millrace.provision.pool_file import known_pool
 from millrace.system import locks
 from millrace.system.documents import read_model, write_model
-from millrace.system.files import sync
+from millrace.system.files import sync_renamed
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner, last_words, must
 from millrace.update import boot_entries, documents, obstacles, records, release, stage, trial
@@ -172,6 +172,8 @@ def _transfer(version: str, run: Runner) -> None:
     entry = boot_entries.of(version, boot_entries.entries(run))
     if entry is None or entry.left != TRIES:
         raise Failed(f"version {version} was written, and is not among the versions that start: bootctl list")
+    # sysupdate gives the kernel image its name at the end, and syncs the directory only
+    sync_renamed(entry.path)
 
 
 def _put_last(version: str, run: Runner) -> None:
@@ -184,8 +186,7 @@ def _remove(version: str, run: Runner) -> None:
     """What is left of the version on the boot drive is not started any more."""
     entry = boot_entries.of(version, boot_entries.entries(run))
     if entry is not None:
-        entry.path.unlink()
-        sync(entry.path.parent)
+        boot_entries.remove(entry)
 
 
 def _other(running: str, entries: list[BootEntry]) -> BootEntry | None:

@@ -118,6 +118,10 @@ def _back(trial: Trial, running: str, run: Runner) -> list[str]:
     if mine is not None:
         # it was put last where the other one is older
         boot_entries.accept(mine)
+    if entry is not None and entry.is_empty:
+        # the power went between its name and what is in it
+        boot_entries.remove(entry)
+        entry = None
     if entry is None:
         _end(trial, "interrupted", ["The installation was interrupted."])
         return [f"version {trial.version} was not installed completely; {running} runs as before"]

@@ -21,9 +21,22 @@ def installed(server: Server) -> Server:
     return server
 
 
+class Clock:
+    """Seconds that passed while nothing happened."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+
+    def read(self) -> float:
+        return self.now
+
+
 def judged(server: Server) -> str:
-    waited: list[float] = []
-    return " ".join(trial.judge(server, server.measure, waited.append))
+    clock = Clock()
+    return " ".join(trial.judge(server, server.measure, clock.pause, clock.read))
 
 
 def boot(server: Server, version: str, tries: int) -> None:
@@ -64,10 +77,25 @@ def test_nobody_waits_for_what_is_not_started(installed: Server, jobs: str, fail
     boot(installed, "0.2.0", 2)
     installed.states = {failed: "failed"}
     installed.serving, installed.jobs = WELL.model_copy(update={"smb": False}), jobs
-    waited: list[float] = []
+    clock = Clock()
     with pytest.raises(Failed, match="SMB"):
-        trial.judge(installed, installed.measure, waited.append)
-    assert abs(sum(waited) - seconds) <= 5
+        trial.judge(installed, installed.measure, clock.pause, clock.read)
+    assert clock.now == seconds
+
+
+def test_time_of_a_look_counts(installed: Server) -> None:
+    """Where a service does not answer it is asked for seconds."""
+    boot(installed, "0.2.0", 2)
+    installed.states = {"smbd.service": "failed"}
+    clock = Clock()
+
+    def slow(run: object) -> Serving:
+        clock.pause(8)
+        return WELL.model_copy(update={"smb": False})
+
+    with pytest.raises(Failed, match="SMB"):
+        trial.judge(installed, slow, clock.pause, clock.read)
+    assert 20 <= clock.now <= 20 + 8 + trial.STEP
 
 
 def test_three_tries_then_the_version_before_says_why(installed: Server) -> None:
@@ -165,7 +193,8 @@ def test_pool_document_that_cannot_be_read_is_the_reason(installed: Server) -> N
 
     boot(installed, "0.2.0", 2)
     with pytest.raises(Failed, match=r"not known: pool\.json cannot be read\."):
-        trial.judge(installed, unreadable, lambda seconds: None)
+        clock = Clock()
+        trial.judge(installed, unreadable, clock.pause, clock.read)
     found = records.trial()
     assert found is not None and (found.tries, "pool.json" in found.problems[0]) == (1, True)
 

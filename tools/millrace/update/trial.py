@@ -8,6 +8,7 @@ and after the third time systemd-boot starts the version before, which records w
 
 import time
 from collections.abc import Callable
+from itertools import repeat
 
 from millrace.errors import BadInput, Failed, MillraceError
 from millrace.system.os_release import image_version
@@ -57,6 +58,7 @@ def judge(
     run: Runner,
     measure: Measure = serving,
     pause: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[str]:
     """Judge the version that runs, at the end of its boot; return what is said of it.
 
@@ -72,19 +74,25 @@ def judge(
         return ["no version is on trial"]
     running = image_version()
     if running == trial.version:
-        return _tried(trial, run, measure, pause)
+        return _tried(trial, run, measure, pause, clock)
     return _back(trial, running, run)
 
 
-def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float], None]) -> list[str]:
-    idle, longest_idle = 0.0, IDLE
+def _tried(
+    trial: Trial, run: Runner, measure: Measure, pause: Callable[[float], None], clock: Callable[[], float]
+) -> list[str]:
+    began, longest_idle = clock(), IDLE
+    idle_since: float | None = None
     # until it is known: a look that hangs ends in a reboot by systemd
     trial = trial.model_copy(update={"tries": trial.tries + 1, "problems": [NOT_JUDGED]})
     records.save_trial(trial)
 
     def look() -> list[str]:
-        nonlocal idle, longest_idle
-        idle = 0.0 if _starting(run) else idle + STEP
+        nonlocal idle_since, longest_idle
+        if _starting(run):
+            idle_since = None
+        elif idle_since is None:
+            idle_since = clock()
         try:
             before, now = still_wanted(trial.serving), measure(run)
             longest_idle = IDLE_FAILED if given_up(before, now, run) else IDLE
@@ -92,8 +100,12 @@ def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float],
         except MillraceError as error:
             return [f"How this server serves is not known: {error}."]
 
-    pauses = [STEP] * int(LONGEST / STEP)
-    problems = wait_until(look, lambda found: not found or idle > longest_idle, pauses, pause)
+    def ended(found: list[str]) -> bool:
+        # by the clock: where NFS does not answer, a look takes long
+        idle = 0.0 if idle_since is None else clock() - idle_since
+        return not found or idle >= longest_idle or clock() - began >= LONGEST
+
+    problems = wait_until(look, ended, repeat(STEP), pause)
     if problems:
         records.save_trial(trial.model_copy(update={"problems": problems}))
         raise Failed(f"version {trial.version} serves worse than {trial.before}: {' '.join(problems)}")

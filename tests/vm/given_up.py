@@ -57,12 +57,12 @@ def made(image: Path, work: Path) -> Unstartable:
     return Unstartable(archive, base64.b64encode((owner.directory / keys.UPDATE_PUBLIC).read_bytes()).decode())
 
 
-def install(box: Box, release: Unstartable) -> None:
+def install(box: Box, release: Unstartable, *options: str) -> None:
     """Install it beside the running version; the next boot tries it."""
     box.machine.run(f"base64 -d > {KEYS}", stdin=release.public)
     with served(release.archive.parent) as url:
         box.machine.run(["python3", "-c", COPY, f"{url}{release.archive.name}", ARCHIVE], seconds=300)
-    assert "was installed" in box.millrace(f"update apply {ARCHIVE} --yes", seconds=900).out
+    assert "was installed" in box.millrace(["update", "apply", ARCHIVE, "--yes", *options], seconds=900).out
     box.say(f"rm {ARCHIVE}")
     assert box.say(LISTED).split() == [f"millrace_{OLD}.efi", f"millrace_{NEW}+{TRIES}-0.efi"]
 
@@ -77,15 +77,21 @@ def see_three_tries(machine: Machine) -> None:
 
 def see_version_before(box: Box) -> None:
     """See that the version before serves and says what failed. Later stories find nothing of it."""
-    box.wait_serving()
     try:
-        box.machine.wait_command(f"grep -q failed {UPDATES}/last.json", "what became of the version", 600)
-        assert box.say(". /usr/lib/os-release; echo $IMAGE_VERSION") == OLD
-        assert box.say(LISTED).split() == [f"millrace_{OLD}.efi", f"millrace_{NEW}+0-{TRIES}.efi"]
-        status = box.shown("update status --json")
-        assert (status["last"]["version"], status["last"]["state"], status["trial"]) == (NEW, "failed", None)
-        assert status["last"]["problems"] == ["It did not come up far enough to say why."]
-        assert [one["version"] for one in status["failed"]] == [NEW]
-        assert f"version {NEW} failed" in box.machine.console
+        see_failed(box)
     finally:
         box.say(f"rm -f {KEYS} {UPDATES}/last.json {UPDATES}/failed.json")
+
+
+def see_failed(box: Box) -> None:
+    """See that the version before serves and says what failed."""
+    box.wait_serving()
+    # the end of its boot
+    box.machine.wait_command(f"! test -e {UPDATES}/before.json", "what became of the version", 600)
+    assert box.say(". /usr/lib/os-release; echo $IMAGE_VERSION") == OLD
+    assert box.say(LISTED).split() == [f"millrace_{OLD}.efi", f"millrace_{NEW}+0-{TRIES}.efi"]
+    status = box.shown("update status --json")
+    assert (status["last"]["version"], status["last"]["state"], status["trial"]) == (NEW, "failed", None)
+    assert status["last"]["problems"] == ["It did not come up far enough to say why."]
+    assert [one["version"] for one in status["failed"]] == [NEW]
+    assert f"version {NEW} failed" in box.machine.console

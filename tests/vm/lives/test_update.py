@@ -3,7 +3,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -35,17 +35,9 @@ DROP_INS = "/etc/systemd/system/nfs-server.service.d"
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-@pytest.fixture(scope="module")
-def box(
-    release: Made,
-    image: Path,
-    accelerator: Accel,
-    cables: Cables,
-    client: Machine,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Box]:
+@contextmanager
+def in_use(image: Path, accelerator: Accel, cables: Cables, client: Machine, directory: Path) -> Iterator[Box]:
     """A server with a share, a client that has a file locked and one that writes all the time."""
-    directory = tmp_path_factory.mktemp("update")
     given = {"millrace__provision": b"auto"}
     with started(image, accelerator, cables, directory, SERVER, no_reboot=False, **given) as box:
         box.wait_serving()
@@ -56,6 +48,20 @@ def box(
             f"systemd-run --unit=writer sh -c 'n=0; while :; do n=$((n+1)); echo $n >> {WHERE}/counted || exit 1; "
             f"sync {WHERE}/counted || exit 1; sleep 1; done'"
         )
+        yield box
+
+
+@pytest.fixture(scope="module")
+def box(
+    release: Made,
+    image: Path,
+    accelerator: Accel,
+    cables: Cables,
+    client: Machine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Box]:
+    """The server, which starts when the release is built."""
+    with in_use(image, accelerator, cables, client, tmp_path_factory.mktemp("update")) as box:
         yield box
 
 

@@ -2,10 +2,8 @@
 """Good, broken, good: versions are accepted and go back by themselves again and again, under a client that writes.
 
 Each cycle is an accepted update, a rollback, and an update that does not serve and goes back after three tries.
-`CYCLES` in the environment is how many; docs/soak.md says what one costs. The table is printed for docs/soak.md.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
@@ -14,6 +12,7 @@ from itertools import pairwise
 import pytest
 
 from tests.vm.box import Box
+from tests.vm.lives.cycles import CYCLES, free, print_table
 from tests.vm.lives.release import KEYS, LISTED, NEW, OLD, Made, served
 from tests.vm.lives.test_update import BOOT, DROP_INS, FAULT, box, rebooted, restarting, version, written
 from vm.machine import Machine
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.soak
 
 __all__ = ["box"]
 
-CYCLES = int(os.environ.get("CYCLES", "50"))
+COLUMNS = ("cycle", "accepted, s", "rolled back, s", "went back, s", "lines of the client", "root free, MiB")
 BACK = "grep -q failed /var/lib/millrace/update/last.json && ! test -e /var/lib/millrace/update/before.json"
 
 
@@ -45,10 +44,7 @@ def rows(box: Box, release: Made) -> Iterator[list[Row]]:
     box.machine.run(f"base64 -d > {KEYS}", stdin=release.public)
     found: list[Row] = []
     yield found
-    print("\n| cycle | accepted, s | rolled back, s | went back, s | lines of the client | root free, MiB |")
-    print("|---|---|---|---|---|---|")
-    for row in found:
-        print("| " + " | ".join(map(str, astuple(row))) + " |")
+    print_table(COLUMNS, [astuple(row) for row in found])
 
 
 def applied(box: Box, release: Made, *more: str) -> None:
@@ -92,11 +88,10 @@ def test_good_broken_good(box: Box, client: Machine, release: Made, rows: list[R
     # nothing piles up on the boot drive, and the client has lost nothing
     assert len(entries(box)) <= 2
     assert box.say("ls /var/lib/millrace/update/staged 2>/dev/null; true") == ""
-    free = int(box.say("df --output=avail -m / | tail -n 1"))
     now = written(client)
     assert now > lines
     times = (began, accepted, rolled_back, went_back)
     seconds = [round(until - since) for since, until in pairwise(times)]
-    rows.append(Row(cycle, *seconds, now, free))
+    rows.append(Row(cycle, *seconds, now, free(box, "/")))
     # a run that is ended before its last cycle has them too
     print(rows[-1])

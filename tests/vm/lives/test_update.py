@@ -48,6 +48,7 @@ def in_use(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
             f"systemd-run --unit=writer sh -c 'n=0; while :; do n=$((n+1)); echo $n >> {WHERE}/counted || exit 1; "
             f"sync {WHERE}/counted || exit 1; sleep 1; done'"
         )
+        client.wait_command(f"test -s {WHERE}/counted", "the first line", 300)
         yield box
 
 

@@ -80,8 +80,8 @@ def sync(directory: Path) -> None:
 def sync_renamed(path: Path) -> None:
     """Make a file under its new name survive a power cut, on VFAT, too.
 
-    The size of a file is beside its name there, and a rename leaves it at 0 until the file itself is written
-    (fs/fat/namei_vfat.c). A directory alone that is synced after it is on the drive with an empty file.
+    VFAT keeps the size of a file in its directory. A rename writes 0 there until the file itself is written
+    (fs/fat/namei_vfat.c), so syncing the directory alone leaves an empty file after a power cut.
     """
     _sync(path)
     _sync(path.parent, os.O_DIRECTORY)

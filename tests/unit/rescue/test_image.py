@@ -2,6 +2,7 @@
 """The image of the metadata is complete or not there, readable by root alone, and never on the pool."""
 
 import os
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from millrace.rescue import image
 from millrace.rescue.steps import Choices
 from millrace.system.run import Result
 from tests.fakes.drives.without_log import WithoutLog
+from tests.fakes.vfat import Vfat
 from tests.unit.provision.conftest import root
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.rescue.lost import NEW, done, lost
@@ -36,6 +38,35 @@ def test_image_is_for_root_alone(world: WithoutLog) -> None:
     assert written.parent == paths.state_dir() and written.name == "rescue-20260901T120000Z.metadump"
     assert written.stat().st_mode & 0o777 == 0o600
     assert not world.loops and not list(paths.state_dir().glob(".rescue*"))
+
+
+def test_image_that_has_its_name_is_whole_after_a_power_cut(
+    world: WithoutLog, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # on the spot: the repair comes next, and a rescue that goes on takes what has this name for the image
+    (root / "mnt").mkdir()
+    stick = Vfat(root / "mnt", monkeypatch)
+    done(world, "image", choices=Choices(image="/mnt/pool.metadump"))
+    written = (root / "mnt/pool.metadump").stat().st_size
+    assert written > 0
+    assert (stick.on_drive, stick.empty_names) == ({"pool.metadump": written}, [])
+
+
+@pytest.mark.parametrize("suffix", [".metadump.part", ".metadump"])
+def test_file_system_of_the_image_that_is_full_at_the_end(
+    world: WithoutLog, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    fsync = os.fsync
+
+    def full(descriptor: int) -> None:
+        if os.fstat(descriptor).st_size and os.readlink(f"/proc/self/fd/{descriptor}").endswith(suffix):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(Failed, match=r"cannot be made \(No space left on device\); try again, or go on with --without"):
+        done(world, "image")
+    assert not list(paths.state_dir().glob("*metadump*")) and not world.loops
 
 
 def test_too_little_room_is_seen_before_anything_is_written(world: WithoutLog, monkeypatch: pytest.MonkeyPatch) -> None:

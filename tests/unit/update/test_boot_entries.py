@@ -1,50 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A power cut leaves each kernel image whole under one of its names, on the VFAT of the ESP as well."""
 
-import os
-import stat
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from millrace.system.run import Result
 from millrace.update import boot_entries, records, trial
 from tests.fakes.commands import GOOD
+from tests.fakes.vfat import Vfat
 from tests.unit.update.conftest import ESP, WELL, Server
 from tests.unit.update.test_install import install_
-
-
-class Vfat:
-    """What is on the drive of a directory: after a rename the size beside the name is 0 until the file is synced."""
-
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.directory = directory
-        self.unwritten: set[int] = set()
-        self.on_drive: dict[str, int] = {}
-        self.fsync, self.rename = os.fsync, os.rename
-        self.write_names()
-        monkeypatch.setattr(os, "fsync", self._fsync)
-        monkeypatch.setattr(os, "rename", self._rename)
-
-    def write_names(self) -> None:
-        found = [(path.name, path.stat()) for path in self.directory.iterdir()]
-        self.on_drive = {name: 0 if one.st_ino in self.unwritten else one.st_size for name, one in found}
-
-    def _rename(self, source: os.PathLike[str], target: os.PathLike[str], **more: int) -> None:
-        self.rename(source, target, **more)
-        self.unwritten.add(os.stat(target).st_ino)
-
-    def _fsync(self, descriptor: int) -> None:
-        self.fsync(descriptor)
-        found = os.fstat(descriptor)
-        if stat.S_ISDIR(found.st_mode):
-            if found.st_ino == self.directory.stat().st_ino:
-                self.write_names()
-        elif found.st_ino in self.unwritten:
-            # the block with the name and the size is written
-            self.unwritten.discard(found.st_ino)
-            self.write_names()
 
 
 @pytest.fixture

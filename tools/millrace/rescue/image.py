@@ -10,7 +10,7 @@ from millrace.errors import BadInput, Failed, Refused
 from millrace.provision.model import Pool
 from millrace.provision.system import System
 from millrace.rescue.stand_in import stand_in
-from millrace.system.files import sync, write_text
+from millrace.system.files import rename, write_text
 from millrace.system.run import last_words, must
 from millrace.system.text import KIB, MIB, shown, size
 
@@ -55,8 +55,8 @@ def place(pool: Pool, given: str | None, now: str, ours: str | None = None) -> P
 def write(system: System, pool: Pool, target: Path) -> str:
     """Write the image to `target`; return in words what was written.
 
-    One that is complete stays as it is. Refused: there is too little room. Failed: xfs_metadump fails; no part of the
-    image is left behind.
+    One that is complete stays as it is. Refused: there is too little room. Failed: xfs_metadump fails, or the file
+    system of the image; no part of it is left behind.
     """
     if target.exists():
         # it gets its name when it is complete
@@ -72,18 +72,25 @@ def write(system: System, pool: Pool, target: Path) -> str:
                 "system and give --image FILE there, or go on with --without-image"
             )
         part.unlink(missing_ok=True)
-        write_text(part, "", 0o600)
         try:
+            write_text(part, "", 0o600)
             # Version 1 is without the log, of which there is nothing; -a and -o keep blocks and names as they are.
             argv = ["xfs_metadump", "-a", "-o", "-v", "1", "-l", log, pool.filesystem.device, str(part)]
             done = system.attempt(argv)
             if done.status != 0:
-                raise Failed(f"the image cannot be made ({last_words(done)}); try again, or go on with --without-image")
-            part.rename(target)
+                raise _failed(last_words(done))
+            # xfs_metadump syncs nothing
+            rename(part, target)
+        except OSError as error:
+            target.unlink(missing_ok=True)
+            raise _failed(error.strerror) from error
         finally:
             part.unlink(missing_ok=True)
-    sync(target.parent)
     return f"{target}, {size(target.stat().st_size)}"
+
+
+def _failed(why: str | None) -> Failed:
+    return Failed(f"the image cannot be made ({why}); try again, or go on with --without-image")
 
 
 def _needed(system: System, pool: Pool, log: str) -> int:

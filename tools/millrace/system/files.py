@@ -77,6 +77,12 @@ def sync(directory: Path) -> None:
     _sync(directory, os.O_DIRECTORY)
 
 
+def rename(path: Path, target: Path) -> None:
+    """Give a file another name; after a power cut all of it is there under one of the two. OSError: it is not."""
+    _sync(path)
+    sync_renamed(path.rename(target))
+
+
 def sync_renamed(path: Path) -> None:
     """Make a file under its new name survive a power cut, on VFAT, too.
 

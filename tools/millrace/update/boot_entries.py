@@ -11,7 +11,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.system.files import sync, sync_renamed
+from millrace.system.files import rename, sync
 from millrace.system.run import Runner, must
 from millrace.update.layout import IMAGE
 from millrace.update.model import VERSION
@@ -84,4 +84,4 @@ def remove(entry: BootEntry) -> None:
 
 def _rename(entry: BootEntry, name: str) -> None:
     if entry.path.name != name:
-        sync_renamed(entry.path.rename(entry.path.with_name(name)))
+        rename(entry.path, entry.path.with_name(name))

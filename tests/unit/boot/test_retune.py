@@ -17,28 +17,39 @@ RULES = REPO / "mkosi.extra/usr/lib/udev/rules.d/90-millrace.rules"
 LOOKS_AT_NOTHING = {"millrace-roce.service"}
 
 
-def started(directory: Path, state: str, *units: str) -> list[str]:
-    """Return what the program asks of systemd while each of the units is in a state."""
+def started(directory: Path, state: str, *words: str) -> list[str]:
+    """Return what the program asks of systemd while each of the units is in a state, as systemctl shows it."""
     program = directory / "systemctl"
     program.write_text(
-        f'#!/bin/sh\nif [ "$1" = show ]; then echo {state}; else echo "$@" >> {directory}/systemctl.said; fi\n'
+        f'#!/bin/sh\nif [ "$1" = show ]; then printf "{state}\\n"; else echo "$@" >> {directory}/systemctl.said; fi\n'
     )
     program.chmod(0o755)
-    subprocess.run([RETUNE, *units], env={"PATH": f"{directory}:{os.environ['PATH']}"}, check=True)
+    subprocess.run([RETUNE, *words], env={"PATH": f"{directory}:{os.environ['PATH']}"}, check=True)
     said = directory / "systemctl.said"
     return said.read_text().splitlines() if said.exists() else []
 
 
-@pytest.mark.parametrize("state", ["active", "reloading", "activating"])
-def test_units_that_have_begun_to_look_are_reloaded_after_it(tmp_path: Path, state: str) -> None:
-    assert started(tmp_path, state, "millrace-share", "millrace-tune") == [
-        "--no-block restart millrace-reload@millrace-share.service",
-        "--no-block restart millrace-reload@millrace-tune.service",
+@pytest.mark.parametrize(
+    "state", ["ActiveState=active", "ActiveState=reloading\\nJob=712", "ActiveState=activating\\nJob=712"]
+)
+@pytest.mark.parametrize("how", ["reload", "again"])
+def test_units_that_have_begun_to_look_do_so_again_after_it(tmp_path: Path, how: str, state: str) -> None:
+    assert started(tmp_path, state, how, "millrace-share", "millrace-tune") == [
+        f"--no-block restart millrace-{how}@millrace-share.service",
+        f"--no-block restart millrace-{how}@millrace-tune.service",
     ]
 
 
-def test_unit_that_will_look_later_is_not_reloaded(tmp_path: Path) -> None:
-    assert started(tmp_path, "inactive", "millrace-tune") == []
+@pytest.mark.parametrize("how", ["reload", "again"])
+def test_unit_that_waits_to_begin_will_look_then(tmp_path: Path, how: str) -> None:
+    assert started(tmp_path, "ActiveState=inactive\\nJob=712", how, "millrace-tune") == []
+
+
+def test_unit_that_does_not_run_is_started_and_not_reloaded(tmp_path: Path) -> None:
+    assert started(tmp_path, "ActiveState=inactive", "reload", "millrace-tune") == []
+    assert started(tmp_path, "ActiveState=inactive", "again", "millrace-certificate") == [
+        "--no-block restart millrace-again@millrace-certificate.service"
+    ]
 
 
 @pytest.mark.parametrize(("name", "verb"), [("again", "start"), ("reload", "try-reload-or-restart")])

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.console import Console
 from tests.browser.failed import pytest_exception_interact
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, NEVER, Box, credentials
-from tests.vm.life.words import METRICS, SERVER
+from tests.vm.life.words import METRICS, PATTERN, PATTERN_MIB, SERVER
 from tests.vm.web import console_of, make_patient
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -119,3 +119,17 @@ def client(
         password = f"username=admin\npassword={ADMIN_PASSWORD}\n"
         machine.run("umask 077; cat > /run/credentials.smb", stdin=password)
         yield machine
+
+
+@pytest.fixture(scope="package")
+def pattern(client: Machine) -> str:
+    """Make the pattern on the client and return where it is."""
+    make = f"""
+import random
+source = random.Random(7)
+with open("{PATTERN}", "wb") as pattern:
+    for _ in range({PATTERN_MIB}):
+        pattern.write(source.randbytes(1 << 20))
+"""
+    client.run(["python3", "-c", make], seconds=600)
+    return PATTERN

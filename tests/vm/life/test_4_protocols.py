@@ -5,7 +5,7 @@ import pytest
 
 from tests.vm import seen
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
-from tests.vm.life.words import EXPORT, PATTERN, PATTERN_MIB, PROTOCOLS, mounted
+from tests.vm.life.words import EXPORT, PATTERN_MIB, PROTOCOLS, mounted
 from tests.vm.roce import soft_roce
 from vm.machine import Machine
 
@@ -18,20 +18,6 @@ MIB = 1 << 20
 def nothing_is_mounted(client: Machine) -> None:
     """What is mounted of another share would lend its transport to what is mounted here."""
     client.run("umount -a -t nfs4", seconds=300)
-
-
-@pytest.fixture(scope="module")
-def pattern(client: Machine) -> str:
-    """Make the pattern on the client and return where it is."""
-    make = f"""
-import random
-source = random.Random(7)
-with open("{PATTERN}", "wb") as pattern:
-    for _ in range({PATTERN_MIB}):
-        pattern.write(source.randbytes(1 << 20))
-"""
-    client.run(["python3", "-c", make], seconds=600)
-    return PATTERN
 
 
 def test_nfs_over_tcp_with_eight_connections(client: Machine) -> None:

@@ -52,6 +52,19 @@ def test_image_that_has_its_name_is_whole_after_a_power_cut(
     assert (stick.on_drive, stick.empty_names) == ({"pool.metadump": written}, [])
 
 
+def test_image_of_which_a_power_cut_left_the_name_is_made_again(world: WithoutLog) -> None:
+    state = done(world, "image")
+    assert state.journal is not None and state.journal.image is not None
+    written = Path(state.journal.image)
+    before = written.read_bytes()
+    written.write_bytes(b"")
+    image.write(world, load_pool(), written)
+    assert written.read_bytes() == before != b""
+    calls = len(world.called("xfs_metadump"))
+    image.write(world, load_pool(), written)
+    assert len(world.called("xfs_metadump")) == calls
+
+
 @pytest.mark.parametrize("suffix", [".metadump.part", ".metadump"])
 def test_file_system_of_the_image_that_is_full_at_the_end(
     world: WithoutLog, monkeypatch: pytest.MonkeyPatch, suffix: str

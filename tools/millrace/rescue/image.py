@@ -58,8 +58,8 @@ def write(system: System, pool: Pool, target: Path) -> str:
     One that is complete stays as it is. Refused: there is too little room. Failed: xfs_metadump fails, or the file
     system of the image; no part of it is left behind.
     """
-    if target.exists():
-        # it gets its name when it is complete
+    if target.exists() and target.stat().st_size:
+        # it gets its name when it is complete; VFAT may have no more than the name (files.rename)
         return f"{target}, {size(target.stat().st_size)}"
     part = target.with_name(f".{target.name}.part")
     with stand_in(system, pool) as log:

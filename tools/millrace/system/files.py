@@ -78,7 +78,10 @@ def sync(directory: Path) -> None:
 
 
 def rename(path: Path, target: Path) -> None:
-    """Give a file another name; after a power cut all of it is there under one of the two. OSError: it is not."""
+    """Give a file another name; after a power cut all of it is there under one of the two.
+
+    On VFAT the new name may be that of an empty file if the power goes before this returns. OSError: it is not durable.
+    """
     _sync(path)
     sync_renamed(path.rename(target))
 

@@ -4,6 +4,7 @@
 import io
 import lzma
 import os
+import re
 import subprocess
 import tarfile
 from collections.abc import Sequence
@@ -140,7 +141,7 @@ def test_macros_follow_the_configuration() -> None:
         ("fs/nfsd/vfs.c:7:3: error: unknown type name 'x'\nmake: *** [vfs.o] Error 1\n", "vfs.c:7:3: error: unknown"),
         ("error: objtool: fopen failed\nmake: *** Error 2\n", "error: objtool: fopen failed"),
         ("make: No rule\n", "make: No rule"),
-        ("", "make gave no reason"),
+        ("", "no reason was given"),
     ],
 )
 def test_kernel_that_modules_do_not_build_for_fails_by_name(tmp_path: Path, err: str, reason: str) -> None:
@@ -156,53 +157,76 @@ def test_undefined_symbol_fails_where_make_only_warns(tmp_path: Path) -> None:
         compiler.compile_set(sets.NFS, tmp_path, found(), 2, lambda argv: answer(argv, 0, err=warning))
 
 
-RAID5 = """\
-#include "raid5.h"
-#include "raid5-log.h"
-
-if (rw == READ && mddev->degraded == 0 &&
-    mddev->reshape_position == MaxSector) {
-"""
+def command_of(argv: Sequence[str]) -> list[str]:
+    """What runs in the environment."""
+    return list(argv[argv.index("HOME=/") + 1 :])
 
 
-def source_of_md(root: Path, text: str = RAID5) -> Path:
-    path = root / "build/drivers/md/raid5.c"
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    return path
+def test_patches_are_applied_in_order_before_the_compiler_runs(tmp_path: Path) -> None:
+    made: list[list[str]] = []
 
-
-def test_reads_of_an_array_without_a_drive_are_asked_for_before_the_stripe_cache(tmp_path: Path) -> None:
-    path = source_of_md(tmp_path)
-    made: list[Sequence[str]] = []
-
-    def make(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        made.append(argv)
+    def run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        made.append(command_of(argv))
         return answer(argv)
 
-    compiler.compile_set(sets.MD, tmp_path, found(), 2, make)
-    (argv,) = made
-    assert "M=/build/drivers/md" in argv and argv[-1] == "raid456.ko"
-    text = path.read_text()
-    assert "(mddev->degraded == 0 || millrace_directly(conf, bi)) &&" in text
-    assert '#include "degraded_reads.h"' in text
-    assert "millrace_directly(struct" in path.with_name("degraded_reads.h").read_text()
+    compiler.compile_set(sets.MD, tmp_path, found(), 2, run)
+    *patches, make = made
+    assert [one[-1] for one in patches] == [f"--input=/{name}" for name in sorted(sets.MD.patches)]
+    assert all({"patch", "--fuzz=0", "--directory=/build"} <= set(one) for one in patches)
+    assert [(tmp_path / path.name).read_bytes() for path in sets.MD.changes] == [
+        path.read_bytes() for path in sets.MD.changes
+    ]
+    assert "M=/build/drivers/md" in make and make[-1] == "raid456.ko"
     # the kernel's own, which knows what raid456 is made of
-    assert not path.with_name("Kbuild").exists()
+    assert not (tmp_path / "build/drivers/md/Kbuild").exists()
 
 
-@pytest.mark.parametrize("text", [RAID5.replace("== 0 &&", "== 0 &&&&"), RAID5 * 2])
-def test_source_that_is_not_as_expected_is_not_changed(tmp_path: Path, text: str) -> None:
-    path = source_of_md(tmp_path, text)
-    with pytest.raises(Failed, match=r"7\.2\.12-1 has drivers/md/raid5\.c changed .*--stock-modules"):
-        compiler.change(sets.MD, tmp_path, found())
-    assert "millrace_directly" not in path.read_text()
+def test_source_that_is_not_as_expected_is_not_compiled(tmp_path: Path) -> None:
+    def run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        refused = command_of(argv)[-1].startswith("--input=/0002")
+        assert command_of(argv)[0] == "patch"
+        return answer(argv, 1, out="1 out of 1 hunk FAILED") if refused else answer(argv)
+
+    with pytest.raises(Failed, match=r"7\.2\.12-1 is not as 0002-md-raid5-\S+\.patch expects .*--stock-modules"):
+        compiler.compile_set(sets.MD, tmp_path, found(), 2, run)
+
+
+HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+@pytest.mark.parametrize("path", sets.MD.changes, ids=lambda path: path.name[:4])
+def test_patch_has_the_form_that_the_kernel_takes(path: Path) -> None:
+    """Documentation/process/submitting-patches.rst; who sends it adds From and Signed-off-by."""
+    text = path.read_text()
+    message, _, rest = text.partition("\n---\n")
+    subject, blank, *body = message.splitlines()
+    assert re.fullmatch(r"Subject: \[PATCH\] md/raid5: .{1,60}", subject) and blank == ""
+    assert all(len(line) <= 75 for line in body)
+    assert not re.search(r"@[A-Z]+@|millrace", text, re.IGNORECASE)
+    lines = iter(rest.splitlines())
+    hunks = 0
+    for line in lines:
+        if not (match := HUNK.match(line)):
+            continue
+        hunks += 1
+        before, after = (int(number or 1) for number in match.groups())
+        while before or after:
+            kind = next(lines)[:1]
+            assert kind in {" ", "+", "-", ""}
+            before, after = before - (kind != "+"), after - (kind != "-")
+    assert hunks
+
+
+def test_every_patch_is_of_a_set_and_described() -> None:
+    files = {path.name for path in sets.PATCHES.glob("*.patch")}
+    assert files == {name for one in sets.SETS for name in one.patches}
+    described = (sets.PATCHES / "README.md").read_text()
+    assert all(f"`{name[:4]}`" in described for name in files)
 
 
 def environment_of(root: Path, made: Sequence[str]) -> None:
     (root / "usr/src" / f"linux-headers-{ABI}" / "scripts").mkdir(parents=True)
     (root / "usr/src/asn1_compiler").touch()
-    source_of_md(root)
     for name in made:
         path = root / f"build/{name}.ko"
         path.parent.mkdir(parents=True, exist_ok=True)

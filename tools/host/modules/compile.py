@@ -16,6 +16,8 @@ from millrace.errors import Failed
 
 UNDEFINED = re.compile(r'modpost: "([^"]+)" \[([^\]]+)\] undefined')
 ERROR = re.compile(r"^((?:\S+:\d+:(?:\d+:)? )?(?:fatal )?error: .+)$", re.MULTILINE)
+# Without fuzz: a change of the kernel beside a patched place may be the same mend, or one that the patch undoes.
+PATCH = ("patch", "--strip=1", "--fuzz=0", "--batch", "--forward", "--reject-file=-", "--no-backup-if-mismatch")
 # What stands below `sh -c`: $0 is the environment, the rest is the command in it.
 # objtool reads its limits from /proc.
 ENTER = 'mount --bind /dev/null "$0/dev/null" && mount --rbind /proc "$0/proc" && exec chroot "$0" /usr/bin/env -i "$@"'
@@ -52,22 +54,19 @@ def reason(text: str) -> str:
         return f"{', '.join(modules)}: this kernel does not export {', '.join(symbols)}"
     if error := ERROR.search(text):
         return error[1]
-    return (text.strip().splitlines() or ["make gave no reason"])[-1]
+    return (text.strip().splitlines() or ["no reason was given"])[-1]
 
 
-def change(one: ModuleSet, root: Path, found: Packages) -> None:
-    """Change the source of a set in the environment `root`. Failed: a place is not there, or more than once."""
-    for edit in one.edits:
-        path = root / BUILD / edit.file
-        text = path.read_text()
-        if text.count(edit.before) != 1:
+def change(one: ModuleSet, root: Path, found: Packages, run: Run = run_quietly) -> None:
+    """Apply the patches of a set in the environment `root`. Failed: a place is not as the patch has it."""
+    for path in one.changes:
+        shutil.copyfile(path, root / path.name)
+        done = run(inside(root, [*PATCH, f"--directory=/{BUILD}", f"--input=/{path.name}"]))
+        if done.returncode != 0:
             raise Failed(
-                f"Kernel {found.version} has {edit.file} changed where Millrace changes it ({edit.before.strip()}); "
+                f"Kernel {found.version} is not as {path.name} expects it ({reason(done.stdout)}); "
                 "report this as a bug, and use tools/build --stock-modules until it is mended."
             )
-        path.write_text(text.replace(edit.before, edit.after))
-    for path in one.added:
-        shutil.copyfile(path, root / BUILD / one.place / path.name)
 
 
 def compile_set(one: ModuleSet, root: Path, found: Packages, jobs: int, run: Run = run_quietly) -> None:
@@ -75,7 +74,7 @@ def compile_set(one: ModuleSet, root: Path, found: Packages, jobs: int, run: Run
 
     Failed: as `change`, or it does not build, with the symbol or the compiler's error.
     """
-    change(one, root, found)
+    change(one, root, found, run)
     if one.top:
         lines = [f"obj-m += {name}/\n" for name in one.top]
         (root / BUILD / one.place / "Kbuild").write_text("".join(lines))

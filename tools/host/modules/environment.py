@@ -22,7 +22,7 @@ from millrace.errors import Failed
 PACKAGES = (
     "ksmbd-tools",
     *("linux-headers-amd64", "linux-source", "make", "libc6-dev", "libssl-dev", "kmod", "xz-utils"),
-    *("bash", "coreutils", "dash", "diffutils", "findutils", "grep", "gzip", "mawk", "perl-base", "sed"),
+    *("bash", "coreutils", "dash", "diffutils", "findutils", "grep", "gzip", "mawk", "patch", "perl-base", "sed"),
 )
 HEADERS = re.compile(r"^linux-headers-(\d\S*-amd64)_([^_]+)_amd64\.deb$")
 SOURCE = re.compile(r"^linux-source-(\d[\d.]*)_([^_]+)_all\.deb$")

@@ -20,7 +20,7 @@ KEPT = 4
 # What the package depends on beside the packages that it is built from.
 SOURCES = [
     *(Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")),
-    *(path.relative_to(REPO) for one in SETS for path in one.added),
+    *(path.relative_to(REPO) for one in SETS for path in one.changes),
 ]
 
 

@@ -7,14 +7,7 @@ The kernel has no CONFIG_MODVERSIONS: it cannot detect a mix of Debian's and reb
 from dataclasses import dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Edit:
-    """A place of the kernel's source, by its text, which is there once, and the text that takes its place."""
-
-    file: str
-    before: str
-    after: str
+PATCHES = Path(__file__).with_name("patches")
 
 
 @dataclass(frozen=True)
@@ -25,8 +18,8 @@ class ModuleSet:
     that follow from it go to the compiler, because the autoconf.h of Debian's headers lacks them. `place` is the
     directory that kbuild builds, `top` the Kbuild file there, with the directories that have modules; without one it is
     the kernel's own, and `targets` are built alone. `modules` are shipped, by their path below `kernel/`; other modules
-    that the compiler makes are not: Debian's stay. `edits` change the source; `additions` are files beside this one
-    that are put into `place`.
+    that the compiler makes are not: Debian's stay. `patches` change the source, in this order; they are files of
+    `patches/` beside this one.
     """
 
     name: str
@@ -36,13 +29,12 @@ class ModuleSet:
     top: tuple[str, ...] = ()
     targets: tuple[str, ...] = ("modules",)
     config: tuple[str, ...] = ()
-    edits: tuple[Edit, ...] = ()
-    additions: tuple[str, ...] = ()
+    patches: tuple[str, ...] = ()
 
     @property
-    def added(self) -> list[Path]:
-        """Return the files of `additions`."""
-        return [Path(__file__).with_name(name) for name in self.additions]
+    def changes(self) -> list[Path]:
+        """Return the files of `patches`."""
+        return [PATCHES / name for name in self.patches]
 
     @property
     def macros(self) -> list[str]:
@@ -77,26 +69,17 @@ SMB = ModuleSet(
     config=("CONFIG_SMBDIRECT=m", "CONFIG_SMB_SERVER_SMBDIRECT=y", "CONFIG_CIFS_SMB_DIRECT=y"),
     modules=("fs/smb/client/cifs", "fs/smb/server/ksmbd", "fs/smb/smbdirect/smbdirect"),
 )
-DEGRADED_READS = "degraded_reads.h"
 MD = ModuleSet(
     name="md",
     sources=("drivers/md",),
     place="drivers/md",
     targets=("raid456.ko",),
-    # Debian's: an array without a drive sends all reads through the stripe cache.
-    edits=(
-        Edit(
-            "drivers/md/raid5.c",
-            '#include "raid5-log.h"\n',
-            f'#include "raid5-log.h"\n#include "{DEGRADED_READS}"\n',
-        ),
-        Edit(
-            "drivers/md/raid5.c",
-            "if (rw == READ && mddev->degraded == 0 &&\n",
-            "if (rw == READ && (mddev->degraded == 0 || millrace_directly(conf, bi)) &&\n",
-        ),
+    patches=(
+        "0001-md-raid5-keep-what-the-writes-of-a-batched-stripe-returned.patch",
+        "0002-md-raid5-record-or-fail-a-device-that-cannot-be-read-not-neither.patch",
+        "0003-md-raid5-begin-the-copy-of-a-bio-at-the-stripe.patch",
+        "0004-md-raid5-read-present-devices-directly-while-one-is-missing.patch",
     ),
-    additions=(DEGRADED_READS,),
     modules=("drivers/md/raid456",),
 )
 SETS = (NFS, SMB, MD)

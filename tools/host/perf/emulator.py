@@ -9,22 +9,17 @@ takes away what QEMU itself draws by lot, no more.
 
 import hashlib
 import json
-import signal
 import subprocess
-import tempfile
-import time
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from host import artefacts, qemu, stage
 from host.layout import OUTPUT, REPO, caches
 from host.perf.benchmarks import BENCHMARKS
-from host.perf.cpio import archive
 from host.perf.guest.job import JOB, Job
 from millrace.errors import BadInput, Failed
-from vm import pe
+from vm import bare, pe
 
 SEED = 1
 # What QEMU takes besides, for translated code most of all.
@@ -32,10 +27,8 @@ OWN_MIB = 1024
 # Of a processor: a machine that hangs burns it. How long that takes on a busy host is another matter.
 SECONDS = 1800
 PACKAGES = ("host", "host/perf", "host/perf/guest")
-PLACE = JOB.rpartition("/")[0].strip("/")
-INIT = f"{PLACE}/init"
-CMDLINE = f"console=ttyS0 quiet loglevel=3 panic=-1 nowatchdog rdinit=/{INIT}"
-CONSOLE_TAIL = 30
+MODULE = "host.perf.guest"
+OPTIONS = (*bare.COUNTED, "-seed", str(SEED))
 
 
 @dataclass(frozen=True)
@@ -62,35 +55,20 @@ def built(output: Path = OUTPUT) -> Image:
     return Image(efi, usr, system, qemu.command(caches()))
 
 
-def overlay(job: Job) -> bytes:
-    """Return what is added to the image's initrd: the guest's program and the job."""
+def files(job: Job) -> dict[str, bytes]:
+    """Return the files of a guest by their path: its program and the job."""
     root = REPO / "tools"
     sources = [path for package in PACKAGES for path in (root / package).glob("*.py")]
     wanted = [path for path in sources if path.parent.name == "guest" or path.name == "__init__.py"]
-    files = {f"{PLACE}/{path.relative_to(root)}": path.read_bytes() for path in wanted}
-    files[INIT] = resources.files("host.perf.guest").joinpath("init").read_bytes()
-    files |= {f"{PLACE}/{path}": content for path, content in BENCHMARKS[job.benchmark].files().items()}
-    files[JOB.strip("/")] = json.dumps(asdict(job), sort_keys=True).encode()
-    return archive(files)
+    found = {str(path.relative_to(root)): path.read_bytes() for path in wanted}
+    return found | BENCHMARKS[job.benchmark].files() | {JOB: json.dumps(asdict(job), sort_keys=True).encode()}
 
 
 def command(
     program: str, kernel: Path, initrd: Path, usr: Path, console: Path, results: Path, memory: int
 ) -> list[str]:
     """Return the command line of the QEMU `program` with `memory` in MiB, one CPU: emulated ones only take turns."""
-    return [
-        *(program, "-accel", "tcg", "-icount", "shift=0,sleep=off", "-seed", str(SEED)),
-        # With the first two the kernel copies byte by byte, which counts eight times the instructions of a real copy.
-        # The others cost the host a tenth of a run and the guest hardly an instruction.
-        *("-cpu", "max,erms=off,fsrm=off,la57=off,smap=off", "-smp", "1", "-M", "q35", "-m", str(memory)),
-        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-        # The same date at every boot: it is part of superblocks.
-        *("-rtc", "base=2026-11-20T00:00:00,clock=vm"),
-        *("-serial", f"file:{console}", "-serial", f"file:{results}"),
-        *("-kernel", str(kernel), "-initrd", str(initrd), "-append", CMDLINE),
-        *("-drive", f"if=none,id=usr,format=raw,readonly=on,file={usr}"),
-        *("-device", "virtio-blk-pci,drive=usr"),
-    ]
+    return bare.command(program, kernel, initrd, usr, console, results, memory, MODULE, *OPTIONS)
 
 
 def key(image: Image, job: Job) -> str:
@@ -99,7 +77,7 @@ def key(image: Image, job: Job) -> str:
     kernel, initrd, usr, console, results = (Path(name) for name in ("kernel", "initrd", "usr", "console", "results"))
     machine = command("qemu", kernel, initrd, usr, console, results, BENCHMARKS[job.benchmark].memory)
     digest = hashlib.sha256(json.dumps([image.system, version, machine]).encode())
-    digest.update(overlay(job))
+    digest.update(bare.overlay(files(job)))
     return digest.hexdigest()
 
 
@@ -108,23 +86,9 @@ def run(image: Image, job: Job, seconds: int = SECONDS) -> list[dict[str, Any]]:
 
     `seconds` of CPU time at most.
     """
-    with tempfile.TemporaryDirectory(prefix="millrace-perf-") as directory:
-        place = Path(directory)
-        kernel, initrd, console, results = (place / name for name in ("kernel", "initrd", "console", "results"))
-        kernel.write_bytes(pe.section(image.efi, ".linux"))
-        initrd.write_bytes(pe.section(image.efi, ".initrd") + overlay(job))
-        memory = BENCHMARKS[job.benchmark].memory
-        machine = command(image.qemu, kernel, initrd, image.usr, console, results, memory)
-        argv = ["prlimit", "--core=0", f"--cpu={seconds}:{seconds + 1}", *machine]
-        begin = time.monotonic()
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        if done.returncode == -signal.SIGXCPU:
-            ended = f"it took more than {seconds} s of a processor"
-        else:
-            ended = f"QEMU ended with {done.returncode} after {time.monotonic() - begin:.0f} s"
-        said = results.read_text(errors="replace") if results.exists() else ""
-        tail = console.read_text(errors="replace") if console.exists() else ""
-        return records(said, f"{job.benchmark}: {ended}", tail)
+    parts = bare.Parts(image.efi, image.usr, image.qemu)
+    left = bare.run(parts, files(job), BENCHMARKS[job.benchmark].memory, seconds, MODULE, OPTIONS)
+    return records(left.results, f"{job.benchmark}: {left.ended}", left.console)
 
 
 def records(said: str, what: str, console: str) -> list[dict[str, Any]]:
@@ -142,6 +106,5 @@ def records(said: str, what: str, console: str) -> list[dict[str, Any]]:
         if "failed" in record:
             raise Failed(f"{what}, the guest said: {record['failed'].strip()}")
     if not found or "done" not in found[-1]:
-        tail = "\n".join(console.splitlines()[-CONSOLE_TAIL:])
-        raise Failed(f"{what} and left no whole result. The console's last lines:\n{tail}")
+        raise Failed(f"{what} and left no whole result. The console's last lines:\n{console}")
     return found[:-1]

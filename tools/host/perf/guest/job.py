@@ -6,7 +6,8 @@ from typing import Any
 
 from host.perf.guest.drives import Model
 
-JOB = "/millrace-perf/job.json"
+# Beside the program, in the directory that a guest's module is started from.
+JOB = "job.json"
 RESULTS = "/dev/ttyS1"
 DATA = "/dev/md/millrace-data"
 # Beside the job.

@@ -17,7 +17,7 @@ from host.perf.guest.newfiles import grown, new_files
 from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import run
 
-ZFS = Path("/millrace-perf/zfs")
+ZFS = Path("/millrace-guest/zfs")
 POOL = "tank"
 # A record of 1 MiB suits streams, the default of 128 KiB small blocks.
 RECORDS = ("1M", "128K")

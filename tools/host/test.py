@@ -20,7 +20,7 @@ from host.junit import Count, counted, without_timer
 from host.layout import REPO, caches
 from vm.machine import NO_TIMER
 
-PARTS = ("unit", "docs", "pages", "image", "browser", "perf", "vm")
+PARTS = ("unit", "docs", "pages", "image", "browser", "kernel", "perf", "vm")
 # By hand: they take longer than anyone waits for each change; docs/soak.md keeps the results. Some are told by servers
 # that other stories boot, and have the mark `soak` there.
 BY_HAND = ("soak",)
@@ -28,7 +28,7 @@ MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
-IMAGE_NEEDED = ("image", "browser", "perf", "vm", "soak")
+IMAGE_NEEDED = ("image", "browser", "kernel", "perf", "vm", "soak")
 # Two virtual servers, two clients, and what else there is; two machines of tests/perf besides.
 MEMORY_OF_TWO = 16 << 30
 MEMORY_OF_THREE = 20 << 30
@@ -94,7 +94,7 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
         if step.part == "vm":
             main.append(Step("vm", (*step.selection, *(f"--ignore={one}" for one in OWN_SERVERS))))
             beside.append(Step("vm", (*OWN_SERVERS, *UNMARKED)))
-        elif step.part == "perf":
+        elif step.part in {"kernel", "perf"}:
             last.append(step)
         else:
             main.append(step)
@@ -106,12 +106,11 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
 
 
 def _steps(part: str) -> list[Step]:
-    if part == "vm":
-        return [Step(part, (f"tests/{part}", *UNMARKED))]
-    if part == "perf":
+    if part in {"vm", "kernel", "perf"}:
         return [Step(part, (f"tests/{part}", *UNMARKED))]
     if part == "soak":
-        return [Step(part, (f"tests/{part}",)), Step(part, ("tests/vm", *MARKED)), Step(part, ("tests/perf", *MARKED))]
+        marked = [Step(part, (f"tests/{name}", *MARKED)) for name in ("vm", "kernel", "perf")]
+        return [Step(part, (f"tests/{part}",)), *marked]
     return [Step(part, (f"tests/{part}",))]
 
 

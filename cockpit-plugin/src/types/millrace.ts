@@ -604,6 +604,11 @@ export interface Decision {
     considered: Record<string, JsonValue>[];
 }
 
+/** Whether reads of a degraded array that need no missing drive bypass md's stripe cache (rebuilt raid456 only). */
+export interface DegradedReads {
+    direct: boolean;
+}
+
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
 export interface Dimm {
     size: number;
@@ -1699,6 +1704,7 @@ export interface MdArray {
  * `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
  * `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
  * `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
+ * `direct_degraded_reads`: whether reads of a degraded array that need no missing drive bypass md's stripe cache.
  */
 export interface MdPolicy {
     group_thread_cnt: number | null;
@@ -1709,6 +1715,7 @@ export interface MdPolicy {
     member_requests: number | null;
     member_max_kib: number | null;
     discard: "never" | null;
+    direct_degraded_reads: boolean | null;
 }
 
 /** Per-array md settings that the kernel forgets. `sync_speed_max` in KiB/s, `read_ahead` in KiB. */
@@ -2910,6 +2917,7 @@ export interface Settings {
     values: Decision[];
     members: MemberSettings;
     rebuild: RebuildSettings;
+    degraded_reads: DegradedReads;
     io: IoSettings;
     smbd: SmbdSettings;
     ports: PortSettings;

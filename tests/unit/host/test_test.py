@@ -30,7 +30,7 @@ from millrace.errors import Failed
 
 
 def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> None:
-    marks = dict.fromkeys(("vm", "perf"), ("-m", "not soak"))
+    marks = dict.fromkeys(("vm", "kernel", "perf"), ("-m", "not soak"))
     alone = [Lane([Step(part, (f"tests/{part}", *marks.get(part, ()))) for part in PARTS])]
     assert lanes(PARTS, MEMORY_OF_TWO - 1, 2) == alone
     assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
@@ -39,13 +39,13 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
     ignored = ("--ignore=tests/vm/shares", "--ignore=tests/vm/drives")
     assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "-m", "not soak", *ignored))
     assert beside == Lane([Step("vm", ("tests/vm/shares", "tests/vm/drives", "-m", "not soak"))], BESIDE)
-    assert last == Lane([Step("perf", ("tests/perf", "-m", "not soak"))], IDLE)
+    assert last == Lane([Step(part, (f"tests/{part}", "-m", "not soak")) for part in ("kernel", "perf")], IDLE)
 
 
 def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
     main, beside = lanes(PARTS, MEMORY_OF_THREE - 1, 2)
     assert [step.part for step in main.steps] == ["unit", "docs", "pages", "image", "browser", "vm"]
-    assert [step.part for step in beside.steps] == ["vm", "perf"]
+    assert [step.part for step in beside.steps] == ["vm", "kernel", "perf"]
 
 
 def test_a_part_that_is_named_alone_is_run_alone() -> None:
@@ -54,7 +54,7 @@ def test_a_part_that_is_named_alone_is_run_alone() -> None:
 
 
 def test_stories_that_a_whole_run_leaves_out_are_run_by_hand() -> None:
-    marked = [Step("soak", (f"tests/{part}", "-m", "soak")) for part in ("vm", "perf")]
+    marked = [Step("soak", (f"tests/{part}", "-m", "soak")) for part in ("vm", "kernel", "perf")]
     assert lanes(["soak"], MEMORY_OF_THREE, 2) == [Lane([Step("soak", ("tests/soak",)), *marked])]
 
 

@@ -30,6 +30,12 @@ class RebuildSettings(Contract):
     least: int | None = None
 
 
+class DegradedReads(Contract):
+    """Whether reads of a degraded array that need no missing drive bypass md's stripe cache (rebuilt raid456 only)."""
+
+    direct: bool = True
+
+
 class PortSettings(Contract):
     """Microseconds that each data port waits before an interrupt, or `adaptive`; None is the driver's.
 
@@ -74,6 +80,12 @@ def plan_rebuild(wanted: MdPolicy) -> tuple[RebuildSettings, list[Decision]]:
     return found, _decisions({"md.rebuild_min_kib": found.least})
 
 
+def plan_degraded_reads(wanted: MdPolicy) -> tuple[DegradedReads, list[Decision]]:
+    """Return how reads of a degraded array go: directly, but for what the policy has."""
+    found = DegradedReads(direct=wanted.direct_degraded_reads is not False)
+    return found, _decisions({"md.direct_degraded_reads": wanted.direct_degraded_reads})
+
+
 def plan_io_modes(wanted: NfsdPolicy) -> IoSettings:
     """Return the I/O modes of nfsd: the kernel's, but for what the policy has."""
     return IoSettings(read=wanted.io_cache_read, write=wanted.io_cache_write)
@@ -97,6 +109,8 @@ def default_of(name: str) -> str:
         return f"Samba's default, {CREDITS}"
     if name == "md.rebuild_min_kib":
         return "by the redundancy that is left and the priority"
+    if name == "md.direct_degraded_reads":
+        return "on"
     if name == "ports.interrupt_cores":
         return "one for each queue"
     if name == "ports.most_queues":

@@ -260,6 +260,7 @@ class MdPolicy(Section):
     `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
     `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
     `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
+    `direct_degraded_reads`: whether reads of a degraded array that need no missing drive bypass md's stripe cache.
     """
 
     group_thread_cnt: int | None = Field(None, ge=0, le=256)
@@ -270,6 +271,7 @@ class MdPolicy(Section):
     member_requests: int | None = Field(None, ge=4, le=65536)
     member_max_kib: Annotated[int, Field(ge=4, le=1 << 16), AfterValidator(_pages)] | None = None
     discard: Literal["never"] | None = None
+    direct_degraded_reads: bool | None = None
 
 
 class ScrubPolicy(Section):

@@ -10,11 +10,13 @@ from typing import Literal, TypeVar
 from pydantic import Field, JsonValue
 
 from millrace.plan.defaults import (
+    DegradedReads,
     IoSettings,
     MemberSettings,
     PortSettings,
     RebuildSettings,
     SmbdSettings,
+    plan_degraded_reads,
     plan_io_modes,
     plan_members,
     plan_port_settings,
@@ -77,6 +79,7 @@ class Settings(Contract):
     values: list[Decision]
     members: MemberSettings = MemberSettings()
     rebuild: RebuildSettings = RebuildSettings()
+    degraded_reads: DegradedReads = DegradedReads()
     io: IoSettings = IoSettings()
     smbd: SmbdSettings = SmbdSettings()
     ports: PortSettings = PortSettings()
@@ -149,12 +152,14 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
     sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
     members, about_members = plan_members(policy.md)
     rebuild, about_rebuild = plan_rebuild(policy.md)
+    degraded_reads, about_reads = plan_degraded_reads(policy.md)
     smbd, about_smbd = plan_smbd(policy.smbd)
     ports, about_ports = plan_port_settings(policy.ports)
     decisions = [
         *about_md,
         *about_members,
         *about_rebuild,
+        *about_reads,
         *about_nfsd,
         grace_decision(nfsd, policy),
         *about_smbd,
@@ -166,6 +171,7 @@ def _computed(basis: Basis, wanted: Overrides) -> Settings:
         sysctl=sysctl,
         members=members,
         rebuild=rebuild,
+        degraded_reads=degraded_reads,
         io=plan_io_modes(policy.nfsd),
         smbd=smbd,
         ports=ports,

@@ -3,7 +3,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Array
@@ -72,6 +74,11 @@ def broken(system: System, record: ArrayRecord, active: Active) -> bool:
     array_state is `broken` only while nothing waits to be written (md.c array_state_show).
     """
     return system.md_state(active.device) == "broken" or len(in_sync_slots(system, active)) < needed(record.array)
+
+
+def degraded_reads_switch() -> Path:
+    """Return the switch of direct reads of degraded arrays, which the running raid456 has if it is the rebuilt one."""
+    return paths.ROOT / "sys/module/raid456/parameters/direct_degraded_reads"
 
 
 def load_modules(system: System) -> None:

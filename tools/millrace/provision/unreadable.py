@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record sectors that a member cannot read in md's list of bad blocks: `python3 -m millrace.provision.unreadable`.
 
-millrace-unreadable.service runs this as long as the server runs. It is a remedy for a defect of the kernel: where no
+millrace-unreadable.service runs this where raid456 is Debian's. It is a remedy for a defect of the kernel: where no
 redundancy is left to correct a read error, md should put the sector on the list of the member, return an error for it
 and go on. Since rdev_set_badblocks() fails the member by itself, raid5_end_read_request() does not call it for a member
 that is in sync (kernel 7.2.12, drivers/md/raid5.c, line 2837): md reads the sector again at once, for ever, and a

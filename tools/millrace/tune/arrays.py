@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of our arrays and of the drives under them, by the kernel names of this boot."""
 
-from millrace.plan.defaults import MemberSettings
+from millrace.plan.defaults import DegradedReads, MemberSettings
 from millrace.plan.labels import array_path
 from millrace.plan.model import MdSettings, Role
+from millrace.provision import md
 from millrace.provision.devices import array_device, backend_drives, block, member_drives, requests
 from millrace.provision.model import Pool
 from millrace.tune import check
@@ -38,6 +39,13 @@ def array_settings(md: MdSettings, pool: Pool, members: MemberSettings = _KERNEL
         for queue in requests(drive):
             settings += _member(queue, members)
     return settings, warnings
+
+
+def read_settings(wanted: DegradedReads) -> list[Setting]:
+    """Return how reads of degraded arrays go; nothing where the raid456 that runs is Debian's, or none runs."""
+    path = md.degraded_reads_switch()
+    reason = "reads of a degraded array bypass the stripe cache, or the policy has switched that off"
+    return [Knob(path, "Y" if wanted.direct else "N", reason, default="Y")] if path.exists() else []
 
 
 def _parity(md: MdSettings, device: str) -> list[Setting]:

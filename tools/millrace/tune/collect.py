@@ -10,7 +10,7 @@ from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.run import Runner
 from millrace.tune import ports, topology
-from millrace.tune.arrays import array_settings
+from millrace.tune.arrays import array_settings, read_settings
 from millrace.tune.coalescing import coalescing_settings
 from millrace.tune.copy_from import copy_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
@@ -50,6 +50,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *ports.core_settings(view, wanted.ports),
         *coalescing_settings(wanted.ports, view.ports, run),
         *of_arrays,
+        *read_settings(wanted.degraded_reads),
         *pace_settings(wanted.md, pool, wanted.rebuild.least),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
         *sysctl_settings(wanted, pool),

@@ -46,7 +46,7 @@ def test_rebuild_goes_on_past_a_block_that_cannot_be_read(found: Records) -> Non
 
 def test_replacement_that_cannot_be_read_fails_and_costs_no_data(found: Records) -> None:
     one = named(found, "unreadable replacement")
-    assert (one["lost"], one["failed"]) == (0, True)
+    assert (one["lost"], one["ejected"]) == (0, True)
 
 
 def test_reads_of_a_degraded_array_are_right_by_both_ways(found: Records) -> None:

@@ -166,4 +166,4 @@ def replacement() -> dict[str, Any]:
         until("half a copy", lambda: int(one.read_attribute("sync_completed").split()[0]) >= half // 2, 60)
         one.empty_cache()
         refuse(spare, range(one.offset(spare), one.offset(spare) + ROWS * CHUNK // SECTOR))
-        return {"case": "unreadable replacement", "lost": lost(one, 4), "failed": one.faulty(spare)}
+        return {"case": "unreadable replacement", "lost": lost(one, 4), "ejected": one.faulty(spare)}

@@ -63,6 +63,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
         "unclean",
         "returns",
         "tuner",
+        "kernel",
         "reset",
         "slots",
         "trim",

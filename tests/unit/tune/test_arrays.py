@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of an external device the read-ahead is set, and nothing that is md's."""
+"""Settings of arrays: of an external device the read-ahead alone, and how a degraded array is read by the policy."""
 
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
+from millrace.plan.defaults import DegradedReads, plan_degraded_reads
 from millrace.plan.md import no_arrays, plan_md
-from millrace.plan.policy import Policy
+from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.tune import settings
-from millrace.tune.arrays import array_settings
+from millrace.tune.arrays import array_settings, read_settings
 from millrace.tune.collect import sysctl_settings
+from millrace.tune.run import run
 from tests.fakes.samples import EXTERNAL, add_external, external_pool, plan, pool
+from tests.unit.tune.machine import Machine
 
 SERVER = Server(memory=64 << 30, cores=16, cores_per_node=16, compute_nodes=1, nic_cores=0, nic_nodes=[], port_cores={})
 
@@ -44,3 +47,24 @@ def test_settings_are_computed_from_the_stripes_of_the_file_system() -> None:
     assert found == no_arrays(1 << 20) and found.external
     md, decisions = plan_md(found, 0, SERVER, Policy())
     assert ([one.name for one in decisions], md.read_ahead) == (["md.read_ahead"], 768)
+
+
+SWITCH = "sys/module/raid456/parameters/direct_degraded_reads"
+
+
+def test_direct_reads_follow_the_policy_and_back(root: Path) -> None:
+    machine = Machine(root)
+    off, decisions = plan_degraded_reads(MdPolicy(direct_degraded_reads=False))
+    assert [(one.name, one.value) for one in decisions] == [("md.direct_degraded_reads", False)]
+    on, decisions = plan_degraded_reads(MdPolicy())
+    assert (on, decisions) == (DegradedReads(), [])
+    machine.write(SWITCH, "Y")
+    assert run([lambda: (read_settings(on), [])], diff_only=False).drift == []
+    for wanted, value in ((off, "N"), (on, "Y")):
+        (drift,) = run([lambda wanted=wanted: (read_settings(wanted), [])], diff_only=False).drift
+        assert (drift.wanted, drift.changed, machine.read(SWITCH)) == (value, True, value)
+
+
+@pytest.mark.usefixtures("root")
+def test_module_without_a_switch_has_no_such_setting() -> None:
+    assert read_settings(DegradedReads()) == []

@@ -78,6 +78,16 @@ def media_errors_file() -> Path:
     return state_dir() / "media-errors.json"
 
 
+def rises_file() -> Path:
+    """On which days the error counters of the hardware rose."""
+    return state_dir() / "rises.json"
+
+
+def latency_file() -> Path:
+    """How fast the drives of the pool answered at the last health checks."""
+    return run_dir() / "latency.json"
+
+
 def known_drives_file() -> Path:
     """What every drive was that this server has seen, by serial: its bay, its size, how it wore."""
     return state_dir() / "drives.json"

@@ -4,14 +4,21 @@
 import dataclasses
 import errno
 import os
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
 
+from qemu.qmp import QMPError
+
+from millrace.errors import Failed
 from millrace.system.wait import wait_until
 from vm import agent, disks, guest, link, tsc
 from vm.accel import Accel
 from vm.machine import COMMAND_SECONDS, Machine
+from vm.mute import MuteDrive
 from vm.qemu import Files, Options, server_command
 from vm.server import Drive, Server
 from vm.tpm import Tpm
@@ -41,6 +48,9 @@ LIMITS = {
     "systemd.unit-dropin.systemd-networkd-wait-online.service": b"[Service]\nExecStart=\n"
     b"ExecStart=-/usr/lib/systemd/systemd-networkd-wait-online --any --timeout=120\n",
 }
+
+# So long QEMU leaves its monitor without an answer where the reset of a controller waits for requests of its drive.
+STUCK_SECONDS = 3.0
 
 
 def patience(accel: Accel) -> list[str]:
@@ -176,6 +186,37 @@ class Appliance(Machine):
         """Let the reads that `fail_reads` let fail succeed."""
         self._show(serial, self._node(serial))
         self.qmp("blockdev-del", **{"node-name": f"bad{self._bay(serial)}"})
+
+    @contextmanager
+    def silent(self, serial: str) -> Iterator[MuteDrive]:
+        """Let a drive take requests and answer none; it speaks again at the end."""
+        bay, path = self._bay(serial), self.files.sockets / f"mute-{serial}"
+        asked = [0.0]
+
+        def answers() -> None:
+            while asked:
+                asked[0] = time.monotonic()
+                with suppress(QMPError, OSError, Failed):
+                    self.qmp("query-status")
+                asked[0] = 0.0
+                ended.wait(0.5)
+
+        def stuck() -> bool:
+            return bool(asked[0]) and time.monotonic() - asked[0] > STUCK_SECONDS
+
+        ended, asking = threading.Event(), threading.Thread(target=answers, daemon=True)
+        with MuteDrive(self.files.drive(serial), path, stuck) as drive:
+            server = {"type": "unix", "path": str(path)}
+            self.qmp("blockdev-add", driver="nbd", server=server, discard="unmap", **{"node-name": f"mute{bay}"})
+            self._show(serial, f"mute{bay}")
+            drive.fall_silent()
+            asking.start()
+            try:
+                yield drive
+            finally:
+                drive.speak()
+                ended.set()
+                asking.join(10)
 
     def _node(self, serial: str) -> str:
         return f"drive-{serial}" if serial in self._new else f"drive{self._bay(serial)}"

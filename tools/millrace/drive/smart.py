@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from millrace import paths
-from millrace.drive import history, media_errors, smart_events
+from millrace.drive import hardware_errors, history, media_errors, rises, smart_events
 from millrace.errors import MillraceError
 from millrace.inventory import nvme
 from millrace.inventory.boot_disk import drives_in_use
@@ -30,7 +30,9 @@ class DriveSmart(Contract):
     """One drive. `known` is false where its warnings could not be read; `boot` where it carries the running system.
 
     `media_errors` counts since the drive was made; `media_errors_new` are those since it is in this server, the day
-    `media_errors_since`, both null where there was none within a month.
+    `media_errors_since`, both null where there was none within a month. `throttled` is how often it slowed itself down
+    because of heat, for `throttled_seconds` in all; `hot_minutes` is how long it was above the temperature at which it
+    warns.
     """
 
     name: str
@@ -47,6 +49,9 @@ class DriveSmart(Contract):
     media_errors_new: int | None = None
     media_errors_since: str | None = None
     power_on_hours: int | None = None
+    throttled: int | None = None
+    throttled_seconds: int | None = None
+    hot_minutes: int | None = None
 
 
 class SmartReport(Contract):
@@ -86,6 +91,13 @@ def write(run: Runner = _IN_TIME, command: smart_events.Command = smart_events.a
     media_errors.save(counters)
     worn = {one.serial: one.wear for one in read}
     history.save(history.seen(history.load(), drives_here, worn, today))
+    hot = {one.serial: heat(one) for one in read}
+    rises.save(hardware_errors.recorded(rises.load(), drives_here, hot, today))
+
+
+def heat(one: DriveSmart) -> hardware_errors.Heat:
+    """Return what a drive counted of its heat."""
+    return hardware_errors.Heat(one.throttled, one.throttled_seconds, one.hot_minutes)
 
 
 def _with_new(one: DriveSmart, counter: media_errors.Counter | None) -> DriveSmart:

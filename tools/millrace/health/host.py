@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from millrace import paths
 from millrace.errors import Failed, MillraceError
@@ -22,6 +23,9 @@ from millrace.system import net, probes, units
 from millrace.system.documents import read_model
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
+
+if TYPE_CHECKING:
+    from millrace.drive.rises import Rises
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,13 @@ class Host:
     def drives(self) -> list[Drive]:
         """The drives that the kernel has, from sysfs alone."""
         return present()
+
+    @cached_property
+    def rises(self) -> "Rises":
+        """On which days the error counters of the hardware rose, as the last SMART readings recorded."""
+        from millrace.drive import rises
+
+        return rises.load()
 
     @cached_property
     def bays(self) -> dict[str, str]:

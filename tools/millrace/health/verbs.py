@@ -30,9 +30,12 @@ def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
     host = Host()
     found = collect(host) if write_files else current(host)
     if write_files:
+        from millrace.health import latency
         from millrace.health.write import write
 
+        # for the next check: what this one found is written whatever becomes of it
         write(found, lambda: host.ports)
+        latency.write(host)
     show(found, lambda one: () if write_files else _rows(one))
 
 

@@ -30,7 +30,11 @@ class Details(TypedDict):
 
 
 class Smart(TypedDict):
-    """The SMART log: degrees Celsius, percent, counts, hours; None for what the drive does not report."""
+    """The SMART log: degrees Celsius, percent, counts, hours; None for what the drive does not report.
+
+    `throttled` is how often the drive slowed itself down because of heat, `throttled_seconds` for how long, and
+    `hot_minutes` how long it was above its warning or critical temperature; all in its life.
+    """
 
     temperature: int | None
     wear: int | None
@@ -39,6 +43,9 @@ class Smart(TypedDict):
     spare_threshold: int | None
     media_errors: int | None
     power_on_hours: int | None
+    throttled: int | None
+    throttled_seconds: int | None
+    hot_minutes: int | None
 
 
 def smart(controller: Path, device: Path, run: Runner) -> Smart | None:
@@ -57,7 +64,15 @@ def _smart(health: Answer, controller: Path) -> Smart:
         spare_threshold=integer(health.get("spare_thresh", health.get("available_spare_threshold"))),
         media_errors=integer(health.get("media_errors")),
         power_on_hours=integer(health.get("power_on_hours")),
+        throttled=_sum(health, "thm_temp1_trans_count", "thm_temp2_trans_count"),
+        throttled_seconds=_sum(health, "thm_temp1_total_time", "thm_temp2_total_time"),
+        hot_minutes=_sum(health, "warning_temp_time", "critical_comp_time"),
     )
+
+
+def _sum(health: Answer, *names: str) -> int | None:
+    known = [one for one in (integer(health.get(name)) for name in names) if one is not None]
+    return sum(known) if known else None
 
 
 def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details:

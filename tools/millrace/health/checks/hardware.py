@@ -2,7 +2,7 @@
 """Hardware that costs speed or safety: the findings of the planner, with the links and the heat of now."""
 
 from millrace import paths
-from millrace.health.checks import drives
+from millrace.health.checks import drives, heat
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Inventory
@@ -35,8 +35,9 @@ def check(host: Host) -> list[Finding]:
             )
         ]
     inventory = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
-    # Those of SMART are the drives' own check's, with the values of now.
-    findings = [one for one in merged(audit(inventory, audited)) if one.name not in drives.SMART]
+    # Those of SMART are the drives' own check's, with the values of now; so is heat that is over.
+    elsewhere = drives.SMART | {heat.AUDITED}
+    findings = [one for one in merged(audit(inventory, audited)) if one.name not in elsewhere]
     if not findings:
         return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]
     return [_found(one) for one in findings]

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What hardware counts of its own errors, from sysfs alone: memory (EDAC), PCIe links (AER), heat of the processors.
+
+No daemon takes part: rasdaemon would keep a database of the same counters. All of them begin at 0 with each start of
+the server, those of a PCIe function also when it is put in.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from millrace.inventory.model import Drive
+from millrace.system import sysfs
+from millrace.system.text import one_line
+
+EDAC = "sys/devices/system/edac/mc"
+# What a link that works counts, too: a request that nobody serves is how firmware and tools probe, an access that ACS
+# refuses comes from a peer, and a drive that is pulled ends its link by surprise (kernel 7.2, drivers/pci/pcie/aer.c).
+HARMLESS = {"UnsupReq", "ACSViol", "SDES"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A memory module, or what its controller could not attribute: errors since the start, corrected and not."""
+
+    key: str
+    title: str
+    corrected: int
+    uncorrected: int
+
+
+@dataclass(frozen=True)
+class LinkErrors:
+    """Errors that one end of a PCIe link reported."""
+
+    corrected: int
+    uncorrected: int
+
+
+@dataclass(frozen=True)
+class LinkEnd:
+    """What one end of a PCIe link counted; `key` is the serial of a drive, else a PCI address."""
+
+    key: str
+    errors: LinkErrors
+
+
+@dataclass(frozen=True)
+class Link:
+    """The PCIe link of a drive (by serial), a network card (by the names of its ports) or a switch (by address)."""
+
+    kind: Literal["drive", "card", "switch"]
+    subject: str
+    ends: Sequence[LinkEnd]
+
+
+def modules(sysroot: Path) -> list[Module]:
+    """Return all memory modules of which the kernel counts errors; none without an EDAC driver."""
+    directory = sysroot / EDAC
+    found = []
+    for controller in sysfs.names(directory):
+        if not controller.removeprefix("mc").isdecimal():
+            continue
+        here = directory / controller
+        dimms = [_module(here / name) for name in sysfs.names(here) if _is_module(name)]
+        found += dimms
+        corrected = (sysfs.number(here / "ce_count") or 0) - sum(one.corrected for one in dimms)
+        uncorrected = (sysfs.number(here / "ue_count") or 0) - sum(one.uncorrected for one in dimms)
+        title = f"Memory controller {controller.removeprefix('mc')} (module not reported)"
+        found.append(Module(f"{controller}/others", title, max(0, corrected), max(0, uncorrected)))
+    return found
+
+
+def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
+    """Return the links of these drives, of the network cards and of the PCIe switches above the drives.
+
+    Each has the errors of both ends; links without counters are left out.
+    """
+    devices, found = sysroot / "sys/bus/pci/devices", list[Link]()
+    here = [one for one in drives if one.pci_address]
+    for drive in here:
+        function = (devices / str(drive.pci_address)).resolve()
+        found.append(Link("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function})))
+    cards: dict[str, dict[str, Path]] = {}
+    for name in sysfs.names(sysroot / "sys/class/net"):
+        port = sysfs.pci_function(sysroot / "sys/class/net" / name / "device")
+        if port is not None:
+            cards.setdefault(port.name.rpartition(".")[0], {})[name] = port
+    for ports in cards.values():
+        found.append(Link("card", ", ".join(ports), _ends({one.name: one for one in ports.values()})))
+    for address in sorted({one.switch for one in here if one.switch}):
+        found.append(Link("switch", address, _ends({address: (devices / address).resolve()})))
+    return [one for one in found if one.ends]
+
+
+def _ends(functions: Mapping[str, Path]) -> list[LinkEnd]:
+    """The functions of a device, and the port that it is plugged into."""
+    above = {port.name: port for port in (one.parent for one in functions.values()) if is_function(port)}
+    known = {key: link_errors(one) for key, one in {**functions, **above}.items()}
+    return [LinkEnd(key, errors) for key, errors in known.items() if errors is not None]
+
+
+def is_function(directory: Path) -> bool:
+    """Whether a directory of sysfs is that of a PCI function."""
+    return sysfs.PCI_FUNCTION.fullmatch(directory.name) is not None
+
+
+def link_errors(function: Path) -> LinkErrors | None:
+    """Return what a PCI function counted; None without AER, or where the firmware keeps it to itself."""
+    corrected = _counts(function / "aer_dev_correctable")
+    fatal, others = _counts(function / "aer_dev_fatal"), _counts(function / "aer_dev_nonfatal")
+    if not corrected and not fatal and not others:
+        return None
+    return LinkErrors(_total(corrected), _total(fatal) + _total(others))
+
+
+def throttled_packages(sysroot: Path, cpus: list[int]) -> dict[int, tuple[int, int]]:
+    """Return how often each processor was slowed down by heat since the start, and for how many ms.
+
+    Linux counts it for those of Intel alone. A core may be slowed down while its package is not.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for cpu in cpus:
+        directory = sysroot / f"sys/devices/system/cpu/cpu{cpu}"
+        for part in ("package", "core"):
+            times = sysfs.number(directory / f"thermal_throttle/{part}_throttle_count")
+            if times is None:
+                continue
+            package = sysfs.number(directory / "topology/physical_package_id") or 0
+            ms = sysfs.number(directory / f"thermal_throttle/{part}_throttle_total_time_ms") or 0
+            found[package] = max(found.get(package, (0, 0)), (times, ms))
+    return found
+
+
+def _is_module(name: str) -> bool:
+    return name.startswith(("dimm", "rank")) and name[4:].isdecimal()
+
+
+def _module(directory: Path) -> Module:
+    label = one_line(sysfs.text(directory / "dimm_label") or "")
+    return Module(
+        key=f"{directory.parent.name}/{directory.name}",
+        title=f"Memory module {label or f'{directory.name} of controller {directory.parent.name}'}",
+        corrected=sysfs.number(directory / "dimm_ce_count") or 0,
+        uncorrected=sysfs.number(directory / "dimm_ue_count") or 0,
+    )
+
+
+def _counts(file: Path) -> Mapping[str, int]:
+    """The counters of a file by name; its last line is their total."""
+    words = [line.split() for line in (sysfs.text(file) or "").splitlines()]
+    return {one[0]: int(one[1]) for one in words if len(one) == 2 and one[1].isdecimal()}
+
+
+def _total(counts: Mapping[str, int]) -> int:
+    return sum(count for name, count in counts.items() if name not in HARMLESS and not name.startswith("TOTAL_"))

@@ -195,7 +195,8 @@ def test_slow_member_is_a_warning_with_bay_and_serial(serving: Path) -> None:
         latency.write(host(), 100.0 + 30 * step)
     [finding] = check.check(host())
     assert finding.sentence == (
-        "Bay 7 (D1): its reads take 48 ms, those of its neighbours 0.31 ms (median); each row of its array waits for it."
+        "Bay 7 (D1): its reads take 48 ms, those of its neighbours 0.31 ms (median); "
+        "each row of its array waits for it."
     )
     assert (finding.level, finding.key) == (Level.WARN, "latency/slow/D1")
     assert finding.todo == "Replace the drive: millrace drive replace D1"

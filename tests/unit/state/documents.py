@@ -13,6 +13,7 @@ from millrace.bench.run.remote.tokens import Tokens
 from millrace.certificate.model import CertificateSettings, Current
 from millrace.drive.history import KnownDrives
 from millrace.drive.media_errors import Counters
+from millrace.drive.rises import Rises
 from millrace.etc.factory import Factory
 from millrace.etc.rendered import Rendered
 from millrace.keep.model import KeepStatus, KeyFile, Manifest
@@ -80,6 +81,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "rescue.json": ((f"{STATE}/rescue.json", f"{STATE}/rescued.json"), Rescue),
     "reset.json": ((f"{STATE}/reset.json", f"{STATE}/reset-last.json"), Reset),
     "returns.json": ((f"{STATE}/returns.json",), Returns),
+    "rises.json": ((f"{STATE}/rises.json",), Rises),
     "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
     "transaction.json": ((f"{STATE}/transaction.json",), Transaction),
@@ -117,12 +119,13 @@ WRITERS: dict[str, set[str]] = {
     "config/portable.py": set(),
     "drive/erase_job.py": set(),
     "drive/inserted.py": set(),
-    "drive/kept.py": {"drives.json", "media-errors.json"},
+    "drive/kept.py": {"drives.json", "media-errors.json", "rises.json"},
     "drive/smart.py": set(),
     # the list of a version is made by its build
     "etc/__main__.py": {"etc-factory.json"},
     "etc/follow.py": {"etc-factory.json"},
     "etc/rendered.py": {"rendered.json"},
+    "health/latency.py": set(),
     "health/write.py": set(),
     "inventory/verbs.py": set(),
     "keep/keeping.py": {"keep-status.json"},

@@ -34,6 +34,7 @@ from millrace.bench.run.remote.tokens import Tokens
 from millrace.certificate.model import CertificateSettings
 from millrace.drive.history import KnownDrive, KnownDrives
 from millrace.drive.media_errors import Counter, Counters
+from millrace.drive.rises import Rise, Rises, RisingCounter
 from millrace.drive.wear import WearStep
 from millrace.etc.rendered import Rendered
 from millrace.health.deliveries import Delivery
@@ -306,6 +307,16 @@ def _others() -> dict[str, BaseModel]:
                     last=2,
                     last_seen="2026-11-20",
                     grown="2026-11-20",
+                )
+            ]
+        ),
+        "rises.json": Rises(
+            counters=[
+                RisingCounter(
+                    key="memory/mc0/dimm0/corrected",
+                    boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+                    last=12,
+                    days=[Rise(day=date(2026, 11, 20), count=12)],
                 )
             ]
         ),

@@ -42,12 +42,26 @@ TIMES = 6
 LEAST_SECONDS, MOST_SECONDS = 10.0, 300.0
 """Readings between which a mean is taken: a shorter time has too few requests, a longer one hides what happens now."""
 
+FIELDS = 17
+
 Direction = Literal["reads", "writes"]
 
 
 @dataclass(frozen=True)
+class Requests:
+    """What the kernel counts of one drive: requests that are finished, the milliseconds of all, those in flight."""
+
+    reads: int
+    read_ms: int
+    writes: int
+    write_ms: int
+    finished: int
+    in_flight: int
+
+
+@dataclass(frozen=True)
 class Reading:
-    """The kernel's counters of one drive; `compared` where it is a member of data that is in sync."""
+    """The counters of one drive; `compared` where it is a member of data that is in sync."""
 
     serial: str
     name: str
@@ -123,20 +137,17 @@ def last() -> Latencies | None:
 def readings(host: Host, pool: Pool) -> list[Reading]:
     """Return the counters of the pool's drives that are there; no drive is asked."""
     members = _members(pool)
-    found = []
-    for drive in host.drives:
-        if drive.name not in members or not drive.serial:
-            continue
-        words = (sysfs.text(paths.ROOT / "sys/block" / drive.name / "stat") or "").split()
-        # Documentation/admin-guide/iostats.rst; discards and flushes came later
-        numbers = [int(one) for one in words if one.isdecimal()] + [0] * 17
-        reads, _, _, read_ms, writes, _, _, write_ms, in_flight = numbers[:9]
-        finished = reads + writes + numbers[11] + numbers[15]
-        compared_ = members[drive.name]
-        found.append(
-            Reading(drive.serial, drive.name, compared_, reads, read_ms, writes, write_ms, finished, in_flight)
-        )
-    return found
+    here = [one for one in host.drives if one.name in members and one.serial]
+    return [Reading(one.serial, one.name, members[one.name], **asdict(requests(one.name))) for one in here]
+
+
+def requests(name: str) -> Requests:
+    """Return what the kernel counts of a drive by its kernel name; zeros for one that is not there."""
+    words = (sysfs.text(paths.ROOT / "sys/block" / name / "stat") or "").split()
+    # Documentation/admin-guide/iostats.rst; discards and flushes came later
+    numbers = [int(one) for one in words if one.isdecimal()] + [0] * FIELDS
+    finished = numbers[0] + numbers[4] + numbers[11] + numbers[15]
+    return Requests(numbers[0], numbers[3], numbers[4], numbers[7], finished, numbers[8])
 
 
 def compared(before: Latencies | None, now: Sequence[Reading], uptime: float) -> Latencies:

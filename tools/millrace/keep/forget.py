@@ -27,7 +27,7 @@ STAYS = {
         f"{STATE}/{name}.json"
         for name in ("pool", "history/pool-*", "plan", "priority", "removed", "in-sync", "returns")
     ),
-    *(f"{STATE}/{name}.json" for name in ("unclean", "scrub", "trim", "drives", "media-errors", "reset-last")),
+    *(f"{STATE}/{name}.json" for name in ("unclean", "scrub", "trim", "drives", "media-errors", "rises", "reset-last")),
     "accounts/quotas.json",
 }
 """What of the table is about drives and trees alone. Everything else goes, also what a later table has beside it."""

@@ -61,6 +61,7 @@ KEPT = [
     Kept(f"{STATE}/trim.json", "result and age of the last trim", decided=False),
     Kept(f"{STATE}/drives.json", "bay, size and wear of each drive", decided=False),
     Kept(f"{STATE}/media-errors.json", "media errors of each drive", decided=False),
+    Kept(f"{STATE}/rises.json", "days on which error counters of the hardware rose", decided=False),
     # what administrators decided
     Kept(f"{STATE}/config.json", "the desired state: shares, users, groups, ports, domain"),
     Kept(f"{STATE}/config-history/*.json", "changes of the desired state, for a rollback"),

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from millrace.metrics.family import Family, Sample, exposition, gauge
-from millrace.metrics.sources import alerts, drives, nfs, pool, ports, server, smb, upkeep, xfs
+from millrace.metrics.sources import alerts, drives, hardware, nfs, pool, ports, server, smb, upkeep, xfs
 from millrace.system.children import run_in_turn
 
 Source = Callable[[], list[Family]]
@@ -21,6 +21,7 @@ SOURCES: Mapping[str, Source] = {
     "alerts": alerts.families,
     "upkeep": upkeep.families,
     "drives": drives.families,
+    "hardware": hardware.families,
     "arrays": pool.array_families,
     "filesystem": pool.filesystem_families,
     "xfs": xfs.families,

@@ -2,6 +2,7 @@
 """Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -9,6 +10,7 @@ from millrace.drive import smart
 from millrace.drive.facts import facts
 from millrace.drive.model import DriveRow, Verdict
 from millrace.drive.rows import rows
+from millrace.health import latency
 from millrace.metrics.family import Family, counter, gauge, info, stateset
 
 HOUR = 3600
@@ -20,6 +22,8 @@ def families() -> list[Family]:
     report = smart.last()
     found = rows(known)
     places = [(one, {"serial": one.serial, "bay": one.bay or ""}) for one in found]
+    latencies = latency.last()
+    slow = {one.serial: one.slow for one in latencies.drives} if latencies else {}
     return [
         info("drive", "Model, firmware, kernel name and role of a drive.", *(_about(one) for one in found)),
         stateset(
@@ -64,10 +68,31 @@ def families() -> list[Family]:
             "Media errors that the drive counted in its life.",
             *((one.media_errors, place) for one, place in places),
         ),
+        *_requests(found),
+        gauge(
+            "drive_slow",
+            "Whether a drive answers far later than its neighbours (`millrace health`).",
+            *((slow.get(one.serial), place) for one, place in places if one.name is not None),
+        ),
         counter(
             "drive_power_on_seconds",
             "Time for which the drive had power in its life.",
             *((None if one.power_on_hours is None else one.power_on_hours * HOUR, place) for one, place in places),
+        ),
+    ]
+
+
+def _requests(found: Sequence[DriveRow]) -> list[Family]:
+    """What the kernel counts of requests; divided by their number, their time is the latency."""
+    counts = [(latency.requests(one.name), {"serial": one.serial, "bay": one.bay or ""}) for one in found if one.name]
+    return [
+        counter("drive_reads", "Reads that a drive finished.", *((one.reads, place) for one, place in counts)),
+        counter(
+            "drive_read_seconds", "Time of all its reads.", *((one.read_ms / 1000, place) for one, place in counts)
+        ),
+        counter("drive_writes", "Writes that a drive finished.", *((one.writes, place) for one, place in counts)),
+        counter(
+            "drive_write_seconds", "Time of all its writes.", *((one.write_ms / 1000, place) for one, place in counts)
         ),
     ]
 

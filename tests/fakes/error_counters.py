@@ -33,6 +33,19 @@ def add_aer(function: Path, corrected: dict[str, int] | None = None, uncorrected
     _write(function / "aer_dev_fatal", UNCORRECTABLE, "FATAL", {})
 
 
+def add_card(root: Path, port: str, address: str, name: str, corrected: dict[str, int] | None = None) -> Path:
+    """A network port below a PCIe port; returns its PCI function."""
+    function = root / f"sys/devices/pci{port[:7]}/{port}/{address}"
+    add_aer(function, corrected)
+    add_aer(function.parent)
+    (function / "class").write_text("0x020000\n")
+    (function / "net" / name).mkdir(parents=True)
+    link = root / "sys/bus/pci/devices" / address
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(function)
+    return function
+
+
 def add_throttling(root: Path, cpu: int, package: int, times: int, ms: int = 0, core: int = 0) -> None:
     """How often the package of a CPU, and its core, were slowed down."""
     directory = root / f"sys/devices/system/cpu/cpu{cpu}"

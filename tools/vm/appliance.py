@@ -172,9 +172,9 @@ class Appliance(Machine):
         self.wait_command(present, f"drive {serial} to be there", seconds=120)
 
     def throttle(self, serial: str, requests: int) -> None:
-        """Let a drive that `replace` put in do so many requests a second until it is pulled; 0 for any number."""
+        """Let a drive do so many requests a second until it is pulled; 0 for any number."""
         limits = dict.fromkeys(("bps", "bps_rd", "bps_wr", "iops_rd", "iops_wr"), 0)
-        self.qmp("block_set_io_throttle", id=f"nvme{self._bay(serial)}", iops=requests, **limits)
+        self.qmp("block_set_io_throttle", id=self._device(serial), iops=requests, **limits)
 
     def fail_reads(self, serial: str, sectors: Sequence[int]) -> None:
         """Let each read of these sectors of 512 bytes fail until the next start or `heal_reads`; writes succeed."""
@@ -196,7 +196,7 @@ class Appliance(Machine):
         asked = [0.0]
 
         def answers() -> None:
-            while asked:
+            while not ended.is_set():
                 asked[0] = time.monotonic()
                 with suppress(QMPError, OSError, Failed):
                     self.qmp("query-status")
@@ -225,8 +225,11 @@ class Appliance(Machine):
 
     def _show(self, serial: str, node: str) -> None:
         """Give the guest's drive another content while it runs."""
-        device = f"nvme{self._bay(serial)}" if serial in self._new else f"ns{self._bay(serial)}"
-        self.qmp("qom-set", path=f"/machine/peripheral/{device}", property="drive", value=node)
+        self.qmp("qom-set", path=f"/machine/peripheral/{self._device(serial)}", property="drive", value=node)
+
+    def _device(self, serial: str) -> str:
+        """QEMU's device that has the content of a drive."""
+        return f"nvme{self._bay(serial)}" if serial in self._new else f"ns{self._bay(serial)}"
 
     def erase(self, serial: str) -> None:
         """Erase a drive that was pulled, as if the next `put_in` were of another drive; QEMU wants the serial again."""

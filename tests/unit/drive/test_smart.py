@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from millrace import paths
-from millrace.drive import history, smart
+from millrace.drive import history, rises, smart
 from millrace.drive.smart import DriveSmart
 from millrace.drive.smart_events import Command
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes.error_counters import add_module
 from tests.fakes.files.trees import Tree, booted
 
 SAID = {"critical_warning": {"value": 4}, "temperature": 313, "avail_spare": 99, "spare_thresh": 10}
@@ -121,3 +122,22 @@ def test_drives_that_answered_report_their_next_warning_by_themselves(tree: Tree
     read(7, command)
     # S2 did not answer
     assert asked.read_text().splitlines() == ["nvme0n1 10 0", f"nvme0n1 9 {0x1F & ~4}"]
+
+
+def test_heat_and_the_counters_of_the_hardware_are_kept_by_day(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_module(paths.ROOT, 0, 0, "A1", corrected=3)
+    heat = {"thm_temp1_trans_count": 4, "thm_temp2_trans_count": 1, "thm_temp1_total_time": 60}
+    monkeypatch.setattr(f"{__name__}.SAID", SAID | heat | {"warning_temp_time": 2, "critical_comp_time": 1})
+    one = read(0)
+    assert (one.throttled, one.throttled_seconds, one.hot_minutes) == (5, 60, 3)
+    monkeypatch.setattr(f"{__name__}.SAID", SAID | heat | {"thm_temp2_trans_count": 3})
+    read(0)
+    risen = {one.key: sum(each.count for each in one.days) for one in rises.load().counters}
+    # what a drive counted before it came is not new; the kernel's counters began with this start
+    assert risen["heat/drive/S1/throttled"] == 2 and risen["heat/drive/S1/throttled-seconds"] == 0
+    assert risen["memory/mc0/dimm0/corrected"] == 3
+
+
+def test_drive_that_reports_nothing_of_its_heat_has_no_counters(tree: Tree) -> None:
+    assert read(0).throttled is None
+    assert rises.load().counters == []

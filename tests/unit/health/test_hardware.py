@@ -64,6 +64,32 @@ def test_a_link_that_has_become_slow_since_the_boot(root: Path) -> None:
     assert "WARN: data drives: PCIe links differ" in found
 
 
+def test_link_of_a_network_card_that_has_become_narrow_since_the_boot(root: Path) -> None:
+    inventory = servers_hw.one_u_12()
+    seen(inventory)
+    address = next(one.pci_address for one in inventory.nics if one.pci_address)
+    function = root / "sys/bus/pci/devices" / address
+    function.mkdir(parents=True)
+    for name, text in {
+        "current_link_speed": "32.0 GT/s PCIe",
+        "max_link_speed": "32.0 GT/s PCIe",
+        "current_link_width": "4",
+        "max_link_width": "16",
+    }.items():
+        (function / name).write_text(f"{text}\n")
+    found = sentences(hardware.check(host()))
+    assert f"WARN: {address}: The link runs at 32 GT/s ×4; the network card supports 32 GT/s ×16." in found
+
+
+def test_heat_of_processors_is_for_the_check_that_knows_when_it_ended(root: Path) -> None:
+    inventory = servers_hw.one_u_12()
+    seen(inventory)
+    counter = root / "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
+    counter.parent.mkdir(parents=True)
+    counter.write_text("7\n")
+    assert "Heat has throttled" not in sentences(hardware.check(host()))
+
+
 def test_drives_of_the_pool_count_and_not_those_that_this_boot_would_take(root: Path) -> None:
     seen(servers_hw.hot_and_worn())
     write_model(paths.pool_file(), samples.pool())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors and drives that slowed themselves down because of heat."""
+"""CPU sockets and drives that slowed themselves down because of heat."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -59,10 +59,10 @@ def test_drive_that_reports_nothing_of_its_heat_is_not_named(serving: Path) -> N
     assert found() == ""
 
 
-def test_processor_that_is_slowed_down_is_a_warning_and_ends(serving: Path) -> None:
+def test_socket_that_is_slowed_down_is_a_warning_and_ends(serving: Path) -> None:
     add_throttling(serving, 0, 0, 3, ms=61_000)
     add_throttling(serving, 2, 1, 0)
-    times = f"WARN: Processor 0: heat has slowed it down 3 times since {TODAY}, for 2 min in all. [{heat.COOL}]"
+    times = f"WARN: CPU socket 0: heat has slowed it down 3 times since {TODAY}, for 2 min in all. [{heat.COOL}]"
     assert found() == times
     counted = {"heat/cpu0/times": 3, "heat/cpu0/ms": 61_000}
     rises.save(rises.count(Rises(), counted, rises.boot_id(), TODAY - timedelta(days=2)))

@@ -12,7 +12,7 @@ from millrace.drive import hardware_errors, rises
 from millrace.health.checks import links
 from millrace.health.model import Level
 from millrace.inventory import error_counters
-from tests.fakes.error_counters import add_aer
+from tests.fakes.error_counters import add_aer, add_card
 from tests.unit.health.servers import host, place, sentences, well
 
 TODAY = datetime.now(UTC).date()
@@ -35,9 +35,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     devices = tmp_path / "sys/bus/pci/devices"
     devices.mkdir(parents=True)
     (devices / DRIVE).symlink_to(function)
-    port = tmp_path / "sys/class/net/enp1s0/device"
-    port.rmdir()
-    port.symlink_to(tmp_path / f"sys/devices/pci0000:80/{CARD_PORT}/{CARD}")
+    add_card(tmp_path, CARD_PORT, CARD, "enp1s0")
     place(tmp_path, 3, "7")
     return tmp_path
 
@@ -51,7 +49,6 @@ def counts(
 ) -> None:
     add_aer(root / f"sys/devices/pci0000:40/{PORT}", dict(port or {}))
     add_aer(root / f"sys/devices/pci0000:40/{PORT}/{DRIVE}", dict(drive or {}), dict(lost or {}))
-    add_aer(root / f"sys/devices/pci0000:80/{CARD_PORT}")
     add_aer(root / f"sys/devices/pci0000:80/{CARD_PORT}/{CARD}", dict(card or {}))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from millrace.inventory import error_counters
 from millrace.inventory.error_counters import LinkErrors, Module
-from tests.fakes.error_counters import add_aer, add_module, add_throttling
+from tests.fakes.error_counters import add_aer, add_card, add_module, add_throttling
 from tests.unit.plan import servers_hw
 
 
@@ -47,13 +47,10 @@ def test_link_has_both_ends_and_a_card_one_link_for_all_its_ports(tmp_path: Path
     add_aer(root, {"BadTLP": 1})
     add_aer(root / "0000:04:00.0", {"RxErr": 5})
     (devices / "0000:04:00.0").symlink_to(root / "0000:04:00.0")
-    card = tmp_path / "sys/devices/pci0000:80/0000:80:01.0"
-    add_aer(card)
     for number in range(2):
-        add_aer(card / f"0000:81:00.{number}", {"RxErr": number})
-        port = tmp_path / f"sys/class/net/ens{number}"
-        port.mkdir(parents=True)
-        (port / "device").symlink_to(card / f"0000:81:00.{number}")
+        function = add_card(tmp_path, "0000:80:01.0", f"0000:81:00.{number}", f"ens{number}", {"RxErr": number})
+    virtual = add_card(tmp_path, "0000:80:01.0", "0000:81:10.0", "ens1v0", {"RxErr": 100})
+    (virtual / "physfn").symlink_to(function)
     drive = next(one for one in servers_hw.one_u_12().drives if one.pci_address == "0000:04:00.0")
     found = error_counters.links(tmp_path, [drive])
     assert [(one.kind, one.subject) for one in found] == [("drive", drive.serial), ("card", "ens0, ens1")]
@@ -61,7 +58,14 @@ def test_link_has_both_ends_and_a_card_one_link_for_all_its_ports(tmp_path: Path
     assert ends == {drive.serial: 5, "0000:40:01.0": 1, "0000:81:00.0": 0, "0000:81:00.1": 1, "0000:80:01.0": 0}
 
 
-def test_heat_of_a_processor_is_counted_once_for_all_its_cpus(tmp_path: Path) -> None:
+def test_card_is_counted_under_the_same_keys_where_its_ports_have_no_names(tmp_path: Path) -> None:
+    function = add_card(tmp_path, "0000:80:01.0", "0000:81:00.0", "ens1", {"RxErr": 3})
+    (function / "net/ens1").rmdir()
+    [link] = error_counters.links(tmp_path, [])
+    assert (link.subject, [end.key for end in link.ends]) == ("0000:81:00.0", ["0000:81:00.0", "0000:80:01.0"])
+
+
+def test_heat_of_a_socket_is_counted_once_for_all_its_cpus(tmp_path: Path) -> None:
     add_throttling(tmp_path, 0, 0, 4, ms=900)
     add_throttling(tmp_path, 1, 0, 4, ms=900, core=6)
     add_throttling(tmp_path, 2, 1, 0)

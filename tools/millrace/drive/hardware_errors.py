@@ -45,7 +45,7 @@ def of_links(links: Iterable[Link]) -> dict[str, int]:
 
 
 def of_packages(packages: Mapping[int, tuple[int, int]]) -> dict[str, int]:
-    """Return the counters of the heat of processors."""
+    """Return the counters of the heat of CPU sockets."""
     found = {}
     for package, (times, ms) in packages.items():
         found[cpu_key(package, TIMES)] = times
@@ -89,7 +89,7 @@ def link_key(end: str, kind: str) -> str:
 
 
 def cpu_key(package: int, kind: str) -> str:
-    """Return the key of a counter of the heat of a processor."""
+    """Return the key of a counter of the heat of a CPU socket."""
     return f"heat/cpu{package}/{kind}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hardware counts of its own errors, from sysfs alone: memory (EDAC), PCIe links (AER), heat of the processors.
+"""What hardware counts of its own errors, from sysfs alone: memory (EDAC), PCIe links (AER), heat of the CPU sockets.
 
 No daemon takes part: rasdaemon would keep a database of the same counters. All of them begin at 0 with each start of
 the server, those of a PCIe function also when it is put in.
@@ -15,6 +15,9 @@ from millrace.system import sysfs
 from millrace.system.text import one_line
 
 EDAC = "sys/devices/system/edac/mc"
+NETWORK = "0x02"
+"""How the class of a network controller begins (PCI code and ID assignment specification)."""
+
 # What a link that works counts, too: a request that nobody serves is how firmware and tools probe, an access that ACS
 # refuses comes from a peer, and a drive that is pulled ends its link by surprise (kernel 7.2, drivers/pci/pcie/aer.c).
 HARMLESS = {"UnsupReq", "ACSViol", "SDES"}
@@ -83,15 +86,21 @@ def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
         function = (devices / str(drive.pci_address)).resolve()
         found.append(Link("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function})))
     cards: dict[str, dict[str, Path]] = {}
-    for name in sysfs.names(sysroot / "sys/class/net"):
-        port = sysfs.pci_function(sysroot / "sys/class/net" / name / "device")
-        if port is not None:
-            cards.setdefault(port.name.rpartition(".")[0], {})[name] = port
+    for address in sysfs.names(devices):
+        # a function of SR-IOV shares the link of its card
+        if _is_network(devices / address) and not (devices / address / "physfn").exists():
+            cards.setdefault(address.rpartition(".")[0], {})[address] = (devices / address).resolve()
     for ports in cards.values():
-        found.append(Link("card", ", ".join(ports), _ends({one.name: one for one in ports.values()})))
+        # a service without network sees no names
+        names = [name for port in ports.values() for name in sysfs.names(port / "net")]
+        found.append(Link("card", ", ".join(names or ports), _ends(ports)))
     for address in sorted({one.switch for one in here if one.switch}):
         found.append(Link("switch", address, _ends({address: (devices / address).resolve()})))
     return [one for one in found if one.ends]
+
+
+def _is_network(function: Path) -> bool:
+    return (sysfs.text(function / "class") or "").startswith(NETWORK)
 
 
 def _ends(functions: Mapping[str, Path]) -> list[LinkEnd]:
@@ -116,7 +125,7 @@ def link_errors(function: Path) -> LinkErrors | None:
 
 
 def throttled_packages(sysroot: Path, cpus: list[int]) -> dict[int, tuple[int, int]]:
-    """Return how often each processor was slowed down by heat since the start, and for how many ms.
+    """Return how often each CPU socket was slowed down by heat since the start, and for how many ms.
 
     Linux counts it for those of Intel alone. A core may be slowed down while its package is not.
     """

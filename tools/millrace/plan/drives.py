@@ -231,12 +231,12 @@ def _wear(drive: Drive) -> list[Finding]:
 
 
 def _cache(drive: Drive) -> list[Finding]:
-    """A drive with protection usually reports that it has no volatile cache; one that has may be protected."""
+    """A drive with protection usually reports that it has no volatile cache; NVMe has no field for the protection."""
     if not drive.volatile_write_cache:
         return []
     what = (
-        "The drive has a volatile write cache: it probably has no power-loss protection, and every flush waits for the "
-        "flash."
+        "The drive has a volatile write cache: synced data is safe if the drive keeps its promise to flush, and each "
+        "flush waits for the flash. NVMe does not report whether the drive has power-loss protection."
     )
     todo = "Check the data sheet: without power-loss protection sync writes are slow, above all on log drives."
     return [_about(drive, "cache.volatile", Severity.INFO, what, todo)]

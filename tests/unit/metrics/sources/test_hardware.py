@@ -8,7 +8,7 @@ import pytest
 from millrace import paths
 from millrace.metrics.family import exposition
 from millrace.metrics.sources import hardware
-from tests.fakes.error_counters import add_aer, add_module, add_throttling
+from tests.fakes.error_counters import add_aer, add_card, add_module, add_throttling
 from tests.unit.metrics.scrape import parsed, value, values
 from tests.unit.tune.fake_sysfs import add_node
 
@@ -19,14 +19,10 @@ def test_errors_of_memory_links_and_heat(tmp_path: Path, monkeypatch: pytest.Mon
     add_node(tmp_path, 0, "0-1")
     add_throttling(tmp_path, 0, 0, 7)
     add_module(tmp_path, 0, 0, "A1", corrected=12)
-    function = tmp_path / "sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0"
-    add_aer(function, {"RxErr": 5}, {"CmpltTO": 1})
-    port = tmp_path / "sys/class/net/ens1"
-    port.mkdir(parents=True)
-    (port / "device").symlink_to(function)
+    add_aer(add_card(tmp_path, "0000:80:01.0", "0000:81:00.0", "ens1"), {"RxErr": 5}, {"CmpltTO": 1})
     found = parsed(exposition(hardware.families()))
     assert value(found, "millrace_memory_corrected_errors_total", module="Memory module A1") == 12
     assert value(found, "millrace_memory_uncorrected_errors_total", module="Memory module A1") == 0
     assert value(found, "millrace_pcie_corrected_errors_total", link="ens1", end="0000:81:00.0") == 5
     assert value(found, "millrace_pcie_uncorrected_errors_total", link="ens1", end="0000:81:00.0") == 1
-    assert value(found, "millrace_cpu_throttled_total", processor="0") == 7
+    assert value(found, "millrace_cpu_throttled_total", socket="0") == 7

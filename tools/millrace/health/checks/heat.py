@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors and drives that slowed themselves down because of heat, today or yesterday."""
+"""CPU sockets and drives that slowed themselves down because of heat, today or yesterday."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ COOL = "Check the fans, the air filters, the covers of empty bays and the room t
 
 
 def check(host: Host) -> list[Finding]:
-    """Return one finding for each processor and drive that was too hot; nothing where none was."""
+    """Return one finding for each CPU socket and drive that was too hot; nothing where none was."""
     today = datetime.now(UTC).date()
     packages = error_counters.throttled_packages(paths.ROOT, hardware_errors.online())
     counted = hardware_errors.of_packages(packages)
@@ -42,7 +42,7 @@ def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[Finding]:
         return []
     ms, _ = sums.get(hardware_errors.cpu_key(number, hardware_errors.MILLISECONDS), (0, ""))
     took = f", for {duration(ms / 1000)} in all" if ms >= 1000 else ""
-    sentence = f"Processor {number}: heat has slowed it down {_times(times)} since {since}{took}."
+    sentence = f"CPU socket {number}: heat has slowed it down {_times(times)} since {since}{took}."
     return [_finding("cpu", str(number), sentence)]
 
 

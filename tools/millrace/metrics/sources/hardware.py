@@ -9,7 +9,7 @@ from millrace.metrics.family import Family, counter
 
 
 def families() -> list[Family]:
-    """Return the errors of memory modules and PCIe links, and the heat of processors; none that nothing counts."""
+    """Return the errors of memory modules and PCIe links, and the heat of CPU sockets; none that nothing counts."""
     modules = error_counters.modules(paths.ROOT)
     ends = [
         (end.errors, {"link": link.subject, "end": end.key})
@@ -40,7 +40,7 @@ def families() -> list[Family]:
         ),
         counter(
             "cpu_throttled",
-            "How often heat slowed a processor down.",
-            *((times, {"processor": str(number)}) for number, (times, _) in packages.items()),
+            "How often heat slowed a CPU socket down.",
+            *((times, {"socket": str(number)}) for number, (times, _) in packages.items()),
         ),
     ]

@@ -219,10 +219,21 @@ def test_drive_that_finishes_nothing_is_a_failure_until_it_does(serving: Path) -
     latency.write(host(), 160.0)
     [finding] = check.check(host())
     assert (finding.level, finding.key) == (Level.FAIL, "latency/silent/D1")
-    assert "Drive D1: it has not finished a request for 30 s; its array waits for it." in sentences([finding])
+    assert "Drive D1: it has answered hardly any request for 30 s; its array waits for it." in sentences([finding])
     assert "millrace drive locate D1" in (finding.todo or "")
     count(serving, 3, 6, in_flight=2)
     latency.write(host(), 190.0)
+    assert check.check(host()) == []
+
+
+def test_drive_whose_requests_are_taken_back_by_resets_is_silent_too(serving: Path) -> None:
+    latency.write(host(), 100.0)
+    count(serving, 3, 2, 41_000)
+    latency.write(host(), 130.0)
+    assert [one.subject for one in check.check(host())] == ["D1"]
+    # a few that take 100 ms each are not
+    count(serving, 3, 12, 42_000)
+    latency.write(host(), 160.0)
     assert check.check(host()) == []
 
 

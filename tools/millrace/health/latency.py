@@ -42,6 +42,8 @@ TIMES = 6
 LEAST_SECONDS, MOST_SECONDS = 10.0, 300.0
 """Readings between which a mean is taken: a shorter time has too few requests, a longer one hides what happens now."""
 
+SILENT_MS = 5000.0
+"""A drive whose requests take so long on average does not work any more: no queue of an NVMe drive is that long."""
 FIELDS = 17
 
 Direction = Literal["reads", "writes"]
@@ -79,7 +81,7 @@ class DriveLatency(Contract):
 
     `score` rises with each reading in which the drive is slow and falls with each in which it is not. Where `slow`,
     `direction` took `latency_ms` when its neighbours took `neighbours_ms`. `silent_seconds`: so long it has had
-    requests and finished none.
+    requests and finished none, or only after seconds.
     """
 
     serial: str
@@ -225,8 +227,12 @@ def _worst(serial: str, means: Mapping[str, Means]) -> tuple[tuple[Direction, fl
 
 
 def _silent(before: DriveLatency | None, now: Reading, passed: float) -> float:
-    if before is None or not before.in_flight or not now.in_flight or now.finished != before.finished:
+    if before is None:
         return 0.0
     if passed > MOST_SECONDS:
         return before.silent_seconds
-    return before.silent_seconds + passed
+    stuck = before.in_flight > 0 and now.in_flight > 0 and now.finished == before.finished
+    # kernel 7.2 counts a request as finished when a reset of the controller takes it back (nvme_failover_req)
+    count = now.reads + now.writes - before.reads - before.writes
+    late = count > 0 and now.read_ms + now.write_ms - before.read_ms - before.write_ms >= SILENT_MS * count
+    return before.silent_seconds + passed if stuck or late else 0.0

@@ -28,7 +28,9 @@ def _about(host: Host, one: DriveLatency) -> Finding:
     place = host.place(one.serial)
     title = f"{place[0].upper()}{place[1:]}"
     if one.silent_seconds >= SILENT_SECONDS:
-        sentence = f"{title}: it has not finished a request for {one.silent_seconds:.0f} s; its array waits for it."
+        sentence = (
+            f"{title}: it has answered hardly any request for {one.silent_seconds:.0f} s; its array waits for it."
+        )
         todo = f"If the kernel does not give it up within 2 minutes, pull it: millrace drive locate {quote(one.serial)}"
         return Finding(check=NAME, kind="silent", subject=one.serial, level=Level.FAIL, sentence=sentence, todo=todo)
     took = f"its {one.direction} take {_ms(one.latency_ms)}, those of its neighbours {_ms(one.neighbours_ms)}"

@@ -40,21 +40,23 @@ def add_card(root: Path, port: str, address: str, name: str, corrected: dict[str
     add_aer(function.parent)
     (function / "class").write_text("0x020000\n")
     (function / "net" / name).mkdir(parents=True)
-    link = root / "sys/bus/pci/devices" / address
-    link.parent.mkdir(parents=True, exist_ok=True)
+    link, port = root / "sys/bus/pci/devices" / address, root / "sys/class/net" / name
+    for one in (link.parent, port):
+        one.mkdir(parents=True, exist_ok=True)
     link.symlink_to(function)
+    if (port / "device").is_dir():
+        (port / "device").rmdir()
+    (port / "device").symlink_to(function)
     return function
 
 
-def add_throttling(root: Path, cpu: int, package: int, times: int, ms: int = 0, core: int = 0) -> None:
-    """How often the package of a CPU, and its core, were slowed down."""
+def add_throttling(root: Path, cpu: int, package: int, times: int, ms: int = 0) -> None:
+    """How often the package of a CPU was slowed down."""
     directory = root / f"sys/devices/system/cpu/cpu{cpu}"
     files = {
         "topology/physical_package_id": package,
         "thermal_throttle/package_throttle_count": times,
         "thermal_throttle/package_throttle_total_time_ms": ms,
-        "thermal_throttle/core_throttle_count": core,
-        "thermal_throttle/core_throttle_total_time_ms": 0,
     }
     for name, value in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)

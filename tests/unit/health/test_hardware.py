@@ -16,6 +16,7 @@ from millrace.provision.model import MemberRecord
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes import samples
+from tests.fakes.error_counters import add_throttling
 from tests.unit.health.servers import host, sentences
 from tests.unit.plan import servers_hw
 
@@ -84,9 +85,12 @@ def test_link_of_a_network_card_that_has_become_narrow_since_the_boot(root: Path
 def test_heat_of_processors_is_for_the_check_that_knows_when_it_ended(root: Path) -> None:
     inventory = servers_hw.one_u_12()
     seen(inventory)
-    counter = root / "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-    counter.parent.mkdir(parents=True)
-    counter.write_text("7\n")
+    for node in inventory.nodes:
+        counter = root / f"sys/devices/system/cpu/cpu{node.cpus[0]}/thermal_throttle/core_throttle_count"
+        counter.parent.mkdir(parents=True)
+        counter.write_text("7\n")
+    assert "Heat has throttled" in sentences(hardware.check(host()))
+    add_throttling(root, 0, 0, 7)
     assert "Heat has throttled" not in sentences(hardware.check(host()))
 
 

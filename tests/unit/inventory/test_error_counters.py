@@ -7,6 +7,7 @@ from millrace.inventory import error_counters
 from millrace.inventory.error_counters import LinkErrors, Module
 from tests.fakes.error_counters import add_aer, add_card, add_module, add_throttling
 from tests.unit.plan import servers_hw
+from tests.unit.tune.fake_sysfs import add_node
 
 
 def test_errors_of_modules_have_the_label_of_the_slot_and_others_their_controller(tmp_path: Path) -> None:
@@ -61,12 +62,14 @@ def test_link_has_both_ends_and_a_card_one_link_for_all_its_ports(tmp_path: Path
 def test_card_is_counted_under_the_same_keys_where_its_ports_have_no_names(tmp_path: Path) -> None:
     function = add_card(tmp_path, "0000:80:01.0", "0000:81:00.0", "ens1", {"RxErr": 3})
     (function / "net/ens1").rmdir()
+    (tmp_path / "sys/class/net/ens1/device").unlink()
     [link] = error_counters.links(tmp_path, [])
     assert (link.subject, [end.key for end in link.ends]) == ("0000:81:00.0", ["0000:81:00.0", "0000:80:01.0"])
 
 
-def test_heat_of_a_socket_is_counted_once_for_all_its_cpus(tmp_path: Path) -> None:
-    add_throttling(tmp_path, 0, 0, 4, ms=900)
-    add_throttling(tmp_path, 1, 0, 4, ms=900, core=6)
-    add_throttling(tmp_path, 2, 1, 0)
-    assert error_counters.throttled_packages(tmp_path, [0, 1, 2, 3]) == {0: (6, 0), 1: (0, 0)}
+def test_heat_of_a_socket_is_read_of_one_cpu_of_each_node(tmp_path: Path) -> None:
+    for node, cpus in enumerate(("0-1,8-9", "2-3", "4-7", "")):
+        add_node(tmp_path, node, cpus)
+    for cpu, package, times in ((0, 0, 4), (2, 0, 4), (4, 1, 0)):
+        add_throttling(tmp_path, cpu, package, times, ms=900 * times)
+    assert error_counters.throttled_packages(tmp_path) == {0: (4, 3600), 1: (0, 0)}

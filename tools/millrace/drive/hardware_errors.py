@@ -8,7 +8,7 @@ from datetime import date
 from millrace import paths
 from millrace.drive import rises
 from millrace.drive.rises import LIFETIME, Rises
-from millrace.inventory import cpus, error_counters
+from millrace.inventory import error_counters
 from millrace.inventory.error_counters import Link, Module
 from millrace.inventory.model import Drive
 
@@ -67,15 +67,10 @@ def recorded(before: Rises, drives: Iterable[Drive], heat: Mapping[str, Heat], t
     counted = {
         **of_modules(error_counters.modules(paths.ROOT)),
         **of_links(error_counters.links(paths.ROOT, drives)),
-        **of_packages(error_counters.throttled_packages(paths.ROOT, online())),
+        **of_packages(error_counters.throttled_packages(paths.ROOT)),
     }
     since_boot = rises.count(before, counted, rises.boot_id(), today)
     return rises.count(since_boot, of_drives(heat), LIFETIME, today)
-
-
-def online() -> list[int]:
-    """Return the numbers of the CPUs that are in use."""
-    return [cpu for node in cpus.nodes(paths.ROOT) for cpu in node.cpus]
 
 
 def memory_key(module: str, kind: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from millrace.inventory.cpus import cpu_list
 from millrace.inventory.model import Drive
 from millrace.system import sysfs
 from millrace.system.text import one_line
@@ -86,10 +87,8 @@ def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
         function = (devices / str(drive.pci_address)).resolve()
         found.append(Link("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function})))
     cards: dict[str, dict[str, Path]] = {}
-    for address in sysfs.names(devices):
-        # a function of SR-IOV shares the link of its card
-        if _is_network(devices / address) and not (devices / address / "physfn").exists():
-            cards.setdefault(address.rpartition(".")[0], {})[address] = (devices / address).resolve()
+    for port in _network_functions(sysroot):
+        cards.setdefault(port.name.rpartition(".")[0], {})[port.name] = port
     for ports in cards.values():
         # a service without network sees no names
         names = [name for port in ports.values() for name in sysfs.names(port / "net")]
@@ -99,8 +98,19 @@ def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
     return [one for one in found if one.ends]
 
 
-def _is_network(function: Path) -> bool:
-    return (sysfs.text(function / "class") or "").startswith(NETWORK)
+def _network_functions(sysroot: Path) -> list[Path]:
+    """The PCI functions of network ports, without those of SR-IOV, which share the link of their card.
+
+    A service without network sees no ports, and looks through all functions.
+    """
+    devices, ports = sysroot / "sys/bus/pci/devices", sysroot / "sys/class/net"
+    here = {sysfs.pci_function(ports / name / "device") for name in sysfs.names(ports)} - {None}
+    found = here or {
+        (devices / name).resolve()
+        for name in sysfs.names(devices)
+        if (sysfs.text(devices / name / "class") or "").startswith(NETWORK)
+    }
+    return sorted(one for one in found if one is not None and not (one / "physfn").exists())
 
 
 def _ends(functions: Mapping[str, Path]) -> list[LinkEnd]:
@@ -124,22 +134,27 @@ def link_errors(function: Path) -> LinkErrors | None:
     return LinkErrors(_total(corrected), _total(fatal) + _total(others))
 
 
-def throttled_packages(sysroot: Path, cpus: list[int]) -> dict[int, tuple[int, int]]:
+def throttled_packages(sysroot: Path) -> dict[int, tuple[int, int]]:
     """Return how often each CPU socket was slowed down by heat since the start, and for how many ms.
 
-    Linux counts it for those of Intel alone. A core may be slowed down while its package is not.
+    Linux counts it for those of Intel alone; all CPUs of a socket have the same counters.
     """
-    found: dict[int, tuple[int, int]] = {}
-    for cpu in cpus:
+    found = {}
+    for cpu in _first_cpus(sysroot):
         directory = sysroot / f"sys/devices/system/cpu/cpu{cpu}"
-        for part in ("package", "core"):
-            times = sysfs.number(directory / f"thermal_throttle/{part}_throttle_count")
-            if times is None:
-                continue
+        times = sysfs.number(directory / "thermal_throttle/package_throttle_count")
+        if times is not None:
             package = sysfs.number(directory / "topology/physical_package_id") or 0
-            ms = sysfs.number(directory / f"thermal_throttle/{part}_throttle_total_time_ms") or 0
-            found[package] = max(found.get(package, (0, 0)), (times, ms))
+            ms = sysfs.number(directory / "thermal_throttle/package_throttle_total_time_ms") or 0
+            found[package] = times, ms
     return found
+
+
+def _first_cpus(sysroot: Path) -> list[int]:
+    """One CPU of each NUMA node: a socket has one node or more, and a check of health must not read hundreds."""
+    nodes = sysroot / "sys/devices/system/node"
+    lists = [sysfs.text(nodes / name / "cpulist") or "" for name in sysfs.names(nodes) if name[4:].isdecimal()]
+    return [cpus[0] for cpus in map(cpu_list, lists) if cpus] or [0]
 
 
 def _is_module(name: str) -> bool:

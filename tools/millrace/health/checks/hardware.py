@@ -5,6 +5,7 @@ from millrace import paths
 from millrace.health.checks import drives, heat
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.inventory import error_counters
 from millrace.inventory.model import Inventory
 from millrace.inventory.refresh import refreshed
 from millrace.plan import finding as audit_finding
@@ -36,7 +37,7 @@ def check(host: Host) -> list[Finding]:
         ]
     inventory = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     # Those of SMART are the drives' own check's, with the values of now; so is heat that is over.
-    elsewhere = drives.SMART | {heat.AUDITED}
+    elsewhere = drives.SMART | ({heat.AUDITED} if error_counters.throttled_packages(paths.ROOT) else set())
     findings = [one for one in merged(audit(inventory, audited)) if one.name not in elsewhere]
     if not findings:
         return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]

@@ -21,7 +21,7 @@ COOL = "Check the fans, the air filters, the covers of empty bays and the room t
 def check(host: Host) -> list[Finding]:
     """Return one finding for each CPU socket and drive that was too hot; nothing where none was."""
     today = datetime.now(UTC).date()
-    packages = error_counters.throttled_packages(paths.ROOT, hardware_errors.online())
+    packages = error_counters.throttled_packages(paths.ROOT)
     counted = hardware_errors.of_packages(packages)
     risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
     sums = {key: (sum(days.values()), min(days).isoformat()) for key, days in risen.items()}

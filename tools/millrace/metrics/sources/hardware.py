@@ -2,7 +2,6 @@
 """What hardware counts of its own errors since the start of the server, from sysfs."""
 
 from millrace import paths
-from millrace.drive import hardware_errors
 from millrace.inventory import error_counters
 from millrace.inventory.present import present
 from millrace.metrics.family import Family, counter
@@ -16,7 +15,7 @@ def families() -> list[Family]:
         for link in error_counters.links(paths.ROOT, present())
         for end in link.ends
     ]
-    packages = error_counters.throttled_packages(paths.ROOT, hardware_errors.online())
+    packages = error_counters.throttled_packages(paths.ROOT)
     return [
         counter(
             "memory_corrected_errors",

@@ -23,6 +23,7 @@ class Drives:
 
     def __init__(self, compared: Sequence[int] = range(10)) -> None:
         self.compared = set(compared)
+        self.legs: dict[int, str] = {}
         self.counters = {number: [0, 0.0, 0, 0.0] for number in range(10)}
         self.uptime = 1000.0
         self.found: Latencies | None = None
@@ -35,10 +36,13 @@ class Drives:
         self.uptime += seconds
         self.found = latency.compared(self.found, self.readings(), self.uptime)
 
+    def array(self, number: int) -> str:
+        return self.legs.get(number, "data") if number in self.compared else ""
+
     def readings(self) -> list[Reading]:
         return [
             Reading(
-                *(f"D{number}", f"nvme{number}n1", number in self.compared),
+                *(f"D{number}", f"nvme{number}n1", self.array(number)),
                 *(reads, int(read_ms), writes, int(write_ms), reads + writes, 0),
             )
             for number, (reads, read_ms, writes, write_ms) in self.counters.items()
@@ -105,6 +109,18 @@ def test_drive_that_is_filled_or_replaced_is_not_compared() -> None:
     for _ in range(3 * TIMES):
         drives.run(alike(5000, 1, d3=(0, 0)), alike(100, 1, d3=(20_000, 90)))
     assert drives.slow == []
+
+
+def test_drives_of_a_leg_that_is_rebuilt_are_not_compared_with_those_of_another() -> None:
+    drives = Drives()
+    drives.legs = {number: f"leg{number // 5}" for number in range(10)}
+    load = {number: (5000, 20.0 if number < 5 else 0.5) for number in range(10)}
+    for _ in range(3 * TIMES):
+        drives.run(load)
+    assert drives.slow == []
+    for _ in range(TIMES):
+        drives.run({**load, 7: (5000, 20.0)})
+    assert drives.slow == ["D7"]
 
 
 def test_few_drives_have_no_median() -> None:
@@ -207,8 +223,8 @@ def test_member_that_is_rebuilt_or_replaced_is_not_compared(serving: Path, state
     (serving / "sys/devices/virtual/md127/md/dev-nvme3n1p1/state").write_text(f"{state}\n")
     pool = host().pool
     assert pool
-    found = {one.serial: one.compared for one in latency.readings(host(), pool)}
-    assert found == {serial(number): number not in (0, 1, 3) for number in range(12)}
+    found = {one.serial: one.array for one in latency.readings(host(), pool)}
+    assert found == {serial(number): "" if number in (0, 1, 3) else "data" for number in range(12)}
 
 
 def test_drive_that_finishes_nothing_is_a_failure_until_it_does(serving: Path) -> None:

@@ -63,11 +63,11 @@ class Requests:
 
 @dataclass(frozen=True)
 class Reading:
-    """The counters of one drive; `compared` where it is a member of data that is in sync."""
+    """The counters of one drive; `array` is the data array of which it is a member in sync, empty for all others."""
 
     serial: str
     name: str
-    compared: bool
+    array: str
     reads: int
     read_ms: int
     writes: int
@@ -112,6 +112,7 @@ class Latencies(Contract):
 class Means:
     """The means of one drive between two readings in milliseconds, by direction, where there were enough requests."""
 
+    array: str
     of: Mapping[Direction, float]
 
 
@@ -159,16 +160,16 @@ def compared(before: Latencies | None, now: Sequence[Reading], uptime: float) ->
         return before
     known = {one.serial: one for one in before.drives} if before and passed > 0 else {}
     recent = known if passed <= MOST_SECONDS else {}
-    means = {one.serial: _means(recent[one.serial], one) for one in now if one.compared and one.serial in recent}
+    means = {one.serial: _means(recent[one.serial], one) for one in now if one.array and one.serial in recent}
     return Latencies(uptime=uptime, drives=[_judged(known.get(one.serial), one, means, passed) for one in now])
 
 
-def _members(pool: Pool) -> dict[str, bool]:
-    """The drives of the pool by kernel name, and whether each is in sync in all data arrays that it is a member of.
+def _members(pool: Pool) -> dict[str, str]:
+    """The drives of the pool by kernel name, and the data array that each is a member of in sync; else empty.
 
     One that is being filled, or read to be replaced, does other work than its neighbours.
     """
-    found: dict[str, bool] = {}
+    found: dict[str, str] = {}
     for record in pool.arrays:
         device = None if record.array.over_arrays else array_device(record.array.name)
         if device is None:
@@ -179,11 +180,8 @@ def _members(pool: Pool) -> dict[str, bool]:
                 continue
             part = block(entry.removeprefix("dev-")).resolve()
             drive = part.parent.name if (part / "partition").exists() else part.name
-            if record.array.role is Role.DATA:
-                alike = sysfs.text(md / entry / "state") == "in_sync"
-                found[drive] = alike and found.get(drive, True)
-            else:
-                found.setdefault(drive, False)
+            alike = record.array.role is Role.DATA and sysfs.text(md / entry / "state") == "in_sync"
+            found[drive] = record.array.name if alike else found.get(drive, "")
     return found
 
 
@@ -197,11 +195,11 @@ def _means(before: DriveLatency, now: Reading) -> Means:
         # a drive that came back under its name counts from 0
         if count >= ENOUGH and ms >= 0:
             found[direction] = ms / count
-    return Means(found)
+    return Means(now.array, found)
 
 
 def _judged(before: DriveLatency | None, now: Reading, means: Mapping[str, Means], passed: float) -> DriveLatency:
-    counters = {name: value for name, value in asdict(now).items() if name != "compared"}
+    counters = {name: value for name, value in asdict(now).items() if name != "array"}
     kept = before or DriveLatency(**counters)
     slow, fine = _worst(now.serial, means)
     score = min(kept.score + 1, TIMES) if slow else max(kept.score - 1, 0) if fine else kept.score
@@ -213,10 +211,12 @@ def _judged(before: DriveLatency | None, now: Reading, means: Mapping[str, Means
 
 def _worst(serial: str, means: Mapping[str, Means]) -> tuple[tuple[Direction, float, float] | None, bool]:
     """The direction in which a drive is slow, its mean and the median of the others; else whether it is quick."""
-    own, judged, fine = means.get(serial, Means({})), False, True
+    own, judged, fine = means.get(serial, Means("", {})), False, True
     found: tuple[Direction, float, float] | None = None
     for direction, mean in own.of.items():
-        others = [one.of[direction] for other, one in means.items() if other != serial and direction in one.of]
+        # a leg that is rebuilt or checked does other work than the one beside it
+        beside = [one for other, one in means.items() if other != serial and one.array == own.array]
+        others = [one.of[direction] for one in beside if direction in one.of]
         if len(others) < NEIGHBOURS:
             continue
         judged, middle = True, median(others)

@@ -37,7 +37,7 @@ class Reply:
 
 
 # What the rules ask for and a server has not yet, or not with its hardware: a share with a limit, a check of an array,
-# a kept state, an update, a message that waits, a bond, an RDMA port.
+# a kept state, an update, a message that waits, a bond, an RDMA port, memory and links whose errors are counted.
 MAY_BE_MISSING = {
     "millrace_share_limit_bytes",
     "millrace_array_scrub_timestamp_seconds",
@@ -49,6 +49,10 @@ MAY_BE_MISSING = {
     "millrace_bond_member_up",
     "millrace_rdma_link_up",
     "millrace_rdma_errors_total",
+    "millrace_memory_corrected_errors_total",
+    "millrace_memory_uncorrected_errors_total",
+    "millrace_pcie_corrected_errors_total",
+    "millrace_pcie_uncorrected_errors_total",
 }
 
 # Given a token, or none, and perhaps how long to wait.

@@ -187,6 +187,8 @@ def test_kernel_command_line_is_the_one_of_the_configuration(uki: Path) -> None:
     for word in ("root=dissect", "mount.usr=dissect", "iommu=pt", "numa_balancing=disable", "console=ttyS0,115200"):
         assert word in words
     assert {"panic=30", "systemd.crash_action=reboot"} <= set(words)
+    # how long a mute drive holds its array; corrected errors of memory are left to EDAC
+    assert {"nvme_core.io_timeout=10", "ras=cec_disable"} <= set(words)
     assert any(word.startswith("usrhash=") for word in words)
     assert not any(word.startswith("mitigations=") for word in words)
 

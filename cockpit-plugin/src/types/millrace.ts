@@ -679,6 +679,7 @@ export interface Drift {
  * `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `max_discard` what the
  * drive deallocates with one request, 0 where it cannot, `temperature` in
  * degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
+ * `available_spare` and its `spare_threshold` in percent,
  * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
  * `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
  * (chunk and full stripe of a RAID), 0 for none.
@@ -709,6 +710,8 @@ export interface Drive {
     temperature: number | null;
     wear: number | null;
     critical_warning: number | null;
+    available_spare: number | null;
+    spare_threshold: number | null;
     slot: string | null;
     bay: string | null;
     switch: string | null;
@@ -751,6 +754,16 @@ export interface DriveFact {
 export interface DriveList {
     schema_version: 1;
     drives: DriveRow[];
+}
+
+/**
+ * One drive as it is found at the rack and on the command line; `bay` is its bay or slot in words, null where the
+ * server does not report it, `name` the kernel name of this boot.
+ */
+export interface DriveName {
+    bay: string | null;
+    name: string;
+    serial: string;
 }
 
 /**
@@ -1990,9 +2003,9 @@ export interface NumaNode {
     l3: number | null;
 }
 
-/** One reason why nothing is planned. `serial` where it is about one drive; `todo` is the remedy. */
+/** One reason why nothing is planned, and all drives that it is about; `todo` is the remedy. */
 export interface Obstacle {
-    serial: string | null;
+    drives: DriveName[];
     what: string;
     todo: string;
 }
@@ -2111,7 +2124,8 @@ export interface PlanFile {
  * One thing that is not as it could be.
  *
  * `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
- * it, so that findings that differ in their subject only can be shown as one. `todo` is the remedy.
+ * it, so that findings that differ in their subject only can be shown as one. `todo` is the remedy, `bay` where the
+ * drive is, its bay or its slot.
  */
 export interface PlanFinding {
     name: string;
@@ -2119,6 +2133,7 @@ export interface PlanFinding {
     subject: string;
     what: string;
     todo: string;
+    bay: string | null;
 }
 
 /**

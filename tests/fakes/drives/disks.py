@@ -26,6 +26,7 @@ class Disk:
     foreign: str | None = None
     hidden: str | None = None
     bay: str | None = None
+    critical_warning: int | None = None
 
     def __post_init__(self) -> None:
         self.wwid = self.wwid or f"eui.{self.serial}"

@@ -136,4 +136,5 @@ class World(Tools):
             bay=disk.bay,
             state=DriveState.BLANK if disk.blank else DriveState.FOREIGN,
             evidence=[] if disk.blank else [Evidence(probe="blkid", finding=disk.foreign or "GPT partition table")],
+            critical_warning=disk.critical_warning,
         )

@@ -97,8 +97,9 @@ def test_without_the_key_it_is_examined_and_proposed(world: World, started: list
         (blank(bay=None), None),
         (blank(size=1 << 30), "is too small by"),
         (blank(block=512), "has sectors of 512 bytes"),
+        (blank(critical_warning=1 << 3), "it is failing (the drive reports a critical warning: it is in read-only"),
     ],
-    ids=["foreign", "other bay", "bay unknown", "too small", "other sectors"],
+    ids=["foreign", "other bay", "bay unknown", "too small", "other sectors", "failing"],
 )
 def test_drive_that_does_not_fit_starts_nothing(
     world: World, started: list[System], disk: Disk, words: str | None
@@ -132,6 +133,13 @@ def test_drive_that_was_put_in_while_the_server_was_off_is_proposed(world: World
     change, said = booted(world, blank(), policy=Policy())
     assert change is None and said == ["a blank drive (N1) is in bay 1: millrace drive replace D1"]
     assert started == [] and not paths.drive_change_file().exists()
+
+
+def test_failing_drive_in_the_bay_is_not_proposed_either(world: World, started: list[System]) -> None:
+    change, said = booted(world, blank(critical_warning=1 << 4), policy=Policy())
+    assert change is None and started == []
+    assert "is not used for D1: it is failing (the power-loss protection" in said[0]
+    assert "millrace drive replace" not in said[0]
 
 
 def test_boot_examines_no_drive_again_where_no_bay_was_filled(

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A row offers no change that its verb refuses, and needs no command to a drive to know."""
 
+import dataclasses
+
 import pytest
 
 from millrace.drive.model import DriveRow
 from millrace.drive.rows import row
+from millrace.drive.smart import DriveSmart
 from millrace.inventory.model import DriveState
 from tests.unit.drive.servers import LOG, NEEDED, drive, examined, server
 
@@ -95,3 +98,14 @@ def test_change_that_is_not_finished_allows_no_other(serial: str) -> None:
     one = row(server(drive("X"), states=states, at_boot=BLANK, changing=True), serial)
     assert (changes(one), one.needs_bytes) == ([], None)
     assert "locate" in one.actions
+
+
+def test_blank_drive_that_is_failing_is_proposed_for_nothing() -> None:
+    said = DriveSmart(name="nvme-X", serial="X", transport="nvme", boot=False, known=True, critical_warning=1 << 3)
+    facts = dataclasses.replace(server(drive("X"), at_boot=BLANK), smart={"X": said})
+    found = row(facts, "X")
+    assert found.verdict == "blank" and "is failing" in (found.what or "")
+    assert changes(found) == []
+    assert changes(row(facts, "D1")) == []
+    fine = dataclasses.replace(facts, smart={"X": said.model_copy(update={"critical_warning": 0})})
+    assert (changes(row(fine, "X")), changes(row(fine, "D1"))) == (["add"], ["replace"])

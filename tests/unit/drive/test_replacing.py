@@ -134,6 +134,15 @@ def test_bay_is_no_part_of_the_hash(world: World, monkeypatch: pytest.MonkeyPatc
         ),
         ({"logical_block": 512}, "has sectors of 512 bytes, and its array of 4096"),
         ({"size": NEEDED - 5}, "is too small by 5 bytes"),
+        (
+            {"critical_warning": 0x0C},
+            "is failing (the drive reports a critical warning: errors have degraded its reliability, it is in "
+            "read-only mode)",
+        ),
+        (
+            {"available_spare": 4, "spare_threshold": 5},
+            "is failing (its spare capacity is 4 %, below its threshold of 5 %)",
+        ),
     ],
 )
 def test_drive_that_does_not_fit_is_named_with_the_reason(

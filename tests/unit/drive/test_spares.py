@@ -112,6 +112,14 @@ def test_drive_that_does_not_fit_is_not_added(world: World) -> None:
         added(world, "N1")
 
 
+def test_drive_that_is_failing_is_not_added(world: World) -> None:
+    disk = new_disk("N1")
+    disk.critical_warning = 1 << 4
+    plug_in(world, disk)
+    with pytest.raises(Refused, match=r"cannot add drive N1: drive N1 is failing \(the power-loss protection"):
+        added(world, "N1")
+
+
 def test_hot_spare_is_taken_out(root: Path) -> None:
     world = pool_of(planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal"))))
     (spare,) = spares("data")

@@ -15,7 +15,7 @@ from millrace.health.collect import CHECKS, collect
 from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.write import write
-from millrace.plan.model import Obstacle, PlanFile, Refusal
+from millrace.plan.model import DriveName, Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
 from millrace.rescue import job
 from millrace.rescue.model import RescueWork
@@ -92,8 +92,12 @@ class TestBeforeThereIsAPool:
 
     def test_what_is_in_the_way_is_named_one_by_one(self, empty: Path) -> None:
         found = [
-            Obstacle(serial="S1", what="a GPT with 3 partitions is on the drive.", todo="millrace drive erase S1"),
-            Obstacle(serial=None, what="there are fewer than 3 data drives.", todo="add drives"),
+            Obstacle(
+                drives=[DriveName(bay=None, name="nvme1n1", serial="S1")],
+                what="a GPT with 3 partitions is on the drive.",
+                todo="millrace drive erase S1",
+            ),
+            Obstacle(drives=[], what="there are fewer than 3 data drives.", todo="add drives"),
         ]
         write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=found, drives=[])))
         findings = pool_check.check(host())

@@ -46,6 +46,8 @@ SERVERS: Mapping[str, tuple[Inventory, str]] = {
     "mirror-of-drives-that-trim": (server(hw.zeroed(equal(2))), ""),
     "one-drive": (server(equal(1), cores=8), ""),
     "hot-and-worn": (hw.hot_and_worn(), ""),
+    "failing": (hw.failing(), ""),
+    "24-large-drives": (server(equal(24, 2, 245 * 10**12), nodes=2), ""),
     "desktop": (hw.desktop(), ""),
     "duplicate-serials": (hw.duplicate_serials(), ""),
     "external": (

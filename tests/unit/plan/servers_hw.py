@@ -223,14 +223,20 @@ def gen5_card_in_gen4_slot() -> Inventory:
 
 
 def hot_and_worn() -> Inventory:
-    """Drives at the end: hot, worn, failing, without power-loss protection; processors slowed down by heat."""
-    drives = changed(drives_1u12(), "SN000", critical_warning=0b10, temperature=84)
-    drives = changed(drives, "SN001", wear=97)
-    drives = changed(drives, "SN002", critical_warning=0b10000)
-    drives = changed(drives, "SN005", critical_warning=0b101)
+    """Drives near the end: hot and worn; processors slowed down by heat."""
+    drives = changed(drives_1u12(), "SN000", critical_warning=0b10, temperature=84, bay="1")
+    drives = changed(drives, "SN001", wear=97, bay="2")
     drives = changed(drives, "SN011", firmware="0.9")
     drives = changed(drives, "SN006", firmware="2.0")
     return machine(drives, [port()], nodes(1), cpu_throttled=311)
+
+
+def failing() -> Inventory:
+    """Drives that have said that they fail: without power-loss protection, short of spare blocks, unreliable."""
+    drives = changed(drives_1u12(), "SN002", critical_warning=0b10000, bay="3")
+    drives = changed(drives, "SN005", critical_warning=0b101, bay="6")
+    drives = changed(drives, "SN008", critical_warning=0b101, bay="9")
+    return machine(drives, [port()], nodes(1))
 
 
 def log_drives_with_caches() -> Inventory:
@@ -248,6 +254,6 @@ ALL: dict[str, Callable[[], Inventory]] = {
         one_u_12, two_u_24, all_nics_on_node_1, nics_and_drives_apart, nps4, eight_nodes, memoryless_nodes,
         memory_only_node, desktop, nvme1_and_nvme10, duplicate_serials, a_drive_with_errors, no_nic,
         cables_not_plugged_in, usb_disk, smt_off, two_tib, eight_gib, behind_a_switch, four_ports, trained_down,
-        gen5_card_in_gen4_slot, hot_and_worn, log_drives_with_caches,
+        gen5_card_in_gen4_slot, hot_and_worn, failing, log_drives_with_caches,
     )
 }  # fmt: skip

@@ -144,7 +144,7 @@ def test_candidates_are_compared_with_numbers_that_add_up() -> None:
         scores = [row["score"] for row in decision.considered]
         assert scores == sorted(scores, reverse=True, key=float)  # type: ignore[arg-type]
         for row in decision.considered:
-            parts = [float(str(row[key])) for key in ("capacity", "stripe", "legs", "nodes")]
+            parts = [float(str(row[key])) for key in ("capacity", "stripe", "legs", "nodes", "parity")]
             assert float(str(row["score"])) == pytest.approx(sum(parts))
         assert str(decision.value).startswith(str(decision.considered[0]["layout"]))
 

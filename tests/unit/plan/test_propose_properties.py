@@ -134,7 +134,7 @@ def test_anything_but_blank_candidates_means_no_plan(inventory: Inventory, state
     drives[at] = drives[at].model_copy(update={"state": state})
     refusal = propose(inventory.model_copy(update={"drives": drives}), Policy())
     assert isinstance(refusal, Refusal)
-    assert drives[at].serial in [obstacle.serial for obstacle in refusal.obstacles]
+    assert drives[at].serial in [one.serial for obstacle in refusal.obstacles for one in obstacle.drives]
 
 
 @repeatable

@@ -100,7 +100,7 @@ def test_data_and_log_drives_that_are_too_small_are_all_refused() -> None:
     data = [drive(number, 1 << 28) for number in range(4)]
     refused = propose(server([*data, drive(4, 1 << 24), drive(5, 1 << 24)]), Policy())
     assert isinstance(refused, Refusal)
-    about = {one.serial for one in refused.obstacles if "too small" in one.what}
+    about = {drive.serial for one in refused.obstacles if "too small" in one.what for drive in one.drives}
     assert {one.serial for one in data} <= about
 
 
@@ -108,7 +108,7 @@ def test_data_and_log_drives_that_are_too_small_are_all_refused() -> None:
 def test_refusal_counts_its_obstacles(count: int, words: str) -> None:
     refused = propose(servers_hw.duplicate_serials(), Policy())
     assert isinstance(refused, Refusal)
-    obstacles = [refused.obstacles[0].model_copy(update={"serial": f"S{number}"}) for number in range(count)]
+    obstacles = [refused.obstacles[0].model_copy(update={"what": f"Cause {number}."}) for number in range(count)]
     assert words in as_text(plan_file(refused.model_copy(update={"obstacles": obstacles})), False)
 
 

@@ -68,8 +68,8 @@ def test_a_credential_for_a_refused_plan_is_said_and_fails_no_boot(
 
 def test_a_plan_that_can_no_longer_be_built_says_why(world: World) -> None:
     approve_plan(raid6_plan())
-    world.proposal = Refusal(obstacles=[Obstacle(serial="D1", what="vanished", todo="")], drives=[])
-    with pytest.raises(Refused, match="D1: vanished"):
+    world.proposal = Refusal(obstacles=[Obstacle(drives=[], what="vanished", todo="")], drives=[])
+    with pytest.raises(Refused, match="vanished"):
         provision(world)
     assert world.writes == []
 
@@ -94,6 +94,10 @@ def swap_the_wwid(world: World) -> None:
     disk(world, "D1").wwid = "eui.another"
 
 
+def let_a_drive_fail(world: World) -> None:
+    disk(world, "D1").critical_warning = 1 << 3
+
+
 def put_a_drive_to_use(world: World) -> None:
     world.in_use = lambda name: "Device or resource busy" if world.names[name].serial == "D1" else None  # type: ignore[method-assign]
 
@@ -111,6 +115,7 @@ def leave_a_torn_table(world: World) -> None:
         shrink_a_drive,
         swap_the_wwid,
         put_a_drive_to_use,
+        let_a_drive_fail,
         leave_a_torn_table,
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.inventory.model import DriveState
-from millrace.plan.model import Obstacle, PlanFile, Refusal
+from millrace.plan.finding import Finding, Severity
+from millrace.plan.model import DriveName, Obstacle, PlanFile, Refusal
 from millrace.provision.approval import approval_from_credential, approve
 from millrace.provision.model import Approval
 from millrace.system.documents import read_model, write_model
@@ -16,6 +17,7 @@ from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built, propose
 
+D3 = DriveName(bay="bay 3", name="nvme3n1", serial="D3")
 NOW = "2026-09-01T11:00:00+00:00"
 
 
@@ -53,9 +55,9 @@ def test_the_hash_of_an_older_plan_is_refused_and_the_current_one_named() -> Non
 
 
 def test_a_refused_plan_cannot_be_approved_and_the_reason_is_repeated() -> None:
-    refusal = Refusal(obstacles=[Obstacle(serial="D3", what="holds an ext4 file system", todo="")], drives=[])
+    refusal = Refusal(obstacles=[Obstacle(drives=[D3], what="holds an ext4 file system", todo="")], drives=[])
     write_model(paths.plan_file(), PlanFile(sha256=None, proposal=refusal))
-    with pytest.raises(Refused, match="D3: holds an ext4 file system"):
+    with pytest.raises(Refused, match="bay 3, nvme3n1, D3: holds an ext4 file system"):
         approve("0" * 64, "admin", NOW)
 
 
@@ -106,3 +108,18 @@ def test_a_credential_with_a_hash_approves_that_plan_only(root: Path, monkeypatc
     propose(raid6_plan().model_copy(update={"capacity": 1}))
     with pytest.raises(Refused, match="not the hash of the current plan"):
         approval_from_credential(NOW)
+
+
+@pytest.mark.parametrize(("severity", "approved"), [(Severity.FAIL, False), (Severity.WARN, True)])
+def test_auto_approves_no_plan_with_a_failure(
+    root: Path, monkeypatch: pytest.MonkeyPatch, severity: Severity, approved: bool
+) -> None:
+    found = Finding(name="drive.failing", severity=severity, subject="D1", what="It fails.", todo="", bay="bay 1")
+    propose(raid6_plan().model_copy(update={"findings": [found]}))
+    credential(root, monkeypatch, "auto")
+    if approved:
+        assert approval_from_credential(NOW)
+        return
+    with pytest.raises(Refused, match=r"auto approves no plan with a failure \(D1 \(bay 1\): It fails\.\)"):
+        approval_from_credential(NOW)
+    assert not paths.approval_file().exists()

@@ -15,6 +15,7 @@ from millrace.drive.replacing import Server, replacement
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.drives import unsuitable
+from millrace.plan.failing import why_failing
 from millrace.plan.policy import Policy
 from millrace.provision import removed
 from millrace.provision.candidates import place
@@ -93,6 +94,9 @@ def _in_bay(drives: Sequence[Drive], bay: str) -> list[Drive]:
 
 
 def _started(system: System, policy: Policy, match: Match, report: Report) -> DriveChange | None:
+    if reason := why_failing(match.new):
+        report(f"drive {match.new.serial} in bay {match.bay} is not used for {match.old}: it {reason}; replace it")
+        return None
     if policy.drives.replace != "same-bay":
         report(f"a blank drive ({match.new.serial}) is in bay {match.bay}: millrace drive replace {quote(match.old)}")
         return None

@@ -8,8 +8,10 @@ from functools import cached_property
 
 from millrace.drive.facts import Contents, Facts
 from millrace.drive.model import DriveAction, Verdict
+from millrace.drive.smart import with_smart
 from millrace.inventory.model import Drive, DriveState
 from millrace.inventory.surface import ERASE_INTERRUPTED
+from millrace.plan.failing import why_failing
 from millrace.plan.sizes import START, TABLE_END
 from millrace.pool.arrays import MISSING, member_states, worst
 from millrace.pool.model import MemberState
@@ -162,4 +164,6 @@ class Judge:
     def _blank(self, drive: Drive) -> Judgement:
         """A blank drive is to take the place of one that is gone, else of any."""
         needed = min((self.needs(one) for one in self.gone or [record.serial for record in self._drives()]), default=0)
-        return Judgement("too small", lacks=needed - drive.size) if drive.size < needed else Judgement("blank")
+        if drive.size < needed:
+            return Judgement("too small", lacks=needed - drive.size)
+        return Judgement("blank", why_failing(with_smart(drive, self._facts.smart.get(drive.serial))))

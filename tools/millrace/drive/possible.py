@@ -9,6 +9,7 @@ from millrace.drive.facts import Facts
 from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judgement
 from millrace.drive.model import DriveAction, Verdict
 from millrace.drive.replacing import Server, needed
+from millrace.drive.smart import with_smart
 from millrace.drive.spares import addition, removal
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState
@@ -79,7 +80,10 @@ class PossibleChanges:
 def _server(facts: Facts, pool: Pool, judged: Sequence[tuple[Drive, Judgement]]) -> Server:
     records = {one.array.name: one for one in pool.arrays if not one.array.over_arrays}
     arrays = {one.name: _array(records[one.name], one) for one in facts.live if one.name in records and _runs(one)}
-    drives = [one.model_copy(update={"state": _state(judgement), "evidence": []}) for one, judgement in judged]
+    drives = [
+        with_smart(one, facts.smart.get(one.serial)).model_copy(update={"state": _state(judgement), "evidence": []})
+        for one, judgement in judged
+    ]
     bays = {serial: one.bay for serial, one in facts.history.items() if one.bay}
     enough = {name: now for name, now in arrays.items() if now.slots - now.lacking >= md.needed(now.record.array)}
     return Server(pool, enough, drives, bays)

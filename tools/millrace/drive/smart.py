@@ -70,6 +70,14 @@ def last() -> SmartReport | None:
         return None
 
 
+def with_smart(drive: Drive, read: DriveSmart | None) -> Drive:
+    """Return a drive with what its SMART log said last, as an inventory that reads it has it."""
+    if read is None or not read.known:
+        return drive
+    fields = ("temperature", "wear", "critical_warning", "available_spare", "spare_threshold")
+    return drive.model_copy(update={key: getattr(read, key) for key in fields})
+
+
 def write(run: Runner = _IN_TIME, command: smart_events.Command = smart_events.admin) -> None:
     """Read all drives at the same time, write the report and keep what outlives a boot.
 

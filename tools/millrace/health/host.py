@@ -112,7 +112,8 @@ class Host:
         from millrace.drive.rows import rows
 
         found = rows(facts())
-        blank = {one.bay for one in found if one.verdict == "blank"}
+        # one that is failing has a reason there, and is not proposed
+        blank = {one.bay for one in found if one.verdict == "blank" and one.what is None}
         return {one.serial: one.bay for one in found if one.verdict == "missing" and one.bay and one.bay in blank}
 
     def replace(self, serial: str) -> str:

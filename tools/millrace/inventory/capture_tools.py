@@ -10,7 +10,16 @@ from millrace.system.run import Result
 NVME_KEYS = {
     "id-ns": ("flbas", "dlfeat", "lbafs", "eui64", "nguid"),
     "id-ctrl": ("vwc",),
-    "smart-log": ("critical_warning", "temperature", "percent_used", "percentage_used"),
+    "smart-log": (
+        "critical_warning",
+        "temperature",
+        "percent_used",
+        "percentage_used",
+        "avail_spare",
+        "available_spare",
+        "spare_thresh",
+        "available_spare_threshold",
+    ),
 }
 MDADM_KEYS = ("Version", "Raid Level", "Name", "MBR Magic")
 BLKID_KEYS = ("PTTYPE", "TYPE", "VERSION", "LABEL", "UUID")

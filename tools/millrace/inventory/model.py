@@ -66,6 +66,7 @@ class Drive(Contract):
     `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `max_discard` what the
     drive deallocates with one request, 0 where it cannot, `temperature` in
     degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
+    `available_spare` and its `spare_threshold` in percent,
     `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
     `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
     (chunk and full stripe of a RAID), 0 for none.
@@ -96,6 +97,8 @@ class Drive(Contract):
     temperature: int | None = None
     wear: Count | None = None
     critical_warning: Count | None = None
+    available_spare: Count | None = None
+    spare_threshold: Count | None = None
     slot: str | None = None
     bay: str | None = None
     switch: str | None = None

@@ -27,6 +27,8 @@ class Details(TypedDict):
     temperature: int | None
     wear: int | None
     critical_warning: int | None
+    available_spare: int | None
+    spare_threshold: int | None
 
 
 class Smart(TypedDict):
@@ -88,6 +90,8 @@ def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details
         temperature=health["temperature"],
         wear=health["wear"],
         critical_warning=health["critical_warning"],
+        available_spare=health["available_spare"],
+        spare_threshold=health["spare_threshold"],
     )
 
 

@@ -17,6 +17,10 @@ TIMEOUT = 60  # seconds; a healthy drive answers in less than one
 run_tool = within(TIMEOUT)
 
 
+OURS = "Millrace partition"
+"""How the evidence of a drive with partitions of a pool begins."""
+
+
 def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface) -> Verdict:
     """Return the state of one drive that does not carry the running system.
 
@@ -26,7 +30,7 @@ def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface
     present = partitions(drive)
     if are_ours(present):
         labels = ", ".join(partition.label for partition in present)
-        ours = Evidence(probe="partitions", finding=f"Millrace partition {labels}")
+        ours = Evidence(probe="partitions", finding=f"{OURS} {labels}")
         return Verdict(DriveState.OURS, [ours, *_md_members(present, devices.parent)])
     node = devices / drive.name
     findings = [

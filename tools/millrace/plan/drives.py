@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan import sources
-from millrace.plan.finding import REPLACE_DRIVE, Finding, Severity
+from millrace.plan.failing import failing
+from millrace.plan.finding import Finding, Severity, about
 from millrace.plan.links import slower
 from millrace.plan.model import Decision
 from millrace.plan.policy import Policy
@@ -17,14 +18,8 @@ from millrace.system.text import size
 LIKENESS = 1.01  # drives sold with one capacity differ by less than 1 %
 CLEARLY_SMALLER = 0.8
 WORN = 90  # percent of the rated endurance
-# NVMe base specification, SMART / health information, critical warning.
-HOT_BIT, BACKUP_BIT = 1 << 1, 1 << 4
-FATAL = {
-    1 << 0: "the available spare is below its threshold",
-    1 << 2: "errors have degraded its reliability",
-    1 << 3: "it is in read-only mode",
-    1 << 5: "its persistent memory region is read-only",
-}
+HOT_BIT = 1 << 1
+"""NVMe base specification, SMART / health information, critical warning."""
 
 
 @dataclass(frozen=True)
@@ -212,22 +207,15 @@ def _health(drive: Drive) -> list[Finding]:
         now = "" if drive.temperature is None else f" ({drive.temperature} °C)"
         what = f"The drive is outside its temperature range{now} and throttles itself."
         todo = "Check the fans, the covers of empty bays and the room temperature."
-        found.append(_about(drive, "heat.drive", Severity.WARN, what, todo))
-    if warning & BACKUP_BIT:
-        what = "The power-loss protection of the drive has failed: a power cut may lose acknowledged writes."
-        found.append(_about(drive, "cache.protection", Severity.FAIL, what, REPLACE_DRIVE))
-    reported = [words for bit, words in FATAL.items() if warning & bit]
-    if reported:
-        what = f"The drive reports a critical warning: {', '.join(reported)}."
-        found.append(_about(drive, "drive.failing", Severity.FAIL, what, REPLACE_DRIVE))
-    return found
+        found.append(about(drive, "heat.drive", Severity.WARN, what, todo))
+    return [*found, *failing(drive)]
 
 
 def _wear(drive: Drive) -> list[Finding]:
     if drive.wear is None or drive.wear < WORN:
         return []
     what = f"{drive.wear} % of the drive's rated endurance is used."
-    return [_about(drive, "drive.worn", Severity.WARN, what, "Plan its replacement.")]
+    return [about(drive, "drive.worn", Severity.WARN, what, "Plan its replacement.")]
 
 
 def _cache(drive: Drive) -> list[Finding]:
@@ -239,7 +227,7 @@ def _cache(drive: Drive) -> list[Finding]:
         "flush waits for the flash. NVMe does not report whether the drive has power-loss protection."
     )
     todo = "Check the data sheet: without power-loss protection sync writes are slow, above all on log drives."
-    return [_about(drive, "cache.volatile", Severity.INFO, what, todo)]
+    return [about(drive, "cache.volatile", Severity.INFO, what, todo)]
 
 
 def _models(data: list[Drive]) -> list[Finding]:
@@ -280,7 +268,3 @@ def _firmware(used: list[Drive]) -> list[Finding]:
 def _counted(counts: Counter[str]) -> str:
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count} × {name or 'unnamed'}" for name, count in ordered)
-
-
-def _about(drive: Drive, name: str, severity: Severity, what: str, todo: str) -> Finding:
-    return Finding(name=name, severity=severity, subject=drive.serial, what=what, todo=todo)

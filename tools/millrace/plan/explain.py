@@ -59,9 +59,12 @@ def as_text(decision: Decision, colour: bool) -> str:
 
 
 def _considered(decision: Decision) -> Table:
-    table = Table(title="Compared, best first", title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title="Compared, best first", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for number, key in enumerate(decision.considered[0]):
-        table.add_column(key.replace("_", " "), justify="right" if number else "left", no_wrap=not number)
+        # a title of two words wraps, and takes no room from a word beside it
+        least = max(map(len, key.split("_")))
+        title = key.replace("_", " ")
+        table.add_column(title, justify="right" if number else "left", no_wrap=not number, min_width=least)
     for row in decision.considered:
         table.add_row(*(Text(shown(key, value)) for key, value in row.items()))
     return table

@@ -8,9 +8,10 @@ from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan import sources
 from millrace.plan.allocation_groups import Stripes
 from millrace.plan.discard import NEVER, WEEKLY
+from millrace.plan.failing import failing
 from millrace.plan.filesystem import LARGEST_LOG, SECTOR, Base, why_aligned
 from millrace.plan.model import Decision, Obstacle, Partition, Role
-from millrace.plan.obstacles import RESCAN, SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE, TODO
+from millrace.plan.obstacles import RESCAN, SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE, named, remedy
 from millrace.plan.other_pool import belongs_to_pool, other_pool
 from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
@@ -75,7 +76,7 @@ def external_obstacles(inventory: Inventory, policy: Policy) -> list[Obstacle]:
     if policy.log.mode is not None:
         what = "The policy's log.mode cannot be used with backend external: there are no arrays to put the log on."
         todo = "Remove the key. external.log names a device for the log; without it the log is inside the file system."
-        return [Obstacle(serial=None, what=what, todo=todo)]
+        return [Obstacle(drives=[], what=what, todo=todo)]
     if not wanted.devices:
         return [_policy("devices", "it names no device.", 'Name one: devices = ["/dev/disk/by-id/…"] in [external].')]
     if len(wanted.devices) > 1:
@@ -205,25 +206,26 @@ def _about(drives: Sequence[Drive], key: str, name: str, least: int) -> list[Obs
             "Connect it, or correct the name: `ls -l /dev/disk/by-id` lists those of now. Devices of device-mapper and "
         )
         return [_policy(key, what, f"{todo}md are not taken. {RESCAN[0].upper()}{RESCAN[1:]}.")]
-    serial = drive.serial or None
+    here = named([drive])
     if drive.state is DriveState.BOOT:
         why = drive.evidence[0].finding if drive.evidence else "carries the running system"
-        return [Obstacle(serial=serial, what=f"{name} is in use: it {why}.", todo="Name another device.")]
+        return [Obstacle(drives=here, what=f"{name} is in use: it {why}.", todo="Name another device.")]
     if drive.serial and sum(one.serial == drive.serial for one in drives) > 1:
         what = f"{name} has the serial number {drive.serial} of another device: they cannot be told apart."
-        return [
-            Obstacle(serial=serial, what=what, todo="Give each device a serial number of its own where it is made.")
-        ]
+        return [Obstacle(drives=here, what=what, todo="Give each device a serial number of its own where it is made.")]
     if drive.state in (DriveState.UNKNOWN, DriveState.FOREIGN) and not belongs_to_pool(drive):
         found = "; ".join(dict.fromkeys(one.finding for one in drive.evidence)) or "no evidence was recorded"
         what = f"{name} is {drive.state.value}, not blank: {found}."
-        return [Obstacle(serial=serial, what=what, todo=TODO[drive.state])]
+        return [Obstacle(drives=here, what=what, todo=remedy(drive))]
+    if reasons := failing(drive):
+        what = f"{name} is failing: {' '.join(one.what for one in reasons)}"
+        return [Obstacle(drives=here, what=what, todo="Use another device.")]
     if drive.size < least:
         what = f"{name} is too small: {size(drive.size)}."
-        return [Obstacle(serial=serial, what=what, todo=f"Use a device of {size(least)} or more.")]
+        return [Obstacle(drives=here, what=what, todo=f"Use a device of {size(least)} or more.")]
     if drive.logical_block > SECTOR:
         what = f"{name} has sectors of {drive.logical_block} bytes, and XFS writes units of {SECTOR}."
-        return [Obstacle(serial=serial, what=what, todo=f"Use a device with sectors of at most {SECTOR} bytes.")]
+        return [Obstacle(drives=here, what=what, todo=f"Use a device with sectors of at most {SECTOR} bytes.")]
     return []
 
 
@@ -279,5 +281,5 @@ def _geometry_decision(geometry: Geometry, policy: Policy) -> Decision:
 
 def _policy(key: str, why: str, todo: str) -> Obstacle:
     return Obstacle(
-        serial=None, what=f"The policy's external.{key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
+        drives=[], what=f"The policy's external.{key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
     )

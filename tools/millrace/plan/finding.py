@@ -3,6 +3,7 @@
 
 from enum import StrEnum
 
+from millrace.inventory.model import Drive
 from millrace.system.documents import Contract
 
 
@@ -18,7 +19,8 @@ class Finding(Contract):
     """One thing that is not as it could be.
 
     `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
-    it, so that findings that differ in their subject only can be shown as one. `todo` is the remedy.
+    it, so that findings that differ in their subject only can be shown as one. `todo` is the remedy, `bay` where the
+    drive is, its bay or its slot.
     """
 
     name: str
@@ -26,6 +28,12 @@ class Finding(Contract):
     subject: str
     what: str
     todo: str
+    bay: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The subject with its bay."""
+        return f"{self.subject} ({self.bay})" if self.bay else self.subject
 
 
 REPLACE_DRIVE = "Replace the drive."
@@ -35,11 +43,21 @@ REPLACE_DRIVE = "Replace the drive."
 SHOWN = 4
 
 
+def about(drive: Drive, name: str, severity: Severity, what: str, todo: str) -> Finding:
+    """Return a finding on one drive."""
+    return Finding(name=name, severity=severity, subject=drive.serial, what=what, todo=todo, bay=place_of(drive))
+
+
+def place_of(drive: Drive) -> str | None:
+    """Return where a drive is in words: its bay, else its slot; None where the server does not report either."""
+    return f"bay {drive.bay}" if drive.bay else f"slot {drive.slot}" if drive.slot else None
+
+
 def merged(findings: list[Finding]) -> list[Finding]:
     """Return findings that differ in their subject only as one, in the order of the first of each."""
     subjects: dict[tuple[str, str, str, str], list[str]] = {}
     for one in findings:
-        subjects.setdefault((one.name, one.severity, one.what, one.todo), []).append(one.subject)
+        subjects.setdefault((one.name, one.severity, one.what, one.todo), []).append(one.place)
     return [
         Finding(name=name, severity=Severity(severity), subject=_in_short(shared), what=what, todo=todo)
         for (name, severity, what, todo), shared in subjects.items()

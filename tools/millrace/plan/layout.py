@@ -12,14 +12,15 @@ from millrace.plan.log import Log, plan_log
 from millrace.plan.model import Array, Decision
 from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
+from millrace.plan.rebuild import Rebuild, guaranteed, rebuild
 from millrace.plan.score import RULES, Candidate, scored
-from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY, Shape, shapes
+from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY, SMALLEST_LEG, Shape, shapes
 from millrace.plan.sizes import partition_size
 from millrace.plan.sockets import Places
-from millrace.system.text import KIB, size
+from millrace.system.text import size
 
-# KiB/s: a rebuild beside busy clients still ends within a day or two.
-GUARANTEED_SYNC = 100_000
+LONG = 4 * 24.0
+"""Hours without redundancy of which a plan warns whatever the number of drives."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Layout:
     log: Log
     places: Places
     data_partition: int
+    rebuild: Rebuild
 
     @property
     def title(self) -> str:
@@ -73,7 +75,7 @@ class Layout:
 
 def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout, list[Decision]]:
     """Return the best layout of the data group that the policy allows. InapplicablePolicy: it allows none."""
-    considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy.layout, places)
+    considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy, places)
     best = considered[0]
     log, about_log = plan_log(groups, best.legs, best.chunk is not None, policy)
     partition = partition_size(groups.data) - log.partition
@@ -85,6 +87,7 @@ def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout,
         log=log,
         places=places,
         data_partition=partition,
+        rebuild=rebuild(best.shape, partition, guaranteed(policy.md)),
     )
     return layout, [*_decisions(layout, considered, policy), about_log]
 
@@ -123,11 +126,25 @@ def _layout(layout: Layout, considered: list[Candidate], policy: Policy) -> Deci
     return Decision(
         name="layout",
         value=layout.title,
-        reason=f"{choice}; {layout.shape.survives}; usable capacity {size(layout.capacity)} "
+        reason=f"{choice}; {layout.shape.survives}{_rebuilt(layout)}; usable capacity {size(layout.capacity)} "
         f"before the metadata of md and XFS. Scores: {RULES}.",
-        source=f"{sources.POLICY}: layout" if asked else f"{sources.TALK_SHAPES}; {sources.SCORE}",
+        source=f"{sources.POLICY}: layout"
+        if asked
+        else f"{sources.TALK_SHAPES}; {sources.SCORE}; {sources.UNREADABLE}",
         considered=[candidate.row() for candidate in considered],
     )
+
+
+def _rebuilt(layout: Layout) -> str:
+    if len(layout.redundant.members) == 1:
+        return ""
+    found = layout.rebuild
+    chance = f", and meets an unreadable sector with a chance of {_percent(found.unreadable)}" * bool(found.unreadable)
+    return f"; a rebuild takes {_duration(found.hours)} at the guaranteed {_rate(layout)}{chance}"
+
+
+def _rate(layout: Layout) -> str:
+    return f"{layout.data_partition / layout.rebuild.hours / 3600 / 10**6:.0f} MB/s"
 
 
 def _allow(count: int) -> str:
@@ -191,14 +208,20 @@ def _redundancy(layout: Layout) -> Iterator[str]:
     if len(layout.redundant.members) == 1:
         yield "There is one data drive: if it fails, all data is lost. Add a second drive of its size for a mirror."
     drives = sum(map(len, layout.legs)) + len(layout.spares)
-    if PARITY.get(layout.shape.level) == 1 and drives >= FEWEST_FOR_LEGS:
-        hours = layout.data_partition / (GUARANTEED_SYNC * KIB) / 3600
+    single = PARITY.get(layout.shape.level) == 1
+    if single and (drives >= FEWEST_FOR_LEGS or layout.rebuild.exposed > LONG):
+        several = len(layout.legs) > 1
         yield (
-            f"{layout.shape.title} has single parity: after a drive failure, a second one in the same leg loses "
-            "all data "
-            f"until the rebuild ends, which takes {_duration(hours)} at the guaranteed "
-            f"{GUARANTEED_SYNC * KIB / 10**6:.0f} MB/s. "
-            'layout.resilience = "double" in the policy gives each leg a second parity drive.'
+            f"{layout.shape.title} has single parity: after a drive failure, a second one"
+            f"{' in the same leg' if several else ''} loses all data until the rebuild ends, which takes "
+            f"{_duration(layout.rebuild.hours)} at the guaranteed {_rate(layout)}, and meets an unreadable "
+            f"sector with a chance of {_percent(layout.rebuild.unreadable)}. "
+            + (
+                f'layout.resilience = "double" in the policy gives {"each leg" if several else "it"} a second parity '
+                "drive."
+                if len(layout.redundant.members) >= SMALLEST_LEG["raid6"] or several
+                else "With a fourth drive it gets a second parity drive."
+            )
         )
 
 
@@ -219,3 +242,7 @@ def _spans(layout: Layout) -> Iterator[str]:
 
 def _duration(hours: float) -> str:
     return f"{hours:.0f} hours" if hours >= 1.5 else "an hour" if hours > 0.5 else "less than an hour"
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.1f} %" if chance >= 0.001 else "less than 0.1 %"

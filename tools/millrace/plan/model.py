@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan contract (`plan.json`, `millrace plan --json`).
 
-It holds no kernel name and nothing that changes between two boots of the same server: the sha256 over it is what an
-administrator approves.
+A plan holds no kernel name and nothing that changes between two boots of the same server: the sha256 over it is what an
+administrator approves. A refusal, which nobody approves, names drives as they are found now.
 """
 
 import hashlib
@@ -223,10 +223,25 @@ class Plan(Contract):
         return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-class Obstacle(Contract):
-    """One reason why nothing is planned. `serial` where it is about one drive; `todo` is the remedy."""
+class DriveName(Contract):
+    """One drive as it is found at the rack and on the command line; `bay` is its bay or slot in words, null where the
+    server does not report it, `name` the kernel name of this boot.
+    """
 
-    serial: str | None
+    bay: str | None
+    name: str
+    serial: str
+
+    @property
+    def words(self) -> str:
+        """The name in one line: `bay 7, nvme3n1, S6XYZ123`."""
+        return ", ".join(filter(None, (self.bay, self.name, self.serial or "no serial number")))
+
+
+class Obstacle(Contract):
+    """One reason why nothing is planned, and all drives that it is about; `todo` is the remedy."""
+
+    drives: list[DriveName]
     what: str
     todo: str
 

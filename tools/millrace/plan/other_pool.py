@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 
 from millrace.inventory.model import Drive, DriveState
-from millrace.plan.model import Obstacle
+from millrace.plan.finding import place_of
+from millrace.plan.model import DriveName, Obstacle
 
 DO_NOT_ERASE = "Belongs to another Millrace pool: do not erase it."
 # Our partition labels beside those of others, and our arrays by the name in an md superblock: a member that was added
@@ -29,16 +30,13 @@ def other_pool(drives: Sequence[Drive], rescan: str) -> list[Obstacle]:
         return []
     what = DO_NOT_ERASE
     if len(found) > 1:
-        what = f"{len(found)} drives belong to another Millrace pool: do not erase them: "
-        what += f"{', '.join(map(_named, found))}."
-    elif _place(found[0]):
-        what = f"{DO_NOT_ERASE} It is in {_place(found[0])}."
+        what = f"{len(found)} drives belong to another Millrace pool: do not erase them."
     if arrays := _arrays(found):
         what += f" Arrays: {', '.join(arrays)}."
     them = "it" if len(found) == 1 else "them"
     return [
         Obstacle(
-            serial=(found[0].serial or None) if len(found) == 1 else None,
+            drives=[DriveName(bay=place_of(one), name=one.name, serial=one.serial) for one in found],
             what=what,
             todo=f"Keep {them} unchanged. `millrace pool find` shows the pool, `millrace pool adopt` brings it back on "
             f"this server. To create a new pool, remove {them} from this server, {rescan}, or exclude {them} by policy "
@@ -66,12 +64,3 @@ def _mdadm_form(uuid: str) -> str:
     """Four groups of eight digits; libblkid prints the same digits as other UUIDs are written."""
     digits = re.sub(r"[:-]", "", uuid).lower()
     return ":".join(digits[start : start + 8] for start in range(0, len(digits), 8))
-
-
-def _named(drive: Drive) -> str:
-    name = drive.serial or "a drive without a serial number"
-    return f"{name} ({_place(drive)})" if _place(drive) else name
-
-
-def _place(drive: Drive) -> str:
-    return f"bay {drive.bay}" if drive.bay else f"slot {drive.slot}" if drive.slot else ""

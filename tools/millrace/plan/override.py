@@ -14,7 +14,7 @@ class InapplicablePolicy(Exception):
         super().__init__(why)
         self.key = key
         self.obstacle = Obstacle(
-            serial=None, what=f"The policy's {key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
+            drives=[], what=f"The policy's {key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
         )
 
 

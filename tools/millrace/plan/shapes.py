@@ -53,10 +53,10 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
         raise InapplicablePolicy(
             "layout.spares", f"{policy.spares} hot spares leave {max(0, used)} of {count} drives.", "Set fewer."
         )
-    level = _level(used, policy)
-    usual = USUAL_LEG if level in NESTED.values() else range(SMALLEST_LEG[level], count + 1)
-    found = _of(level, count, usual, policy) or _of(level, count, range(SMALLEST_LEG[level], count + 1), policy)
+    levels = _levels(used, policy)
+    found = [shape for level in levels for shape in _usual(level, count, policy)]
     if not found:
+        level = levels[0]
         key, wanted = _demand(policy)
         raise InapplicablePolicy(
             key,
@@ -67,28 +67,35 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
     return found
 
 
-def _level(used: int, policy: LayoutPolicy) -> Level:
+def _usual(level: Level, count: int, policy: LayoutPolicy) -> list[Shape]:
+    usual = USUAL_LEG if level in NESTED.values() else range(SMALLEST_LEG[level], count + 1)
+    return _of(level, count, usual, policy) or _of(level, count, range(SMALLEST_LEG[level], count + 1), policy)
+
+
+def _levels(used: int, policy: LayoutPolicy) -> list[Level]:
+    """The levels that compete; where the policy leaves it open, the score knows what a rebuild risks."""
     if policy.level:
-        return policy.level
+        return [policy.level]
     if used <= 2 and policy.resilience != "double":
-        return "raid1"
+        return ["raid1"]
     if used < SMALLEST_LEG["raid6"] and policy.resilience == "double":
         raise InapplicablePolicy(
             "layout.resilience",
             f"{used} drives cannot store data that survives the failure of any two.",
             'Add drives (at least 4 are needed), or set resilience = "single".',
         )
-    base = _base(used, policy)
     several = policy.legs > 1 if policy.legs is not None else used >= FEWEST_FOR_LEGS
-    return NESTED[base] if several else base
+    return [NESTED[base] if several else base for base in _bases(used, policy)]
 
 
-def _base(used: int, policy: LayoutPolicy) -> Level:
+def _bases(used: int, policy: LayoutPolicy) -> list[Level]:
     if policy.resilience:
-        return "raid5" if policy.resilience == "single" else "raid6"
+        return ["raid5" if policy.resilience == "single" else "raid6"]
     # One leg of many drives loses too much with its second failure; several legs share the risk.
     one_leg = used < FEWEST_FOR_LEGS or policy.legs == 1
-    return "raid6" if one_leg and used >= FEWEST_FOR_RAID6 else "raid5"
+    if one_leg and used >= FEWEST_FOR_RAID6:
+        return ["raid6"]
+    return ["raid5", "raid6"] if used >= SMALLEST_LEG["raid6"] else ["raid5"]
 
 
 def _of(level: Level, count: int, sizes: range, policy: LayoutPolicy) -> list[Shape]:

@@ -28,6 +28,9 @@ NFSD_POOLS = "kernel 7.2: net/sunrpc/svc.c svc_pool_for_cpu, a request goes to t
 NFSD_DYNAMIC = "kernel 7.2: nfsd min-threads is per pool"
 XFS_LOG_PLACE = "Millrace: a log outside parity arrays; XFS log writes are small and forced to the drive"
 SCORE = "Millrace: layouts scored in the open; legs of 6 to 12 drives; measured shapes of the talks win their sizes"
+UNREADABLE = (
+    "data sheets of enterprise NVMe drives: 1 unreadable sector in 1e17 bits read; JEDEC JESD218: 1e-16 at most"
+)
 MD_SPARES = "mdadm: a spare belongs to one array; spare-group needs mdadm --monitor"
 DISK_RULES = "Millrace: rules for disks"
 POLICY = "policy file"

@@ -75,10 +75,11 @@ def _refusal(console: Console, refusal: Refusal) -> None:
     count = len(refusal.obstacles)
     console.print(Text(f"No plan: {count} obstacle{'s' * (count > 1)}. Nothing has been written.", "bold"))
     table = Table(box=SIMPLE, show_lines=True)
-    for column in ("Drive", "Found", "What to do"):
+    for column in ("Drives", "Found", "What to do"):
         table.add_column(column, overflow="fold")
     for obstacle in refusal.obstacles:
-        table.add_row(Text(obstacle.serial or "-"), Text(obstacle.what), Text(obstacle.todo))
+        names = "\n".join(one.words for one in obstacle.drives)
+        table.add_row(Text(names or "-"), Text(obstacle.what), Text(obstacle.todo))
     console.print(table)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.inventory.model import DriveState
-from millrace.plan.model import Plan, PlanFile, Refusal, Role
+from millrace.plan.finding import Severity
+from millrace.plan.model import Obstacle, Plan, PlanFile, Refusal, Role
 from millrace.provision.model import Approval
 from millrace.system.documents import read_model, write_model
 
@@ -54,8 +55,10 @@ def current_plan() -> tuple[str, Plan]:
 def approval_from_credential(now: str) -> Approval | None:
     """Approve what the credential `millrace.provision` names; None where the boot has no such credential.
 
-    `auto` stands for the current plan, as long as every drive that it would write is blank. `now` is UTC, ISO 8601.
-    BadInput: the credential is no hash. Refused: it is not that of the current plan, or a drive is not blank.
+    `auto` stands for the current plan, as long as every drive that it would write is blank and nothing in this server
+    is found to be failing. `now` is UTC, ISO 8601.
+    BadInput: the credential is no hash. Refused: it is not that of the current plan, a drive is not blank, or the
+    audit has a finding of level fail.
     """
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     credential = Path(directory) / CREDENTIAL if directory else None
@@ -69,9 +72,21 @@ def approval_from_credential(now: str) -> Approval | None:
     full = [drive.serial for drive in written if drive.state is not DriveState.BLANK]
     if full:
         raise Refused(f"the credential {CREDENTIAL}=auto covers blank drives only; not blank: {', '.join(full)}")
+    if failed := [one for one in plan.findings if one.severity is Severity.FAIL]:
+        found = "; ".join(f"{one.place}: {one.what}" for one in failed)
+        raise Refused(
+            f"the credential {CREDENTIAL}=auto approves no plan with a failure ({found}); correct it, or approve the "
+            "plan by its hash"
+        )
     return approve(digest, "credential", now)
 
 
 def obstacles(refusal: Refusal) -> str:
     """Return in one line why there is no plan."""
-    return "; ".join(f"{o.serial}: {o.what}" if o.serial else o.what for o in refusal.obstacles) or "no reason given"
+    return "; ".join(_in_one_line(one) for one in refusal.obstacles) or "no reason given"
+
+
+def _in_one_line(obstacle: Obstacle) -> str:
+    """The cause and its drives."""
+    names = "; ".join(one.words for one in obstacle.drives)
+    return f"{names}: {obstacle.what}" if names else obstacle.what

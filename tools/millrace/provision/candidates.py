@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState
+from millrace.plan.failing import why_failing
 from millrace.plan.model import Role
 from millrace.plan.sizes import START, TABLE_END
 from millrace.provision.model import Pool
@@ -85,6 +86,8 @@ def unfit(drive: Drive, need: Need) -> str | None:
             return f"could not be examined ({found})"
         case DriveState.BLANK:
             pass
+    if reason := why_failing(drive):
+        return reason
     if drive.size < need.size:
         return f"is too small by {need.size - drive.size} bytes"
     if need.sector is not None and drive.logical_block != need.sector:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 
 from millrace.errors import Failed, Refused
+from millrace.plan.failing import why_failing
 from millrace.plan.labels import array_link, array_path
 from millrace.plan.sizes import TABLE_END
 from millrace.provision import md
@@ -19,7 +20,7 @@ TOOLS = ("blkid", "mdadm", "mkfs.xfs", "modprobe", "sfdisk", "systemctl", "udeva
 def check_fresh(system: System, drives: Drives, transaction: Transaction) -> None:
     """Verify what must hold before the first write only: drives as planned, names of arrays free.
 
-    Refused: an array of that name exists, or a drive has another size, takes no partitions or is in use.
+    Refused: an array of that name exists, or a drive has another size, takes no partitions, is failing or is in use.
     """
     planned = {drive.serial: drive for drive in transaction.plan.drives}
     for record in transaction.arrays:
@@ -33,6 +34,8 @@ def check_fresh(system: System, drives: Drives, transaction: Transaction) -> Non
             raise Refused(f"drive {drive.serial} has {drive.size} bytes, which does not fit the plan")
         if not system.takes_partitions(drive.name):
             raise Refused(f"drive {drive.serial} ({drive.name}) takes no partitions; nothing was written: use another")
+        if failing := why_failing(drive):
+            raise Refused(f"drive {drive.serial} ({drive.name}) {failing}; nothing was written: replace it")
         reason = system.in_use(drive.name)
         if reason:
             raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written")

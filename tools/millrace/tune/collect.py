@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from millrace import paths
-from millrace.plan.layout import GUARANTEED_SYNC
+from millrace.plan.rebuild import GUARANTEED_SYNC
 from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
 from millrace.system import sysfs

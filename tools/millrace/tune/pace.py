@@ -11,8 +11,8 @@ from pydantic import Field
 
 from millrace import paths
 from millrace.errors import BadInput
-from millrace.plan.layout import GUARANTEED_SYNC
 from millrace.plan.model import MdSettings
+from millrace.plan.rebuild import GUARANTEED_SYNC
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX, type ReactNode } from "react";
-import type { Plan, Refusal } from "../../types/millrace";
+import type { DriveName, Plan, Refusal } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Verdict } from "../../components/Health";
 import { Panel } from "../../components/Panel";
@@ -72,15 +72,21 @@ function Ready({ plan, sha256, approve, again }: {
     );
 }
 
+/** `bay 7, nvme3n1, S6XYZ123`: as the drive is found at the rack and on the command line. */
+function found({ bay, name, serial }: DriveName): string {
+    return [bay, name, serial || _("no serial number")].filter((part) => part !== null).join(", ");
+}
+
 function Refused({ refusal, again }: { refusal: Refusal; again: ReactNode }): JSX.Element {
     return (
         <>
             <Verdict id="plan" level="FAIL" title={_("No plan is possible yet")}>
                 <ul className="mr-findings" aria-label={_("Obstacles")}>
                     {refusal.obstacles.map((one) => (
-                        <li key={`${one.serial ?? ""} ${one.what}`}>
+                        <li key={`${one.drives.map(({ name }) => name).join(" ")} ${one.what}`}>
                             <div>
-                                {one.serial && <strong>{one.serial} </strong>}{one.what}
+                                {one.drives.map((drive) => <div key={drive.name}><strong>{found(drive)}</strong></div>)}
+                                {one.what}
                                 <div className="mr-todo"><strong>{_("What to do:")}</strong> {one.todo}</div>
                             </div>
                         </li>

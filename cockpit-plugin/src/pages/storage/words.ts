@@ -70,8 +70,8 @@ export function memberWord({ state }: Member): string {
 export function driveLevel({ verdict, what }: DriveRow): Level {
     switch (verdict) {
     case "in-sync": return what === null ? "OK" : "WARN";
+    case "blank": return what === null ? "OK" : "WARN";
     case "spare":
-    case "blank":
     case "boot":
     case "foreign":
     case "other pool": return "OK";
@@ -92,7 +92,7 @@ export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string 
     case "faulty": return _("faulty");
     case "missing": return what === null ? _("missing") : format(_("$0: $1"), _("missing"), what);
     case "returned": return what === null ? _("returned, not in its array") : format(_("$0: $1"), _("returned, not in its array"), what);
-    case "blank": return _("blank");
+    case "blank": return what === null ? _("blank") : format(_("$0: $1"), _("blank"), what);
     case "too small": return format(_("too small by $0"), bytes(too_small_by));
     case "foreign": return what === null ? _("contains foreign data") : format(_("foreign data: $0"), what);
     case "other pool": return _("member of another Millrace pool");

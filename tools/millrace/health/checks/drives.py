@@ -16,11 +16,10 @@ from millrace.plan.finding import REPLACE_DRIVE, Severity
 
 NAME = "drives"
 
-SMART = {"drive.failing", "drive.worn", "heat.drive", "cache.protection"}
+SMART = {"drive.failing", "drive.spare", "drive.worn", "heat.drive", "cache.protection"}
 """The findings of the audit that come from SMART."""
 STALE_SECONDS = 1800
 """Three readings of millrace-smart.timer."""
-SPARE_BIT = 1 << 0
 SOON = timedelta(days=90)
 """So long before its rated endurance ends a drive is a warning."""
 
@@ -51,17 +50,11 @@ def check(host: Host) -> list[Finding]:
 def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
     if not one.known:
         return [_silent(one, _place(host, one))]
-    update = {"temperature": one.temperature, "wear": one.wear, "critical_warning": one.critical_warning}
     found = [
         _finding(one, _LEVELS[each.severity], _place(host, one), each.what, _todo(host, one, each.todo), each.name)
-        for each in audit_drives([drive.model_copy(update=update)], [])
+        for each in audit_drives([smart.with_smart(drive, one)], [])
         if each.name in SMART
     ]
-    spare, threshold = one.available_spare, one.spare_threshold
-    warned = (one.critical_warning or 0) & SPARE_BIT
-    if spare is not None and threshold is not None and spare < threshold and not warned:
-        what = f"Its spare capacity is {spare} %, below its threshold of {threshold} %."
-        found.append(_finding(one, Level.FAIL, _place(host, one), what, host.replace(one.serial), "spare"))
     if new := one.media_errors_new:
         times = f"{new} time{'s' * (new > 1)}"
         what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."

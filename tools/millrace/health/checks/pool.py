@@ -98,9 +98,10 @@ def _refused(refusal: Refusal) -> list[Finding]:
     return [
         Finding(
             check=NAME,
-            subject=one.serial or "",
+            subject=", ".join(drive.serial or drive.name for drive in one.drives),
             level=Level.WARN,
-            sentence=f"No pool, and no plan: {one.what}" + (f" (drive {one.serial})" if one.serial else ""),
+            sentence=f"No pool, and no plan: {one.what}"
+            + (f" ({'; '.join(drive.words for drive in one.drives)})" if one.drives else ""),
             todo=one.todo,
         )
         for one in refusal.obstacles

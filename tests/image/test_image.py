@@ -53,6 +53,7 @@ EXPOSURE = {
     "millrace-inventory.service": 35,
     "millrace-plan.service": 13,
     "millrace-erase.service": 35,
+    "millrace-drive-test.service": 35,
     "millrace-install@.service": 45,
     "millrace-provision.service": 43,
     "millrace-drive.service": 43,

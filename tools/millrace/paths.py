@@ -138,6 +138,26 @@ def erase_file() -> Path:
     return state_dir() / "erase.json"
 
 
+def drive_tests_file() -> Path:
+    """The tests of drives and how they ended."""
+    return state_dir() / "drive-tests.json"
+
+
+def drive_test_order_file() -> Path:
+    """What millrace-drive-test.service is to test."""
+    return run_dir() / "drive-test/order.json"
+
+
+def drive_test_progress_file() -> Path:
+    """How far the tests under way are."""
+    return run_dir() / "drive-test/progress.json"
+
+
+def drive_test_cancel_file() -> Path:
+    """Exists while the tests under way are to end."""
+    return run_dir() / "drive-test/cancel"
+
+
 def erase_order_file() -> Path:
     """What millrace-erase.service is to erase."""
     return run_dir() / "erase/order.json"

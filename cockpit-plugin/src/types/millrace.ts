@@ -846,6 +846,7 @@ export interface DriveRole {
  * The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
  * that is gone has no temperature.
  * `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
+ * `test` is the last test of the drive, null where this server has not tested it.
  * `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
  * `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
  * where a drive that fits is there.
@@ -870,11 +871,54 @@ export interface DriveRow {
     power_on_hours: number | null;
     last_seen: string | null;
     needs_bytes: number | null;
-    actions: ("replace" | "add" | "remove" | "erase" | "locate")[];
+    test: DriveTest | null;
+    actions: ("replace" | "add" | "remove" | "erase" | "locate" | "test")[];
 }
 
 /** What is on a drive. UNKNOWN outranks everything: a probe that failed proves nothing. */
 export type DriveState = "blank" | "ours" | "foreign" | "unknown" | "boot";
+
+/**
+ * One test of a drive, by the `id` of its order; `boot` is the kernel's id of its boot.
+ *
+ * `reason` is why it did not pass, `remarks` what is worth knowing of one that did; `blank` whether the drive was left
+ * blank. Null until it is known: bytes written, bytes/s of requests of 1 MiB one after the other, the longest request
+ * in milliseconds, degrees Celsius at most, media errors that came with the test, and what became of a trim.
+ */
+export interface DriveTest {
+    schema_version: 1;
+    id: string;
+    serial: string;
+    wwid: string;
+    bay: string | null;
+    scope: "full" | "quick";
+    state: "running" | "passed" | "failed" | "cancelled" | "interrupted";
+    boot: string;
+    began: string;
+    ended: string | null;
+    reason: string | null;
+    remarks: string[];
+    blank: boolean;
+    written_bytes: number | null;
+    write_bytes_per_second: number | null;
+    read_bytes_per_second: number | null;
+    longest_write_ms: number | null;
+    longest_read_ms: number | null;
+    hottest_celsius: number | null;
+    media_errors: number | null;
+    trim: "reads zeroes" | "accepted" | "refused" | "none" | null;
+}
+
+/** How far the test of one drive is: bytes done of all passes, what it does now. Null is what is not known yet. */
+export interface DriveTestProgress {
+    schema_version: 1;
+    serial: string;
+    what: string;
+    done: number;
+    total: number;
+    bytes_per_second: number | null;
+    seconds_left: number | null;
+}
 
 /**
  * What one knob does: `effect` is the gain of the plan's level over `other`, `noise` what it may be by chance.
@@ -3866,6 +3910,7 @@ export interface Outputs {
     "drive replace --dry-run": DriveProposal;
     "drive resume": DriveProposal | ChangeProgress | DriveChange;
     "drive show": DriveReport;
+    "drive test": DriveTestProgress | DriveTest;
     "encryption rebind": Bound;
     "encryption recovery-key": RecoveryKey;
     "encryption show": Encryption;
@@ -3981,4 +4026,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "install write" | "share clone" | "share copy" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "share clone" | "share copy" | "tuner follow" | "tuner run" | "update upload" | "watch";

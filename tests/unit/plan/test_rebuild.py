@@ -75,7 +75,7 @@ def test_single_parity_of_large_drives_is_a_choice_that_is_warned_of() -> None:
 
 def test_faster_rebuild_makes_single_parity_good_enough() -> None:
     fast = Policy(md=MdPolicy(rebuild_min_kib=4_000_000))
-    assert (level(planned(20, 30 * TB)), level(planned(20, 30 * TB, fast))) == ("raid6", "raid5")
+    assert (level(planned(24, 15 * TB)), level(planned(24, 15 * TB, fast))) == ("raid6", "raid5")
 
 
 def test_three_large_drives_cannot_do_better_and_the_plan_says_so() -> None:

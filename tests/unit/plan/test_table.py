@@ -85,12 +85,12 @@ def test_every_decision_can_be_explained_with_its_numbers(capsys: pytest.Capture
     this_server([drive(number) for number in range(20)])
     assert run("--explain", "layout") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "RAID50 of 2 × 9 drives 2 16 512 KiB 80.0 12.0 3.0 5.0 100.0" in text
-    assert "RAID50 of 2 × 10 drives 0 18 576 KiB 90.0 0.0 3.0 5.0 98.0" in text
+    assert "RAID50 of 2 × 9 drives 2 16 512 KiB 80.0 12.0 3.0 5.0 -1.0 99.0" in text
+    assert "RAID60 of 2 × 10 drives 0 16 512 KiB 80.0 12.0 3.0 5.0 -3.0 97.0" in text
     assert run("--explain", "layout", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema_version"] == 1
-    assert [row["score"] for row in document["decision"]["considered"]] == [100.0, 98.0, 86.0]
+    assert [row["score"] for row in document["decision"]["considered"]] == [99.0, 97.0, 91.7, 80.2, 80.0, 75.0]
 
 
 def test_an_unknown_decision_is_answered_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:

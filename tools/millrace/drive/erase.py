@@ -9,6 +9,7 @@ from millrace.drive.facts import Facts
 from millrace.drive.judge import Judge, Judgement
 from millrace.drive.model import DriveRow
 from millrace.errors import BadInput, Refused
+from millrace.inventory import drive_tests
 from millrace.inventory.boot_disk import SYSTEM_MOUNTS
 from millrace.inventory.model import Drive, DriveState
 from millrace.pool.arrays import MISSING
@@ -52,9 +53,9 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {row.serial}"
     if row.role == "backend":
         return f"is the external device of this pool ({row.verdict}), which is never erased"
-    if reason := _used(row, drive):
+    if reason := used(row, drive):
         return reason
-    if (row.what or "").startswith(RUNNING):
+    if (row.what or "").startswith((RUNNING, drive_tests.RUNNING)):
         return f"{row.what}: wait until that has ended: millrace drive show {row.serial}"
     if row.verdict == "returned":
         return _returned(facts)
@@ -79,8 +80,8 @@ def _foreign(row: DriveRow) -> str | None:
     return None
 
 
-def _used(row: DriveRow, drive: Drive) -> str | None:
-    """Why a drive must not be written, whatever the user says: this system uses it, or may do so."""
+def used(row: DriveRow, drive: Drive) -> str | None:
+    """Return why a drive must not be written, whatever the user says: this system uses it, or may do so; else None."""
     if drive.state is DriveState.BOOT:
         what = drive.evidence[0].finding.removeprefix(CARRIES) if drive.evidence else "the running system"
         if what.startswith("swap"):
@@ -113,8 +114,8 @@ def intact(facts: Facts) -> bool:
 
 
 def begun(facts: Facts, what: str | None, serial: str) -> bool:
-    """Whether an erase of a drive began and did not end."""
-    return serial in facts.unfinished or what == INTERRUPTED
+    """Whether an erase or a test of a drive began and did not leave it blank."""
+    return serial in facts.unfinished or what in (INTERRUPTED, drive_tests.INTERRUPTED)
 
 
 def possible(facts: Facts, judgement: Judgement, serial: str) -> bool:
@@ -122,7 +123,8 @@ def possible(facts: Facts, judgement: Judgement, serial: str) -> bool:
     if judgement.verdict == "returned":
         return intact(facts)
     if judgement.verdict == "unknown":
-        return begun(facts, judgement.what, serial) and not (judgement.what or "").startswith(RUNNING)
+        running = (judgement.what or "").startswith((RUNNING, drive_tests.RUNNING))
+        return begun(facts, judgement.what, serial) and not running
     return True
 
 

@@ -101,8 +101,8 @@ def execute(system: System) -> Erasure:
             deciding.close()
 
         try:
-            erased = Eraser(system, found.drive, _log).erase(order.attached, begin)
-            proved_blank(_examined(found.drive.name))
+            erased = Eraser(system, found.drive, log).erase(order.attached, begin)
+            proved_blank(examined(found.drive.name))
         except MillraceError as error:
             if erasure.last(order.serial) == record:
                 erasure.save(_ended(record, system, state="failed", reason=str(error)))
@@ -120,7 +120,7 @@ def clean_up(system: System) -> None:
         if one.state == "running":
             erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
             if one.serial in here:
-                _examined(here[one.serial])
+                examined(here[one.serial])
 
 
 def _ready(system: System, serial: str, foreign: bool) -> Ready:
@@ -140,8 +140,8 @@ def _ready(system: System, serial: str, foreign: bool) -> Ready:
     return Ready(found, drive, attached)
 
 
-def _examined(name: str) -> Drive:
-    """Examine a drive and put what was found into the inventory of this boot, where there is one."""
+def examined(name: str) -> Drive:
+    """Examine a drive and put what was found into the inventory of this boot, where there is one; return it."""
     drive = examine(name)
     if not paths.inventory_file().exists():
         return drive
@@ -181,5 +181,6 @@ def _last_line(system: System) -> str:
     return line.strip().removeprefix("millrace: ") or f"see `journalctl -u {UNIT}`"
 
 
-def _log(line: str) -> None:
+def log(line: str) -> None:
+    """Write a line for the journal."""
     print(f"millrace: {line}", file=sys.stderr)

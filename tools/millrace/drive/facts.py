@@ -13,7 +13,8 @@ from millrace.drive import history, smart
 from millrace.drive.history import KnownDrive
 from millrace.drive.smart import DriveSmart
 from millrace.errors import MillraceError
-from millrace.inventory import udev
+from millrace.inventory import drive_tests, udev
+from millrace.inventory.drive_tests import DriveTest
 from millrace.inventory.drives import block_dir
 from millrace.inventory.hotplug import without_addresses
 from millrace.inventory.model import Drive, Inventory
@@ -23,6 +24,7 @@ from millrace.inventory.signatures import in_words
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
 from millrace.provision import change_journal, erasure, removed
+from millrace.provision.drive_tests import progress
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
@@ -42,9 +44,9 @@ class Contents:
 @dataclass(frozen=True)
 class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
-    serial; `unfinished` is why a drive whose erasure began is not blank, `removed` when one was taken out of the pool,
-    both by serial. `changing`: a change of drives is not finished and was not stopped by an error, so that another one
-    is refused. `unplugged`: the numbers of the empty slots in which hot plug is off.
+    serial; `unfinished` is why a drive whose erasure or test began is not blank, `removed` when one was taken out of
+    the pool, `tests` the last test, all by serial. `changing`: a change of drives is not finished and was not stopped
+    by an error, so that another one is refused. `unplugged`: the numbers of the empty slots in which hot plug is off.
     """
 
     present: Sequence[Drive]
@@ -59,6 +61,7 @@ class Facts:
     changing: bool = False
     removed: Mapping[str, str] = field(default_factory=dict)
     unplugged: Collection[str] = ()
+    tests: Mapping[str, DriveTest] = field(default_factory=dict)
 
 
 def facts() -> Facts:
@@ -73,7 +76,8 @@ def facts() -> Facts:
         smart={one.serial: one for one in report.drives} if report else {},
         history={one.serial: one for one in history.load().drives},
         today=datetime.now(UTC).date(),
-        unfinished=erasure.unfinished(),
+        unfinished=_unfinished(),
+        tests=drive_tests.by_serial(),
         changing=_changing(),
         removed=removed.load(),
         unplugged={str(one.number) for one in without_addresses(paths.ROOT) if one.number is not None},
@@ -91,6 +95,24 @@ def contents(name: str) -> Contents:
         millrace=are_ours(parts),
         other=", ".join(dict.fromkeys(map(in_words, kinds))) or ("partitions" if parts else None),
     )
+
+
+def _unfinished() -> dict[str, str]:
+    """Why drives are not blank although they may read so; an erase ends what a test left."""
+    erased = {one.serial: one.ended for one in erasure.load() if one.state == "done" and one.ended}
+    tested = {
+        serial: _tested(one)
+        for serial, one in drive_tests.not_blank().items()
+        if erased.get(serial, "") < (one.ended or one.began)
+    }
+    return {**tested, **erasure.unfinished()}
+
+
+def _tested(test: DriveTest) -> str:
+    """Why a drive that is or was tested is not blank; of one that is being tested how far that is."""
+    why = drive_tests.why_not_blank(test)
+    now = next((one for one in progress() if one.serial == test.serial), None)
+    return f"{why}, {100 * now.done // now.total} %" if why == drive_tests.RUNNING and now and now.total else why
 
 
 def _changing() -> bool:

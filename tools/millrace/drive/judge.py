@@ -9,8 +9,9 @@ from functools import cached_property
 from millrace.drive.facts import Contents, Facts
 from millrace.drive.model import DriveAction, Verdict
 from millrace.drive.smart import with_smart
+from millrace.inventory import drive_tests
 from millrace.inventory.model import Drive, DriveState
-from millrace.inventory.surface import ERASE_INTERRUPTED
+from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
 from millrace.plan.failing import why_failing
 from millrace.plan.sizes import START, TABLE_END
 from millrace.pool.arrays import MISSING, member_states, worst
@@ -30,8 +31,8 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "faulty": ["replace", "remove", "locate"],
     "missing": ["replace"],
     "returned": ["erase", "locate"],
-    "blank": ["add", "erase", "locate"],
-    "too small": ["erase", "locate"],
+    "blank": ["add", "test", "erase", "locate"],
+    "too small": ["test", "erase", "locate"],
     "foreign": ["erase", "locate"],
     "other pool": ["erase", "locate"],
     "boot": ["locate"],
@@ -150,6 +151,8 @@ class Judge:
             return Judgement("unknown", NOT_EXAMINED)
         if any(one.finding == ERASE_INTERRUPTED for one in before.evidence):
             return Judgement("unknown", INTERRUPTED)
+        if any(one.finding == TEST_INTERRUPTED for one in before.evidence):
+            return Judgement("unknown", drive_tests.INTERRUPTED)
         if before.state is DriveState.FOREIGN:
             return Judgement("foreign", found)
         if before.state is DriveState.OURS:

@@ -3,7 +3,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import click
+
 from millrace.drive.model import DriveRow, Located
+from millrace.drive.testing import expected
+from millrace.inventory.drive_tests import DriveTest, in_words
+from millrace.provision.drive_tests import DriveTestLine
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure
 from millrace.system.text import pace, size
 
@@ -38,6 +43,7 @@ def details(drive: DriveRow) -> list[str]:
         "Media errors": _unit(drive.media_errors),
         "Power-on hours": _unit(drive.power_on_hours),
         "Last seen": drive.last_seen,
+        **_test(drive.test),
         "Possible now": ", ".join(drive.actions) or "nothing",
     }
     return [f"{name + ':':<16}{text or 'unknown'}" for name, text in values.items()]
@@ -48,6 +54,66 @@ def verdict(drive: DriveRow) -> str:
     if drive.too_small_by is not None:
         return f"{drive.verdict} (by {drive.too_small_by} bytes)"
     return f"{drive.verdict} ({drive.what})" if drive.what else drive.verdict
+
+
+def _test(test: DriveTest | None) -> dict[str, str | None]:
+    """The last test and its figures."""
+    if test is None:
+        return {"Tested": "never on this server"}
+    why = [one for one in (test.reason, *test.remarks) if one]
+    found: dict[str, str | None] = {"Tested": "; ".join([in_words(test), *why])}
+    rates = [
+        f"{what} {size(rate)}/s, longest request {longest} ms"
+        for what, rate, longest in (
+            ("write", test.write_bytes_per_second, test.longest_write_ms),
+            ("read", test.read_bytes_per_second, test.longest_read_ms),
+        )
+        if rate is not None
+    ]
+    if rates:
+        found["Measured"] = "; ".join(rates)
+    if test.hottest_celsius is not None:
+        found["Hottest"] = f"{test.hottest_celsius} °C in the test"
+    if test.trim is not None:
+        found["Trim"] = test.trim
+    return found
+
+
+def before_tests(drives: Sequence[DriveRow], quick: bool) -> Iterator[str]:
+    """Return what is about to be tested, and how long that is expected to take."""
+    for one in drives:
+        yield f"To be tested: {one.serial}, {one.model}, {_size(one.size_bytes)}, {one.bay or 'bay unknown'}"
+    longest = max(one.size_bytes or 0 for one in drives)
+    yield f"Expected: {expected(longest, quick)}, all drives at the same time."
+    yield "The drives are written and read, and blank afterwards. Power cuts are not tested."
+
+
+def tested(ended: DriveTest) -> str:
+    """Return how one test ended."""
+    why = "; ".join(one for one in (ended.reason, *ended.remarks) if one)
+    left = "the drive is blank" if ended.blank else "the drive is not blank"
+    return f"drive {ended.serial}: {ended.state}{f' ({why})' if why else ''}; {left}"
+
+
+def test_bar(lines: Iterable[DriveTestLine]) -> DriveTestLine | None:
+    """Show the progress of tests as a bar for each drive on stderr, then how each ended; return the last document."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+    ended: list[DriveTest] = []
+    tasks: dict[str, TaskID] = {}
+    with Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True)) as bar:
+        for one in lines:
+            if isinstance(one, DriveTest):
+                ended.append(one)
+                continue
+            if one.serial not in tasks:
+                tasks[one.serial] = bar.add_task(one.serial)
+            words = f"{one.serial} {one.what}{pace(one.bytes_per_second, one.seconds_left)}"
+            bar.update(tasks[one.serial], description=words, completed=one.done, total=one.total)
+    for each in ended:
+        click.echo(tested(each))
+    return ended[-1] if ended else None
 
 
 def _cells(drive: DriveRow) -> list[str]:

@@ -3,6 +3,7 @@
 
 from typing import Literal
 
+from millrace.inventory.drive_tests import DriveTest
 from millrace.system.documents import Contract
 
 Verdict = Literal[
@@ -20,7 +21,7 @@ Verdict = Literal[
     "unknown",
 ]
 RowRole = Literal["data", "log", "spare", "backend", "boot", "none"]
-DriveAction = Literal["replace", "add", "remove", "erase", "locate"]
+DriveAction = Literal["replace", "add", "remove", "erase", "locate", "test"]
 
 
 class DriveRow(Contract):
@@ -35,6 +36,7 @@ class DriveRow(Contract):
     The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
     that is gone has no temperature.
     `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
+    `test` is the last test of the drive, null where this server has not tested it.
     `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
     `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
     where a drive that fits is there.
@@ -59,6 +61,7 @@ class DriveRow(Contract):
     power_on_hours: int | None
     last_seen: str | None
     needs_bytes: int | None
+    test: DriveTest | None
     actions: list[DriveAction]
 
 

@@ -111,6 +111,7 @@ def _row(
         power_on_hours=smart.power_on_hours if smart else None,
         last_seen=one.last_seen,
         needs_bytes=needs,
+        test=facts.tests.get(one.serial) if one.serial else None,
         actions=actions,
     )
 

@@ -4,15 +4,16 @@
 import click
 
 from millrace.drive.change_verbs import add, apply, inserted, progress, remove, replace, resume
+from millrace.drive.testing_verbs import test_, test_cleanup, test_execute
 from millrace.system.output import Output, prints
 
 
 @click.group()
 def drive() -> None:
-    """List, show, replace, add, remove, locate and erase the drives of this server."""
+    """List, show, test, replace, add, remove, locate and erase the drives of this server."""
 
 
-for verb in (replace, add, remove, progress, resume, apply, inserted):
+for verb in (replace, add, remove, progress, resume, apply, inserted, test_, test_execute, test_cleanup):
     drive.add_command(verb)
 
 

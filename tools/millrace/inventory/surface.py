@@ -20,6 +20,9 @@ MD_RESERVED = 64 * KIB
 ERASE_MARK = b"Millrace: an erase of this drive was interrupted\n"
 """At both ends of a drive while it is erased: a drive that is half erased is not blank, in any server."""
 ERASE_INTERRUPTED = "mark of an erase that was interrupted"
+TEST_MARK = b"Millrace: a test of this drive was interrupted\n"
+"""At both ends of a drive while it is tested, for the same reason."""
+TEST_INTERRUPTED = "mark of a drive test that was interrupted"
 MARK_SIZE = 4 * KIB
 
 
@@ -122,6 +125,8 @@ def _zfs(place: Callable[[int], int]) -> Callable[[Surface], bool]:
 KNOWN_PLACES: list[tuple[str, Callable[[Surface], bool]]] = [
     (ERASE_INTERRUPTED, _magic(0, ERASE_MARK)),
     (ERASE_INTERRUPTED, _magic(-MARK_SIZE, ERASE_MARK)),
+    (TEST_INTERRUPTED, _magic(0, TEST_MARK)),
+    (TEST_INTERRUPTED, _magic(-MARK_SIZE, TEST_MARK)),
     ("MBR boot sector", _magic(510, b"\x55\xaa")),
     ("GPT header", _magic(512, b"EFI PART")),
     ("GPT header", _magic(4096, b"EFI PART")),

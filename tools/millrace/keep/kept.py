@@ -56,6 +56,7 @@ KEPT = [
     Kept(f"{STATE}/reset-last.json", "who began the last factory reset, and when", decided=False),
     Kept(f"{STATE}/drive-changed.json", "the last change of drives", decided=False),
     Kept(f"{STATE}/erase.json", "erasures of drives and how they ended", decided=False),
+    Kept(f"{STATE}/drive-tests.json", "tests of drives and how they ended", decided=False),
     Kept(f"{STATE}/clone.json", "the last clone and how it ended", decided=False),
     Kept(f"{STATE}/scrub.json", "result and age of the last check of each array", decided=False),
     Kept(f"{STATE}/trim.json", "result and age of the last trim", decided=False),

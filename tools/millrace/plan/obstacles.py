@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.inventory.probe import OURS
-from millrace.inventory.surface import ERASE_INTERRUPTED
+from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
 from millrace.plan.drives import Groups, candidates, group_drives, same_size
 from millrace.plan.failing import failing
 from millrace.plan.finding import place_of
@@ -26,6 +26,7 @@ SILENT_TODO = f"Check why the drive does not respond (dmesg, smartctl), replace 
 IN_USE_TODO = f"End its use: `lsblk` shows what is on it, {RESCAN}."
 MOUNTS_TODO = "Correct that first: any drive could be the one that the system runs from."
 ERASE_TODO = f"Erase the drive again (millrace drive erase SERIAL), {RESCAN}."
+TEST_TODO = f"Test the drive again (millrace drive test SERIAL) or erase it, {RESCAN}."
 IDENTITY, NOTHING_FOUND = "identity", "all"
 """Probes of the inventory: who a drive is, and the one line of a drive on which nothing was found."""
 
@@ -56,6 +57,8 @@ def remedy(drive: Drive) -> str:
     """Return what to do about a drive that is foreign or unknown: of its cause, not of its state."""
     if any(one.finding == ERASE_INTERRUPTED for one in drive.evidence):
         return ERASE_TODO
+    if any(one.finding == TEST_INTERRUPTED for one in drive.evidence):
+        return TEST_TODO
     if drive.state is DriveState.FOREIGN:
         return FOREIGN_TODO
     probes = {one.probe for one in drive.evidence}

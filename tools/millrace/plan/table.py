@@ -3,6 +3,7 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from io import StringIO
 
 from rich.box import SIMPLE, SIMPLE_HEAD
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from millrace.inventory.drive_tests import DriveTest, in_words
 from millrace.plan.constants import GIGA
 from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.model import Decision, DriveRole, LayerName, Outcome, Plan, PlanFile, Prediction, Refusal
@@ -32,12 +34,14 @@ NOT_KNOWN = "?"
 NO_LIMIT = "-"
 
 
-def as_text(file: PlanFile, colour: bool, in_force: bool = False) -> str:
-    """Render a proposal with a fixed width; `in_force` is the plan of a pool that exists."""
+def as_text(file: PlanFile, colour: bool, in_force: bool = False, tests: Mapping[str, DriveTest] | None = None) -> str:
+    """Render a proposal with a fixed width; `in_force` is the plan of a pool that exists, `tests` are those of this
+    server's drives by serial.
+    """
     out = StringIO()
     console = Console(file=out, width=WIDTH, force_terminal=colour, no_color=not colour, highlight=False)
     if isinstance(file.proposal, Plan):
-        _plan(console, file.proposal, file.sha256 or "", in_force)
+        _plan(console, file.proposal, file.sha256 or "", in_force, tests)
     else:
         _refusal(console, file.proposal)
     return out.getvalue()
@@ -48,7 +52,7 @@ def stdout_is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
+def _plan(console: Console, plan: Plan, sha256: str, in_force: bool, tests: Mapping[str, DriveTest] | None) -> None:
     console.print(Text(f"{'Plan in force' if in_force else 'Plan'}: {plan.title}", "bold"))
     console.print(
         Text(f"Usable capacity: {size(plan.capacity)} ({binary(plan.capacity)}), XFS at {plan.filesystem.mountpoint}")
@@ -65,10 +69,29 @@ def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
         console.print(Text(f"sha256 {sha256}"))
         return
     which = "the drives of the arrays, which are" if plan.backend == "md" else "the external device, which is"
+    if plan.backend == "md" and tests is not None:
+        _tested(console, plan, tests)
     console.print(Text(f"Nothing has been written. Approving the plan partitions {which} blank."))
     console.print(Text(f"sha256 {sha256}"))
     # One line whatever its length: it is there to be copied.
     console.print(Text(f"approve with: millrace approve {sha256}", "bold"), soft_wrap=True)
+
+
+def _tested(console: Console, plan: Plan, tests: Mapping[str, DriveTest]) -> None:
+    """Print which drives of the plan have proved themselves, and how the others can."""
+    used = [drive.serial for drive in plan.drives if drive.partitions]
+    ended: dict[str, list[str]] = {}
+    for serial in used:
+        if serial in tests:
+            ended.setdefault(in_words(tests[serial]), []).append(serial)
+    for words, serials in ended.items():
+        console.print(Text(f"Tested, {words}: {', '.join(serials)}"))
+    left = len(used) - sum(map(len, ended.values()))
+    if left:
+        drives = f"{left} of {len(used)} drives" if left > 1 else f"1 drive of {len(used)}"
+        console.print(
+            Text(f"{drives} not tested yet; to test them first: millrace drive test --all-candidates [--quick]")
+        )
 
 
 def _refusal(console: Console, refusal: Refusal) -> None:

@@ -63,15 +63,17 @@ def plan(
         file = with_settings_in_force(file) if in_force is not None else file
         show(explanation(file.proposal, decision), _explained)
     else:
-        show(file, lambda one: _table(one, in_force is not None))
+        here = inventory_file is None and in_force is None
+        show(file, lambda one: _table(one, in_force is not None, here))
     if file.sha256 is None and not write and not again:
         context.exit(1)
 
 
-def _table(file: "PlanFile", in_force: bool) -> "Iterator[str]":
+def _table(file: "PlanFile", in_force: bool, here: bool) -> "Iterator[str]":
+    from millrace.inventory.drive_tests import by_serial
     from millrace.plan.table import as_text, stdout_is_terminal
 
-    yield as_text(file, stdout_is_terminal(), in_force).removesuffix("\n")
+    yield as_text(file, stdout_is_terminal(), in_force, by_serial() if here else None).removesuffix("\n")
 
 
 def _explained(found: "Explanation") -> "Iterator[str]":

@@ -73,7 +73,7 @@ class Eraser:
             began()
             raw.mark()
             erased = self._by_itself(raw, support) or self._overwrite(raw)
-        self._reread()
+        reread(self._system, self._drive.name, self._report)
         return erased
 
     def _by_itself(self, raw: RawDrive, support: EraseSupport) -> Erased | None:
@@ -160,16 +160,17 @@ class Eraser:
         )
         write_model(paths.erase_progress_file(), progress)
 
-    def _reread(self) -> None:
-        """Let kernel and udev forget what was on the drive; what they miss, the verdict after this shows."""
-        for argv in (
-            ["blockdev", "--rereadpt", f"/dev/{self._drive.name}"],
-            ["udevadm", "trigger", "--action=change", f"/dev/{self._drive.name}"],
-        ):
-            done = self._system.attempt(argv)
-            if done.status != 0:
-                self._report(f"{argv[0]}: {last_words(done)}")
-        settle(self._system)
+
+def reread(system: System, name: str, report: Report) -> None:
+    """Let kernel and udev forget what was on a drive; what they miss, the examination after this shows."""
+    for argv in (
+        ["blockdev", "--rereadpt", f"/dev/{name}"],
+        ["udevadm", "trigger", "--action=change", f"/dev/{name}"],
+    ):
+        done = system.attempt(argv)
+        if done.status != 0:
+            report(f"{argv[0]}: {last_words(done)}")
+    settle(system)
 
 
 def proved_blank(drive: Drive) -> None:

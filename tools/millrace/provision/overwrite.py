@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drive that is erased by writing zeros over all of it and reading them back, past every cache of this server."""
 
+import fcntl
 import hashlib
 import mmap
 import os
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,8 @@ from millrace.errors import Failed, Refused
 from millrace.inventory.surface import ERASE_MARK, MARK_SIZE, WINDOW, ZEROS
 
 CHUNK = WINDOW
+BLKDISCARD = 0x1277
+"""linux/fs.h: _IO(0x12, 119); the range in bytes, offset and length."""
 SMALLEST = 2 * WINDOW
 """Bytes that a drive must have."""
 SAMPLES = 128
@@ -30,13 +34,13 @@ class RawDrive:
         # O_DIRECT takes memory that begins at a page
         self._zeros, self._read = mmap.mmap(-1, CHUNK), mmap.mmap(-1, CHUNK)
 
-    def mark(self) -> None:
-        """Write the mark of an interrupted erase to both ends. Failed: the drive cannot be written."""
+    def mark(self, mark: bytes = ERASE_MARK) -> None:
+        """Write the mark of an interrupted erase, or another one, to both ends. Failed: the drive cannot be written."""
         with mmap.mmap(-1, MARK_SIZE) as page:
-            page[: len(ERASE_MARK)] = ERASE_MARK
+            page[: len(mark)] = mark
             for offset in (0, self.size - MARK_SIZE):
-                self._write(page, offset, MARK_SIZE)
-        os.fsync(self._descriptor)
+                self.write(page, offset, MARK_SIZE)
+        self.flush()
 
     def overwrite(self, report: Report) -> None:
         """Write zeros and read them back; the marks at both ends are the last to go.
@@ -47,7 +51,7 @@ class RawDrive:
         total, done = 2 * self.size, 0
         # the tail before the head, which the inventory reads first
         for begin, until in ((start, end), (end, self.size), (0, start)):
-            for what, step in (("writing zeros", self._zero), ("reading back", self._verify)):
+            for what, step in (("writing zeros", self.zero), ("reading back", self.verify)):
                 for offset, length in _chunks(begin, until):
                     step(offset, length)
                     done += length
@@ -57,9 +61,9 @@ class RawDrive:
     def clear_ends(self) -> None:
         """Write zeros to both ends of a drive that erased itself, and read them back. Failed: as for `overwrite`."""
         for offset in (self.size - WINDOW, 0):
-            self._zero(offset, WINDOW)
+            self.zero(offset, WINDOW)
             os.fsync(self._descriptor)
-            self._verify(offset, WINDOW)
+            self.verify(offset, WINDOW)
 
     def samples(self) -> Mapping[int, bytes]:
         """Return digests of what stands at places all over the drive, the marks included, where there are no zeros.
@@ -68,13 +72,15 @@ class RawDrive:
         """
         step = (self.size - SAMPLE) // (SAMPLES - 1) // MARK_SIZE * MARK_SIZE
         places = {*range(0, self.size - SAMPLE, step), self.size - SAMPLE}
-        read = {place: self._bytes(place, SAMPLE) for place in sorted(places)}
+        read = {place: self.read(place, SAMPLE) for place in sorted(places)}
         return {place: hashlib.sha256(data).digest() for place, data in read.items() if data != ZEROS[:SAMPLE]}
 
-    def _zero(self, offset: int, length: int) -> None:
-        self._write(self._zeros, offset, length)
+    def zero(self, offset: int, length: int) -> None:
+        """Write zeros, CHUNK bytes at most. Failed: the drive cannot be written."""
+        self.write(self._zeros, offset, length)
 
-    def _write(self, data: mmap.mmap, offset: int, length: int) -> None:
+    def write(self, data: mmap.mmap, offset: int, length: int) -> None:
+        """Write the first `length` bytes of `data`. Failed: the drive cannot be written."""
         written = 0
         try:
             while written < length:
@@ -83,11 +89,28 @@ class RawDrive:
         except OSError as error:
             raise Failed(f"the drive cannot be written at byte {offset} ({error.strerror})") from error
 
-    def _verify(self, offset: int, length: int) -> None:
-        if self._bytes(offset, length) != ZEROS[:length]:
+    def verify(self, offset: int, length: int) -> None:
+        """Verify that zeros are there, CHUNK bytes at most. Failed: the drive cannot be read, or has something else."""
+        if self.read(offset, length) != ZEROS[:length]:
             raise Failed(f"zeros were written at byte {offset} and the drive returns something else")
 
-    def _bytes(self, offset: int, length: int) -> bytes:
+    def flush(self) -> None:
+        """Have the drive write its cache. Failed: it cannot."""
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise Failed(f"the drive cannot flush its cache ({error.strerror})") from error
+
+    def discard(self, offset: int, length: int) -> bool:
+        """Trim; return whether the drive took it."""
+        try:
+            fcntl.ioctl(self._descriptor, BLKDISCARD, struct.pack("=QQ", offset, length))
+        except OSError:
+            return False
+        return True
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return CHUNK bytes at most, past the cache of this server. Failed: the drive cannot be read."""
         read = 0
         try:
             while read < length:

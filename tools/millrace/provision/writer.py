@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one lock of everything that writes to block devices, with what its holder does."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from millrace import paths
@@ -35,6 +36,11 @@ def changing(plan: DrivePlan | None = None) -> str:
 def erasing(serial: str) -> str:
     """Return what `writing` is for: the decision on the erase of a drive, and its beginning."""
     return f"drive {serial} is about to be erased; `millrace drive list` shows its progress"
+
+
+def testing(serials: Sequence[str]) -> str:
+    """Return what `writing` is for: the decision on the test of drives, and its beginning."""
+    return f"drive {', '.join(serials)} is about to be tested; `millrace drive list` shows its progress"
 
 
 def _held_by() -> str:

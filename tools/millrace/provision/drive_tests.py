@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the unit is to test, and how far it is."""
+
+from typing import Literal
+
+from millrace import paths
+from millrace.errors import MillraceError
+from millrace.inventory.drive_tests import DriveTest
+from millrace.system.documents import Contract, read_model
+
+
+class DriveTestTarget(Contract):
+    """A drive that was confirmed, by serial, wwid and attachment (diskseq)."""
+
+    serial: str
+    wwid: str
+    attached: str
+
+
+class DriveTestOrder(Contract):
+    """What the unit is to test, all drives at the same time; `quick`: a sample of each."""
+
+    id: str
+    quick: bool
+    drives: list[DriveTestTarget]
+
+
+class DriveTestProgress(Contract):
+    """How far the test of one drive is: bytes done of all passes, what it does now. Null is what is not known yet."""
+
+    schema_version: Literal[1] = 1
+    serial: str
+    what: str
+    done: int
+    total: int
+    bytes_per_second: int | None
+    seconds_left: int | None
+
+
+class DriveTestsProgress(Contract):
+    """All tests under way."""
+
+    schema_version: Literal[1] = 1
+    drives: list[DriveTestProgress]
+
+
+# What `millrace drive test --json` prints: progress many times, each test as it ended.
+DriveTestLine = DriveTestProgress | DriveTest
+
+
+def progress() -> list[DriveTestProgress]:
+    """Return how far the tests under way are; none before they say so."""
+    try:
+        return read_model(paths.drive_test_progress_file(), DriveTestsProgress).drives
+    except MillraceError:
+        return []

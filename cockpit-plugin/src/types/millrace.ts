@@ -337,6 +337,22 @@ export interface ChangedDrive {
     discard: boolean | null;
 }
 
+/**
+ * How fast checks read, and how long all of them take. Rates in KiB/s of each drive.
+ *
+ * A check gets `least_kib` also beside busy clients, and reads `most_kib` at most. All arrays are checked in
+ * `windows` of the policy's windows, once in `days`; null for a policy without a period, or where a window ends before
+ * a check begins. `kept` is whether that is the period of the policy, and `todo` what would keep it otherwise.
+ */
+export interface CheckPace {
+    least_kib: number;
+    most_kib: number;
+    windows: number | null;
+    days: number | null;
+    kept: boolean;
+    todo: string | null;
+}
+
 /** Whether the one-time password was removed from the console. */
 export interface CheckReport {
     schema_version: 1;
@@ -2668,7 +2684,11 @@ export interface Reverted {
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
-/** A check of all arrays, one after another. The one of the policy runs in its window only. */
+/**
+ * A check of all arrays, the log first, then the others side by side.
+ *
+ * The one of the policy runs in its window only.
+ */
 export interface Round {
     started: string;
     by: "administrator" | "policy";
@@ -2830,16 +2850,18 @@ export interface ScrubRecord {
 }
 
 /**
- * The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
+ * The checks of the pool. `window` and `every` are those of the policy, `pace` is how fast they read.
  *
- * `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
- * under way, and `stopped` why it waits. `filesystem` is null where it was never checked.
+ * `problem` is why they do not keep the period, with what to change; null where they do. `next` is when the policy
+ * begins or goes on with a check (ISO 8601), null for never. `round` is the one that is under way, and `stopped` why
+ * it waits. `filesystem` is null where it was never checked.
  */
 export interface ScrubStatus {
     schema_version: 1;
     window: string;
     every: "week" | "month" | "quarter" | "never";
-    rate_kib: number;
+    pace: CheckPace;
+    problem: string | null;
     next: string | null;
     round: Round | null;
     stopped: ScrubStop | null;
@@ -2859,6 +2881,7 @@ export interface ScrubStop {
  *
  * `mismatches` in sectors of 512 bytes, with where they are in `ranges`; `bad_areas` in md's lists of bad blocks.
  * `started` and `ended` are ISO 8601 in UTC; a check that took several windows lasted longer than it read.
+ * `floor_kib` is what md was to read of each drive in KiB/s at least, null for a check of an earlier release.
  */
 export interface Scrubbed {
     started: string;
@@ -2868,6 +2891,7 @@ export interface Scrubbed {
     mismatches: number;
     bad_areas: number;
     ranges: MismatchRange[];
+    floor_kib: number | null;
 }
 
 /** How the key of the secrets is made of a passphrase: scrypt (RFC 7914) with `salt` and its three costs. */
@@ -3671,7 +3695,8 @@ export interface UncleanStarts {
 /**
  * A check of one array that has not come to its end: it goes on at `sector` of each member, of `sectors`.
  *
- * `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+ * `least` and `most` are the limits of a synchronisation to restore, null while it does not run. `floor_kib` as of
+ * `Scrubbed`.
  */
 export interface UnderWay {
     started: string;
@@ -3682,6 +3707,7 @@ export interface UnderWay {
     least: string | null;
     most: string | null;
     ranges: MismatchRange[];
+    floor_kib: number | null;
 }
 
 /** The progress of an update: what it does, and bytes or percent done of all; null is not known. */

@@ -29,7 +29,7 @@ DECISIONS = [
     "layout", "log", "md.group_thread_cnt", "md.read_ahead", "md.stripe_cache_size", "md.sync_speed_max",
     "md.workqueue", "nfsd.copy_from", "nfsd.io_modes", "nfsd.lease_time", "nfsd.localio",
     "nfsd.max_block_size", "nfsd.pool_mode", "nfsd.threads", "partition",
-    "ports.interrupts", "ports.queues", "ports.rings", "smb.affinity", "sysctl.dirty_bytes",
+    "ports.interrupts", "ports.queues", "ports.rings", "scrub.rate", "smb.affinity", "sysctl.dirty_bytes",
 ]  # fmt: skip
 
 

@@ -277,13 +277,13 @@ class MdPolicy(Section):
 class ScrubPolicy(Section):
     """When arrays are checked: in `window`, local time; `every` how often; `rate_kib` of each drive in KiB/s at most.
 
-    The pool is trimmed in the same window. `never` leaves checks to `millrace pool scrub start`. The default rate is
-    the limit that the kernel begins with.
+    The pool is trimmed in the same window. `never` leaves checks to `millrace pool scrub start`. Without a rate it
+    follows from the size of the drives, the window and the period (plan/scrub.py).
     """
 
     window: Annotated[str, AfterValidator(checked_window)] = "Sun 01:00-07:00"
     every: Literal["week", "month", "quarter", "never"] = "month"
-    rate_kib: int = Field(200_000, ge=1000, le=100_000_000)
+    rate_kib: int | None = Field(None, ge=1000, le=100_000_000)
 
 
 class SysctlPolicy(Section):

@@ -29,6 +29,7 @@ from millrace.plan.override import InapplicablePolicy
 from millrace.plan.policy import Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.predict import predict
+from millrace.plan.scrub import plan_scrub
 from millrace.plan.server import server_of
 from millrace.plan.sockets import places_of
 
@@ -67,6 +68,10 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
     sysctl = _try(lambda: plan_sysctl(server, policy), in_the_way)
     if filesystem is None or nfsd is None or md is None or sysctl is None:
         return _refusal(inventory, policy, in_the_way)
+    size_of = {Role.LOG: layout.log_partition}
+    about_scrub, scrub_warnings = plan_scrub(
+        layout.arrays, lambda one: size_of.get(one.role, layout.data_partition), md[0], link, policy.scrub
+    )
     plan = Plan(
         title=layout.title,
         capacity=layout.capacity,
@@ -81,11 +86,12 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
             *about_layout,
             *filesystem[1],
             *md[1],
+            *about_scrub,
             *nfsd[1],
             *sysctl[1],
             *plan_ports(server),
         ],
-        warnings=[*layout_warnings(layout), *drive_warnings(groups)],
+        warnings=[*layout_warnings(layout), *drive_warnings(groups), *scrub_warnings],
     )
     return plan.model_copy(
         update={"findings": audit(inventory, audited_plan(plan)), "prediction": predict(inventory, plan.arrays)}

@@ -13,6 +13,7 @@ RAID5_THREADS = "kernel 7.2: drivers/md/raid5.c group_thread_cnt counts per NUMA
 RAID5_DISCARD = "kernel 7.2: drivers/md/raid5.c raid5_set_limits, devices_handle_discard_safely; NVMe: DLFEAT"
 STRIPE_CACHE = "kernel 7.2: drivers/md/raid5.c, one entry is 4 KiB of every member"
 MD_SYNC = "kernel 7.2: md default of 200000 KB/s takes 21 h for 15 TB"
+MD_CHECK = "kernel 7.2: drivers/md/md.c md_do_sync, sync_speed_min is kept beside other I/O; policy: scrub"
 XFS_LOG_LIMIT = "xfsprogs 7.2: XFS_MAX_LOG_BYTES is 2038 MiB"
 XFS_GEOMETRY = "xfsprogs 7.2: no allocation group above 1 TiB"
 TRIM = "raid5.c make_discard_request: 4 KiB of each member at a time through the stripe cache; 25 %: an estimate"

@@ -18,6 +18,12 @@ class Window:
     opens: time
     closes: time
 
+    @property
+    def length(self) -> timedelta:
+        """How long it is open: up to a day."""
+        closes, opens = (timedelta(hours=one.hour, minutes=one.minute) for one in (self.closes, self.opens))
+        return closes - opens if closes > opens else closes - opens + timedelta(days=1)
+
     def open_at(self, now: datetime) -> tuple[datetime, datetime] | None:
         """Return when the window that is open at `now` opened and when it closes; None while it is closed."""
         # one that opened yesterday may still be open

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check one array after another, with limits of its own, until all are checked or something else is more important.
+"""Check the log, then all other arrays side by side, with limits of its own, until something else is more important.
 
 The program only watches: md checks in the kernel, also where the program is killed. The next run finds that check, ends
 it and goes on from where it was.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
@@ -51,9 +51,12 @@ def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRec
     closes = None if by_hand else due.until(policy, context.now())
     begun = record.round or Round(started=stamp(context.now()), by="policy")
     record = change(lambda old: old.model_copy(update={"round": begun, "stopped": None}))
-    for one in due.left(pool, record):
-        watch = Watch(pool, one, policy, closes, context)
-        stopped = due.obstacle(pool, context.run, context.now()) or _Check(watch).run()
+    left = {one.uuid for one in due.left(pool, record)}
+    for group in due.groups(pool):
+        watches = [Watch(pool, one, policy, closes, context) for one in group if one.uuid in left]
+        if not watches:
+            continue
+        stopped = due.obstacle(pool, context.run, context.now()) or _side_by_side(watches)
         if stopped is not None:
             return _stop(stopped)
     return change(lambda old: old.model_copy(update={"round": None}))
@@ -119,6 +122,31 @@ def _stop(why: ScrubStop) -> ScrubRecord:
     return change(lambda old: old.model_copy(update={"stopped": why}))
 
 
+def _side_by_side(watches: Sequence[Watch]) -> ScrubStop | None:
+    """Check arrays that share no drive at the same time; return what stopped this, None at the end of all.
+
+    Failed: md refuses one.
+    """
+    checks, stopped = [_Check(watch) for watch in watches], None
+    first = watches[0]
+    try:
+        for one in checks:
+            one.begin()
+        while stopped is None and (running := [one for one in checks if one.runs]):
+            for one in running:
+                one.look()
+            stopped = first.reason(first.context.wait(POLL))
+            for one in running:
+                stopped = one.go_on() or stopped
+        for one in checks:
+            one.end()
+        for one in checks if stopped is None else []:
+            stopped = stopped or one.finish()
+        return stopped if any(not one.finished for one in checks) else None
+    finally:
+        settle(first.pool)
+
+
 class _Check:
     """The check of one array, from where it was until its end or until something stops it."""
 
@@ -127,62 +155,83 @@ class _Check:
         self._began, self._since = watch.context.clock(), epoch(stamp(watch.context.now()))
         self._found = mismatch.Windows(0)
         self._places: list[Area] = []
+        self._before = self._seen = UnderWay(started="", sector=0, sectors=0, seconds=0, mismatches=0)
+        self._limits = Limits("system", "system")
+        self._reads = False
+        self.finished = False
 
-    def run(self) -> ScrubStop | None:
-        """Return what stopped it; None at its end. Failed: md refuses it."""
-        before = load().of(self._one.uuid, self._one.array.name).under_way
+    @property
+    def runs(self) -> bool:
+        """Whether md reads the array."""
+        return self._reads and check.action(self._device) == check.CHECK
+
+    def begin(self) -> None:
+        """Begin it where it was; nothing is begun where all was read and the places were still sought.
+
+        Failed: md refuses.
+        """
+        kept = load().of(self._one.uuid, self._one.array.name).under_way
         sectors = check.sectors(self._device)
-        if before is None or before.sectors != sectors:
+        if kept is None or kept.sectors != sectors:
             started = stamp(self._of.context.now())
-            before = UnderWay(started=started, sector=0, sectors=sectors, seconds=0, mismatches=0)
-        try:
-            limits = check.limits(self._device)
-            before = before.model_copy(update={"least": limits.least, "most": limits.most})
-            _keep(self._one, before)
-            if before.sector >= sectors:
-                # it was read to its end, and the places were still sought
-                return self._finish(before, limits)
-            self._of.limit()
-            self._found = mismatch.Windows(before.sector)
-            check.begin(self._device, before.sector)
-            return self._watch(before, limits)
-        except OSError as error:
-            why = error.strerror or error
-            raise Failed(f"md does not check array {self._one.array.name}: {why}; see journalctl -k") from error
-        finally:
-            settle(self._of.pool)
+            kept = UnderWay(started=started, sector=0, sectors=sectors, seconds=0, mismatches=0)
+        with self._refusals():
+            self._limits = check.limits(self._device)
+            limits = {"least": self._limits.least, "most": self._limits.most}
+            kept = kept.model_copy(update={**limits, "floor_kib": self._of.pace.least_kib})
+            self._before = self._seen = _keep(self._one, kept)
+            if kept.sector < sectors:
+                self._of.limit()
+                self._found = mismatch.Windows(kept.sector)
+                check.begin(self._device, kept.sector)
+                self._reads = True
 
-    def _watch(self, before: UnderWay, limits: Limits) -> ScrubStop | None:
-        seen, stopped = before, None
-        while stopped is None and check.action(self._device) == check.CHECK:
-            sector = max(check.completed(self._device), before.sector)
-            more = self._found.take(self._device)
-            if more:
-                self._places = mismatch.logged(self._device, self._since, self._of.context.run)
-            if sector > seen.sector or more:
-                seen = _keep(self._one, self._after(before, sector))
-            stopped = self._of.reason(self._of.context.wait(POLL))
+    def look(self) -> None:
+        """Record how far it came, and what does not match."""
+        sector = max(check.completed(self._device), self._before.sector)
+        more = self._take()
+        if sector > self._seen.sector or more:
+            self._seen = _keep(self._one, self._after(sector))
+
+    def go_on(self) -> ScrubStop | None:
+        """Set the limits again while it runs; return why md has ended it before its end. Failed: md refuses."""
+        with self._refusals():
             self._of.limit()
+        if self.runs:
+            return None
+        self.end()
+        if self._seen.sector >= self._seen.sectors:
+            return None
+        context = self._of.context
+        busy = due.obstacle(self._of.pool, context.run, context.now())
+        return busy or self._of.because("array", "md ended the check; see journalctl -k")
+
+    def end(self) -> None:
+        """End it where it still runs, and record where it was. Failed: md refuses."""
+        if not self._reads:
+            return
+        self._reads = False
         _cancel(self._device)
-        if self._found.take(self._device):
-            self._places = mismatch.logged(self._device, self._since, self._of.context.run)
-        if check.at_end(self._device):
-            return self._finish(_keep(self._one, self._after(before, before.sectors)), limits)
-        _keep(self._one, self._after(before, max(check.resume_at(self._device), before.sector)))
-        busy = due.obstacle(self._of.pool, self._of.context.run, self._of.context.now())
-        return stopped or busy or self._of.because("array", "md ended the check; see journalctl -k")
+        self._take()
+        if not check.at_end(self._device):
+            self._seen = _keep(self._one, self._after(max(check.resume_at(self._device), self._before.sector)))
+            return
+        self._seen = _keep(self._one, self._after(self._before.sectors))
+        if all(mismatch.is_exact(one) for one in self._seen.ranges):
+            # the others may read for hours
+            self.finish()
 
-    def _after(self, before: UnderWay, sector: int) -> UnderWay:
-        """The state now; of what is read again later, mismatches count twice rather than never."""
-        seconds = before.seconds + self._of.context.clock() - self._began
-        found = before.mismatches + check.mismatches(self._device)
-        ranges = mismatch.combined([*before.ranges, *self._found.ranges(self._places, before.sectors)])
-        return before.model_copy(update={"sector": sector, "seconds": seconds, "mismatches": found, "ranges": ranges})
+    def finish(self) -> ScrubStop | None:
+        """Search for the places and record the result; return what stopped the search: the array is checked.
 
-    def _finish(self, end: UnderWay, limits: Limits) -> ScrubStop | None:
-        """What ends the search for places leaves them wide: the array is checked."""
-        ranges, stopped = mismatch.narrowed(self._of, end.ranges)
-        check.limit(self._device, limits)
+        Failed: md refuses.
+        """
+        if self.finished:
+            return None
+        end = self._seen
+        with self._refusals():
+            ranges, stopped = mismatch.narrowed(self._of, end.ranges)
+            check.limit(self._device, self._limits)
         last = Scrubbed(
             started=end.started,
             ended=stamp(self._of.context.now()),
@@ -191,9 +240,33 @@ class _Check:
             mismatches=end.mismatches if ranges or not end.ranges else 0,
             bad_areas=check.bad_areas(self._device),
             ranges=ranges,
+            floor_kib=end.floor_kib,
         )
         _change(self._one, {"last": last, "under_way": None, "repaired": None})
+        self.finished = True
         return stopped
+
+    def _take(self) -> bool:
+        more = self._found.take(self._device)
+        if more:
+            self._places = mismatch.logged(self._device, self._since, self._of.context.run)
+        return more
+
+    def _after(self, sector: int) -> UnderWay:
+        """The state now; of what is read again later, mismatches count twice rather than never."""
+        before = self._before
+        seconds = before.seconds + self._of.context.clock() - self._began
+        found = before.mismatches + check.mismatches(self._device)
+        ranges = mismatch.combined([*before.ranges, *self._found.ranges(self._places, before.sectors)])
+        return before.model_copy(update={"sector": sector, "seconds": seconds, "mismatches": found, "ranges": ranges})
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or error
+            raise Failed(f"md does not check array {self._one.array.name}: {why}; see journalctl -k") from error
 
 
 def _cancel(device: str) -> None:

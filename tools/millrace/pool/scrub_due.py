@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from millrace.errors import BadInput
-from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
+from millrace.plan.scrub import DAYS, comparable, side_by_side
 from millrace.plan.window import parse_window
 from millrace.pool.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
 from millrace.provision import change_journal
@@ -19,16 +19,20 @@ from millrace.tune import check
 
 BENCHMARK, TUNER, CHECKING = "millrace-bench.service", "millrace-tuner.service", "millrace-scrub.service"
 
-# A month is four windows of a week, so that a check begins at the same hour of the same day.
-DAYS = {"week": 7, "month": 28, "quarter": 84}
 # Summer time moves a window by an hour, and a round begins some minutes after it opens.
 SLACK = timedelta(hours=12)
 
 
 def arrays(pool: Pool) -> list[ArrayRecord]:
     """Return the arrays that a check can compare, the log first; a raid0 has nothing to compare."""
-    redundant = [one for one in pool.arrays if one.array.level != "raid0" and len(one.array.members) > 1]
-    return sorted(redundant, key=lambda one: one.array.role is not Role.LOG)
+    by_name = {one.array.name: one for one in pool.arrays}
+    return [by_name[one.name] for one in comparable([one.array for one in pool.arrays])]
+
+
+def groups(pool: Pool) -> list[list[ArrayRecord]]:
+    """Return these arrays in groups in their order; those of one group share no drive and are checked side by side."""
+    by_name = {one.array.name: one for one in pool.arrays}
+    return [[by_name[one.name] for one in group] for group in side_by_side([one.array for one in pool.arrays])]
 
 
 def left(pool: Pool, record: ScrubRecord) -> list[ArrayRecord]:

@@ -36,6 +36,7 @@ class Scrubbed(Contract):
 
     `mismatches` in sectors of 512 bytes, with where they are in `ranges`; `bad_areas` in md's lists of bad blocks.
     `started` and `ended` are ISO 8601 in UTC; a check that took several windows lasted longer than it read.
+    `floor_kib` is what md was to read of each drive in KiB/s at least, null for a check of an earlier release.
     """
 
     started: str
@@ -45,12 +46,14 @@ class Scrubbed(Contract):
     mismatches: int
     bad_areas: int
     ranges: list[MismatchRange] = Field(default_factory=list)
+    floor_kib: int | None = None
 
 
 class UnderWay(Contract):
     """A check of one array that has not come to its end: it goes on at `sector` of each member, of `sectors`.
 
-    `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+    `least` and `most` are the limits of a synchronisation to restore, null while it does not run. `floor_kib` as of
+    `Scrubbed`.
     """
 
     started: str
@@ -61,6 +64,7 @@ class UnderWay(Contract):
     least: str | None = None
     most: str | None = None
     ranges: list[MismatchRange] = Field(default_factory=list)
+    floor_kib: int | None = None
 
 
 class Repair(Contract):
@@ -107,7 +111,10 @@ class ArrayScrub(Contract):
 
 
 class Round(Contract):
-    """A check of all arrays, one after another. The one of the policy runs in its window only."""
+    """A check of all arrays, the log first, then the others side by side.
+
+    The one of the policy runs in its window only.
+    """
 
     started: str
     by: By

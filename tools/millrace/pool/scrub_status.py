@@ -7,10 +7,12 @@ from typing import Literal
 
 from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
+from millrace.plan.scrub import CheckPace
 from millrace.pool import scrub_due as due
 from millrace.pool.arrays import sync
 from millrace.pool.lost import in_use
 from millrace.pool.model import Sync
+from millrace.pool.scrub_pace import seen
 from millrace.pool.scrub_record import (
     ArrayScrub,
     FileSearch,
@@ -46,16 +48,18 @@ class ScrubOfArray(Contract):
 
 
 class ScrubStatus(Contract):
-    """The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
+    """The checks of the pool. `window` and `every` are those of the policy, `pace` is how fast they read.
 
-    `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
-    under way, and `stopped` why it waits. `filesystem` is null where it was never checked.
+    `problem` is why they do not keep the period, with what to change; null where they do. `next` is when the policy
+    begins or goes on with a check (ISO 8601), null for never. `round` is the one that is under way, and `stopped` why
+    it waits. `filesystem` is null where it was never checked.
     """
 
     schema_version: Literal[1] = 1
     window: str
     every: Literal["week", "month", "quarter", "never"]
-    rate_kib: int
+    pace: CheckPace
+    problem: str | None
     next: str | None
     round: Round | None
     stopped: ScrubStop | None
@@ -67,11 +71,13 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
     """Return the checks of all arrays of the pool."""
     record = load()
     lost = in_use(pool, record)
+    pace, problem = seen(pool, policy, record)
     opening = due.next_window(policy, pool, record, now)
     return ScrubStatus(
         window=policy.window,
         every=policy.every,
-        rate_kib=policy.rate_kib,
+        pace=pace,
+        problem=problem,
         next=opening.isoformat(timespec="minutes") if opening else None,
         round=record.round,
         stopped=record.stopped,
@@ -82,11 +88,12 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
 
 def lines(found: ScrubStatus) -> Iterator[str]:
     """Return text for a terminal."""
-    limit = f"{size(found.rate_kib * KIB)}/s"
     if found.every == "never":
-        yield f"policy: only by hand, {limit} of each drive at most"
+        yield f"policy: only by hand, {_pace(found.pace)}"
     else:
-        yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {_next(found)}"
+        yield f"policy: every {found.every}, {found.window}, {_pace(found.pace)}; next: {_next(found)}"
+    if found.problem:
+        yield found.problem
     for one in found.arrays:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
         if one.kept.last and one.kept.last.mismatches:
@@ -106,6 +113,11 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
     if found.round and found.stopped:
         yield f"stopped {moment(found.stopped.at)}: {found.stopped.reason}"
+
+
+def _pace(found: CheckPace) -> str:
+    least, most = (f"{size(kib * KIB)}/s" for kib in (found.least_kib, found.most_kib))
+    return f"{most} of each drive" if least == most else f"{least} of each drive beside clients, {most} at most"
 
 
 def _next(found: ScrubStatus) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def scrub() -> None:
-    """Check that data and parity of all arrays match, one array after another."""
+    """Check that data and parity of all arrays match: the log first, then all others side by side."""
 
 
 @scrub.command()

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from millrace.plan.policy import ScrubPolicy
+from millrace.plan.scrub import CheckPace
 from millrace.pool import scrub_due as due
+from millrace.pool.scrub_pace import pace_of
 from millrace.pool.scrub_record import ScrubStop, StoppedBy, stamp
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
@@ -60,9 +63,14 @@ class Watch:
 
     def limit(self) -> None:
         """Set the limits, again while it runs: `millrace tune` may have begun before. OSError: the kernel refuses."""
-        wanted = Limits(str(check.FLOOR_KIB), str(self.policy.rate_kib))
+        wanted = Limits(str(self.pace.least_kib), str(self.pace.most_kib))
         if check.limits(self.device) != wanted:
             check.limit(self.device, wanted)
+
+    @cached_property
+    def pace(self) -> CheckPace:
+        """How fast it is checked."""
+        return pace_of(self.pool, self.policy)
 
     def reason(self, asked: bool, allowed: Sequence[str] = (check.IDLE, check.CHECK)) -> ScrubStop | None:
         """Return why this ends now, None where it goes on; `asked` is whether the service is to stop."""

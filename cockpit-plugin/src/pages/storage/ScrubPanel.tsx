@@ -2,7 +2,7 @@
 /** The checks of the arrays and of the file system: when, what they found and how long ago, started and stopped by hand. */
 import { useState } from "react";
 import type { JSX } from "react";
-import type { FilesystemScrub, Scrubbed, ScrubOfArray, ScrubStatus } from "../../types/millrace";
+import type { CheckPace, FilesystemScrub, Scrubbed, ScrubOfArray, ScrubStatus } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable } from "../../components/DataTable";
@@ -56,8 +56,9 @@ function Shown({ status, onRepair, onRetire }: {
                 <dt>{_("Window")}</dt>
                 <dd>{status.every === "never" ? _("none: checks are started by hand") : format(_("$0, $1"), every(status.every), status.window)}</dd>
                 <dt>{_("Next check")}</dt><dd>{status.next === null ? UNKNOWN : moment(status.next)}</dd>
-                <dt>{_("Limit")}</dt><dd>{format(_("$0 of each drive"), rate(status.rate_kib * KIB))}</dd>
+                <dt>{_("Rate")}</dt><dd>{pace(status.pace)}</dd>
             </dl>
+            {status.problem !== null && <p data-testid="scrub-period"><HealthLabel level="WARN">{status.problem}</HealthLabel></p>}
             {round !== null && stopped !== null && <p>{format(_("Stopped $0: $1"), moment(stopped.at), stopped.reason)}</p>}
             <DataTable label={_("Last checks")} rows={[...arrays, filesystem]} rowKey={(one) => (isArray(one) ? one.kept.uuid : "filesystem")} columns={[
                 { title: _("Checked"), cell: (one) => (isArray(one) ? format(_("Array $0"), one.kept.array) : _("File system (metadata)")), heads: true },
@@ -147,6 +148,11 @@ function RepairDialog({ of, onClose }: { of: ScrubOfArray; onClose: () => void }
             {of.kept.array !== LOG && <p>{_("Compare these files with a backup first, and restore those that differ.")}</p>}
         </ConfirmDialog>
     );
+}
+
+function pace({ least_kib, most_kib }: CheckPace): string {
+    const most = rate(most_kib * KIB);
+    return least_kib === most_kib ? format(_("$0 of each drive"), most) : format(_("$0 of each drive beside clients, $1 at most"), rate(least_kib * KIB), most);
 }
 
 type Row = ScrubOfArray | FilesystemScrub | null;

@@ -8,7 +8,7 @@ from millrace.health.model import Finding, Level
 from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.plan.policy_in_force import find
-from millrace.pool import scrub_due
+from millrace.pool import scrub_due, scrub_pace
 from millrace.pool.scrub_record import FilesystemScrub, Scrubbed, ScrubRecord, files_in_words, load
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
@@ -32,12 +32,15 @@ def check(host: Host) -> list[Finding]:
         return []
     policy, now = find().policy.scrub, datetime.now().astimezone()
     record, findings, checked = load(), list[Finding](), list[str]()
+    pace, problem = scrub_pace.seen(host.pool, policy, record)
     for one in scrub_due.arrays(host.pool):
         last = record.of(one.uuid, one.array.name).last
         if last is not None:
             checked.append(last.ended)
             findings += _mismatch(one, record, last)
-        findings += _late(host.pool, policy, one, last, now)
+        findings += _late(host.pool, policy, one, last, now, pace.days or 0)
+    if problem and scrub_due.arrays(host.pool):
+        findings.append(_period(host.pool, problem, pace.todo))
     if record.filesystem is not None and record.filesystem.problem:
         findings.append(_filesystem(host.pool, record.filesystem))
     findings += _filesystem_late(host, host.pool, record.filesystem, now)
@@ -71,11 +74,20 @@ def _mismatch(one: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Fin
     return [_finding(one, sentence, todo, "mismatch")]
 
 
-def _late(pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | None, now: datetime) -> list[Finding]:
+def _period(pool: Pool, problem: str, todo: str | None) -> Finding:
+    """That checks take longer than their period is one finding that the policy can mend, and none of each array."""
+    sentence, where = problem.removesuffix(f" {todo}."), pool.filesystem.mountpoint
+    return Finding(check=NAME, kind="period", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
+
+
+def _late(
+    pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | None, now: datetime, days: int
+) -> list[Finding]:
+    """`days` is in how many days checks come round at the rate of now."""
     if policy.every == "never":
         return []
     age = now - datetime.fromisoformat(last.ended if last else pool.created)
-    if age <= LATE * PERIODS[policy.every]:
+    if age <= LATE * max(PERIODS[policy.every], timedelta(days=days)):
         return []
     when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
     sentence = f"{_title(one)} {when}; the policy wants it every {policy.every} ({policy.window})."

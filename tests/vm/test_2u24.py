@@ -14,6 +14,10 @@ from vm.server import Server
 pytestmark = pytest.mark.soak
 
 KIB = 1024
+LEGS = ("leg0", "leg1")
+# a week has one window of 5 minutes, of which a check uses 90 % of 4: these small drives need a rate that shows
+SHORT = '[scrub]\nevery = "week"\nwindow = "Sun 01:00-01:05"\nrate_kib = 20000\n'
+USABLE = 216
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +87,38 @@ def test_pool_is_served_without_a_failed_unit(box: Box) -> None:
 
 def test_every_setting_equals_the_plan(box: Box) -> None:
     promises.everything(box)
+
+
+def test_both_legs_are_checked_at_the_same_time_at_the_computed_rate(box: Box) -> None:
+    policy = "/etc/millrace/policy.toml"
+    assert box.machine.run(f"test -e {policy}", check=False).status
+    box.machine.wait_command("! grep -E 'resync|recovery' /proc/mdstat", "arrays in sync", 900)
+    box.machine.run(f"mkdir -p /etc/millrace; cat > {policy}", stdin=SHORT)
+    before = {leg: box.array_sysfs(leg, "md/sync_speed_max").split()[0] for leg in LEGS}
+    log, *legs = (int(box.array_sysfs(name, "md/component_size")) for name in ("log", *LEGS))
+    least = -(-(log + max(legs)) // USABLE)
+    try:
+        box.millrace("pool scrub start")
+        md = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-{}))/md/sync_completed"
+        read = " && ".join(f"grep -qE '^[1-9][0-9]* /' {md.format(leg)}" for leg in LEGS)
+        box.machine.wait_command(read, "both legs are read", 600)
+        print(box.say("cat /proc/mdstat; millrace pool scrub status"))
+        pace = box.shown("pool scrub status --json")["pace"]
+        assert (pace["least_kib"], pace["most_kib"], pace["kept"]) == (least, 20000, True)
+        for leg in LEGS:
+            assert box.array_sysfs(leg, "md/sync_speed_min") == f"{least} (local)"
+            assert box.array_sysfs(leg, "md/sync_speed_max") == "20000 (local)"
+        ended = "systemctl show -P ActiveState millrace-scrub.service | grep -qxE 'inactive|failed'"
+        box.machine.wait_command(ended, "the end of the check", 900)
+        status = box.shown("pool scrub status --json")
+        print(box.say("millrace pool scrub status"))
+    finally:
+        box.say(f"rm {policy}")
+    last = {one["kept"]["array"]: one["kept"]["last"] for one in status["arrays"]}
+    assert {one["mismatches"] for one in last.values()} == {0} and status["round"] is None
+    assert last["log"]["ended"] <= last["leg0"]["started"]
+    assert max(last[leg]["started"] for leg in LEGS) < min(last[leg]["ended"] for leg in LEGS)
+    assert {leg: box.array_sysfs(leg, "md/sync_speed_max").split()[0] for leg in LEGS} == before
 
 
 def test_pulled_drives_are_unchanged(machine: Appliance, before: dict[str, str]) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """md's check and repair in the files of a box: they advance while the program waits, and end as in md.c md_do_sync."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,16 +10,18 @@ from millrace.system.run import Result
 from tests.fakes.files.box import Box
 
 SECTORS = {"data": 16_000, "log": 1600}
+LEGS = {"leg0": 16_000, "leg1": 12_000, "log": 1600}
 STEP = 1000
-CHUNK = {"data": 128, "log": 8}
 RUNNING = ("check", "repair")
 
 
 class Md:
     """The kernel and the clock of a server: each wait lasts a minute, in which a check reads `STEP` sectors."""
 
-    def __init__(self, box: Box, now: datetime) -> None:
+    def __init__(self, box: Box, now: datetime, sectors: Mapping[str, int] = SECTORS) -> None:
         self.box = box
+        self.sectors = sectors
+        self.together: set[tuple[str, ...]] = set()
         self.now = now
         self.seconds = 0.0
         self.bad: dict[str, list[int]] = {}
@@ -37,8 +39,8 @@ class Md:
         """So many writes an array refuses after each check, while it is idle."""
         self._refusals = 0
         self._read: dict[str, int] = {}
-        for name, sectors in SECTORS.items():
-            box.md(name, component_size=str(sectors // 2), raid_disks="10" if name == "data" else "2")
+        for name, count in sectors.items():
+            box.md(name, component_size=str(count // 2), raid_disks="2" if name == "log" else "10")
             box.md(name, sync_min="0", sync_max="max", mismatch_cnt="0", last_sync_action="none")
             box.md(name, sync_speed_min="100000 (system)", sync_speed_max="4000000 (local)")
 
@@ -61,14 +63,19 @@ class Md:
 
     def write(self, path: Path, value: str) -> None:
         """What the kernel does with a value."""
-        array = "data" if self._md("data").samefile(path.parent) else "log"
+        array = next(name for name in self.sectors if self._md(name).samefile(path.parent))
         text = value.strip()
         if path.name == "sync_action":
             self._action(array, text)
             return
         if path.name == "sync_max" and text != "max" and int(text) < int(self.get(array, "sync_min")):
             raise OSError(22, "Invalid argument")
-        if path.name == "sync_max" and text != "max" and int(text) % CHUNK[array] and int(text) != SECTORS[array]:
+        if (
+            path.name == "sync_max"
+            and text != "max"
+            and int(text) % self._chunk(array)
+            and int(text) != self.sectors[array]
+        ):
             raise OSError(22, "Invalid argument")
         if path.name in ("sync_min", "sync_max") and self.get(array, "sync_action") in RUNNING:
             raise OSError(16, "Device or resource busy")
@@ -79,9 +86,10 @@ class Md:
     def wait(self, seconds: float) -> bool:
         self.now += timedelta(minutes=1)
         self.seconds += 60
-        for array in SECTORS:
-            if self.get(array, "sync_action") in RUNNING:
-                self._advance(array)
+        running = [array for array in self.sectors if self.get(array, "sync_action") in RUNNING]
+        self.together.add(tuple(running))
+        for array in running:
+            self._advance(array)
         self.during()
         return self.asked
 
@@ -89,6 +97,9 @@ class Md:
         """A member fails: md ends the check by itself."""
         self._interrupt(array)
         self.box.md(array, degraded="1", sync_action="idle")
+
+    def _chunk(self, array: str) -> int:
+        return 8 if array == "log" else 128
 
     def _md(self, array: str) -> Path:
         return (self.box.root / "sys/class/block" / (self.box.root / f"dev/md/millrace-{array}").readlink().name) / "md"
@@ -106,11 +117,11 @@ class Md:
         self.limits.append((self.get(array, "sync_speed_min"), self.get(array, "sync_speed_max")))
         self._read[array] = begin
         self.box.md(array, sync_action=text, last_sync_action=text, mismatch_cnt="0")
-        self.box.md(array, sync_completed=f"{begin} / {SECTORS[array]}")
+        self.box.md(array, sync_completed=f"{begin} / {self.sectors[array]}")
 
     def _advance(self, array: str) -> None:
         before, most = self._read[array], self.get(array, "sync_max")
-        now = self._read[array] = min(before + STEP, SECTORS[array] if most == "max" else int(most))
+        now = self._read[array] = min(before + STEP, self.sectors[array] if most == "max" else int(most))
         bad = [one for one in self.bad.get(array, []) if before <= one < now]
         self.box.md(array, mismatch_cnt=str(int(self.get(array, "mismatch_cnt")) + 8 * len(bad)))
         if self.get(array, "sync_action") == "repair":
@@ -118,8 +129,8 @@ class Md:
             self.repaired += [(array, one) for one in bad]
         elif self.logs:
             self.journal += [f"{self._name(array)}: mismatch sector in range {one}-{one + 8}" for one in bad]
-        self.box.md(array, sync_completed=f"{now} / {SECTORS[array]}")
-        if now == SECTORS[array]:
+        self.box.md(array, sync_completed=f"{now} / {self.sectors[array]}")
+        if now == self.sectors[array]:
             self.order.append(array)
             self.box.md(array, sync_action="idle", sync_min="0", sync_max="max", sync_completed="none")
             self._refusals = self.settling

@@ -194,7 +194,7 @@ def _remedies(read: int, policy: ScrubPolicy, limit_kib: int) -> Iterator[str]:
         return needed is not None and needed <= (other.rate_kib or limit_kib)
 
     if policy.rate_kib and policy.rate_kib < limit_kib and enough(rate_kib=None):
-        yield f"scrub.rate_kib = {_needed(read, policy)} or more"
+        yield f"scrub.rate_kib = {_needed(read, policy)} (or more)"
     days, times = policy.window.split(" ")
     opens = times.partition("-")[0]
     hours = parse_window(policy.window).length / timedelta(hours=1)

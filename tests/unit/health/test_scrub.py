@@ -10,7 +10,17 @@ import pytest
 from millrace import paths
 from millrace.health.checks import scrub
 from millrace.health.model import Finding, Level
-from millrace.pool.scrub_record import ArrayScrub, FileSearch, MismatchRange, Repair, Scrubbed, change, load, stamp
+from millrace.pool.scrub_record import (
+    ArrayScrub,
+    FileSearch,
+    MismatchRange,
+    Repair,
+    Scrubbed,
+    UnderWay,
+    change,
+    load,
+    stamp,
+)
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
@@ -86,6 +96,81 @@ def test_policy_decides_what_is_late(serving: Path, every: str, level: Level) ->
     created(40)
     policy(every)
     assert {one.level for one in scrub.check(host())} == {level}
+
+
+def periods() -> list[Finding]:
+    return [one for one in scrub.check(host()) if one.kind == "period"]
+
+
+def large(serving: Path) -> None:
+    """Each data drive holds 60 TB."""
+    set_md(serving, "md127", component_size=str(60 * 10**12 // 1024))
+
+
+def read(rate: int, floor_kib: int | None, days: int = 1) -> None:
+    """The last check of the data read so many bytes/s of each drive, and was granted this floor."""
+    checked(days)
+    one = next(one for one in load().arrays if one.array == "data")
+    assert one.last is not None
+    last = one.last.model_copy(update={"seconds": 60 * 10**12 / rate, "floor_kib": floor_kib})
+    change(lambda old: old.having(one.model_copy(update={"last": last})))
+
+
+def test_drives_that_the_window_is_enough_for_are_no_finding(serving: Path) -> None:
+    large(serving)
+    checked(1)
+    assert periods() == []
+
+
+def test_period_that_cannot_be_kept_is_one_finding_with_what_to_change(serving: Path) -> None:
+    large(serving)
+    created(400)
+    checked(200)
+    paths.policy_file().write_text("[scrub]\nrate_kib = 100000\n")
+    [found] = scrub.check(host())
+    assert (found.key, found.level) == ("scrub/period//srv/pool", Level.WARN)
+    assert found.sentence.startswith("Arrays are checked once in 31 weeks, not every month: at 102 MB/s of each drive")
+    assert found.sentence.endswith("31 windows of Sun 01:00-07:00.")
+    assert found.todo is not None and found.todo.startswith("Change the policy: scrub.rate_kib = ")
+    checked(63 * 7)
+    assert sorted(one.kind for one in scrub.check(host())) == ["late", "late", "period"]
+
+
+def test_drives_that_read_less_than_they_were_granted_are_a_finding(serving: Path) -> None:
+    large(serving)
+    read(200_000_000, floor_kib=755_617)
+    [found] = periods()
+    assert found.sentence == (
+        "Arrays are checked once in 16 weeks, not every month: at 200 MB/s of each drive a check takes 16 windows of "
+        "Sun 01:00-07:00. It was granted 774 MB/s."
+    )
+    assert found.todo == 'Change the policy: scrub.window = "Sun 01:00-01:00" or scrub.window = "daily 01:00-07:00"'
+
+
+@pytest.mark.parametrize(("rate", "floor"), [(200_000_000, None), (200_000_000, 100_000), (760_000_000, 755_617)])
+def test_rate_that_was_not_granted_more_says_nothing_about_the_drives(
+    serving: Path, rate: int, floor: int | None
+) -> None:
+    large(serving)
+    read(rate, floor)
+    assert periods() == []
+
+
+def test_check_under_way_shows_its_rate_after_an_hour(serving: Path) -> None:
+    large(serving)
+    checked(1)
+    one = next(one for one in load().arrays if one.array == "data")
+    for seconds, count in ((3000, 0), (4000, 1)):
+        begun = UnderWay(
+            started=ago(0),
+            sector=seconds * 400_000,
+            sectors=60 * 10**12 // 512,
+            seconds=seconds,
+            mismatches=0,
+            floor_kib=755_617,
+        )
+        change(lambda old, begun=begun: old.having(one.model_copy(update={"under_way": begun})))  # type: ignore[misc]
+        assert len(periods()) == count
 
 
 PLACE = [MismatchRange(begin=16, end=32, sectors=16)]

@@ -53,7 +53,8 @@ def under_way(sector: int) -> None:
 
 def test_new_pool_is_checked_in_the_next_window(box: Box) -> None:
     assert said() == [
-        "policy: every month, Sun 01:00-07:00, 205 MB/s of each drive at most; next: 2026-11-22 01:00 UTC",
+        "policy: every month, Sun 01:00-07:00, 1.02 MB/s of each drive beside clients, 205 MB/s at most; "
+        "next: 2026-11-22 01:00 UTC",
         "array log: never checked",
         "array data: never checked",
     ]
@@ -94,7 +95,22 @@ def test_next_check_follows_the_policy(box: Box, every: str, days: int) -> None:
 
 
 def test_policy_that_never_checks_has_no_next_check(box: Box) -> None:
-    assert said(ScrubPolicy(every="never"))[0] == "policy: only by hand, 205 MB/s of each drive at most"
+    assert (
+        said(ScrubPolicy(every="never"))[0]
+        == "policy: only by hand, 1.02 MB/s of each drive beside clients, 205 MB/s at most"
+    )
+
+
+def test_period_that_the_drives_are_too_large_for_is_shown_with_what_to_change(box: Box) -> None:
+    box.md("data", component_size=str(60 * 10**12 // 1024))
+    first, second, *_ = said()
+    assert "774 MB/s of each drive; next:" in first and second.startswith("array log")
+    first, second, *_ = said(ScrubPolicy(rate_kib=100_000))
+    assert "102 MB/s of each drive; next:" in first
+    assert second.startswith("Arrays are checked once in 31 weeks, not every month: at 102 MB/s of each drive")
+    assert "Change the policy: scrub.rate_kib = 755617 (or more)" in second
+    found = status(read_model(paths.pool_file(), Pool), ScrubPolicy(rate_kib=100_000), NOW)
+    assert (found.pace.kept, found.pace.days, found.pace.windows) == (False, 31 * 7, 31)
 
 
 def test_check_that_waits_shows_where_and_why(box: Box) -> None:

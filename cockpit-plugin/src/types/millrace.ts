@@ -2514,6 +2514,14 @@ export interface Repair {
     most: string | null;
 }
 
+/** What the memory and the time of xfs_repair depend on. `inode_size` in bytes, `blocks` of the file system. */
+export interface RepairSize {
+    inodes: number;
+    inode_size: number;
+    groups: number;
+    blocks: number;
+}
+
 /** A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again. */
 export interface Repaired {
     ended: string;
@@ -2536,7 +2544,7 @@ export interface ReplaceReport {
  * `by` is a user name, `at` and `ended` are UTC, ISO 8601. `lost` is the UUID of the lost log, `lost_drives` has the
  * serials of its members, `results` what each step ended with. `image` is the file with the metadata as they were
  * found; null where there is none, and `without_image` is true where that was decided. `orphans` counts names in
- * lost+found at the end.
+ * lost+found at the end. `size` is null until the pool is unmounted, and where it could not be found out.
  */
 export interface Rescue {
     schema_version: 1;
@@ -2549,6 +2557,7 @@ export interface Rescue {
     results: Record<string, string>;
     image: string | null;
     without_image: boolean;
+    size: RepairSize | null;
     judgement: Judgement | null;
     new: NewLog | null;
     orphans: number | null;
@@ -3100,11 +3109,17 @@ export interface Sheet {
     notes: Note[];
 }
 
-/** One step: what it does, and how it ended. */
+/**
+ * One step: what it does, and how it ended.
+ *
+ * `need` is a sentence on memory and time of a step that runs xfs_repair, null before the pool is unmounted, for
+ * other steps, and at its end.
+ */
 export interface ShownStep {
     name: "stop" | "image" | "judge" | "log" | "repair" | "serve";
     title: string;
     explanation: string;
+    need: string | null;
     state: "pending" | "started" | "done";
     result: string | null;
 }

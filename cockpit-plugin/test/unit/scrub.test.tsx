@@ -38,10 +38,20 @@ test("window, next check, result and age of each array and of the file system", 
     const text = (await panel()).textContent;
     expect(text).toContain("every month, Sun 01:00-07:00");
     expect(text).toMatch(/Next checkDec 1[23], 2026/);
-    expect(text).toContain("205\u00a0MB/s of each drive");
+    expect(text).toContain("1.02\u00a0MB/s of each drive beside clients, 205\u00a0MB/s at most");
+    expect(screen.queryByTestId("scrub-period")).toBeNull();
     expect(await row(/Array data/)).toContain("9 days16 sectors do not match76.8\u00a0TB");
     expect(await row(/Array log/)).toContain("9 daysno mismatch");
     expect(await row(/File system/)).toContain("9 dayssound");
+});
+
+test("a period that cannot be kept is shown with what to change", async () => {
+    const problem = "Arrays are checked once in 16 weeks, not every month. Change the policy: scrub.window = \"daily 01:00-07:00\".";
+    const pace = { least_kib: 200_000, most_kib: 200_000, windows: 16, days: 112, kept: false, todo: null };
+    says("pool scrub status", { ...status(), pace, problem });
+    render(<App />);
+    expect((await screen.findByTestId("scrub-period")).textContent).toContain(problem);
+    expect((await panel()).textContent).toContain("Rate205\u00a0MB/s of each drive");
 });
 
 test("what was never checked is not known, and not healthy", async () => {
@@ -63,7 +73,7 @@ test("a check is started as root, followed and stopped", async () => {
     const stopped: ScrubStatus = {
         ...RUNNING(),
         arrays: status().arrays.map((one) => (one.kept.array !== "data" ? one : { ...one, kept: { ...one.kept,
-            under_way: { started: "2026-11-22T01:00:00+00:00", sector: 250, sectors: 1000, seconds: 60, mismatches: 0, least: null, most: null, ranges: [] } } })),
+            under_way: { started: "2026-11-22T01:00:00+00:00", sector: 250, sectors: 1000, seconds: 60, mismatches: 0, least: null, most: null, ranges: [], floor_kib: 1000 } } })),
         stopped: { at: "2026-11-22T02:00:00+00:00", by: "administrator", reason: "an administrator stopped it" },
     };
     does("pool scrub stop", (call) => { says("pool scrub status", stopped); call.end(JSON.stringify(stopped)); });

@@ -52,6 +52,7 @@ class WithoutLog(World):
         self.loops: set[str] = set()
         self.points: set[str] = set()
         self.inodes = 1000
+        self.blocks = 1 << 28
         self.files: dict[str, str] = {}
         self.repaired_log: str | None = None
         self.repairs = 0
@@ -149,8 +150,8 @@ class WithoutLog(World):
     def _xfs_db(self, words: list[str], stdin: str) -> Result:
         if not words[2].startswith("/dev/loop"):
             return super()._xfs_db(words, stdin)
-        if "print agcount inodesize" in words:
-            return Result(0, f"agcount = {GROUPS}\ninodesize = 512\n", "")
+        if "print agcount inodesize dblocks" in words:
+            return Result(0, f"agcount = {GROUPS}\ninodesize = 512\ndblocks = {self.blocks}\n", "")
         assert [word for word in words if word.startswith("agi")] == [f"agi {group}" for group in range(GROUPS)]
         return Result(0, f"count = {self.inodes // GROUPS}\n" * GROUPS, "")
 

@@ -9,9 +9,10 @@ from millrace import paths
 from millrace.errors import BadInput, Failed, Refused
 from millrace.provision.model import Pool
 from millrace.provision.system import System
+from millrace.rescue.need import counted
 from millrace.rescue.stand_in import stand_in
 from millrace.system.files import rename, write_text
-from millrace.system.run import last_words, must
+from millrace.system.run import last_words
 from millrace.system.text import KIB, MIB, shown, size
 
 PER_GROUP = 256 * KIB
@@ -21,8 +22,6 @@ PLAIN = re.compile(r"/[A-Za-z0-9._+/-]*[A-Za-z0-9_+-]")
 """xfs_metadump is a shell script that takes the name apart at blanks."""
 EMPTIED = ("/tmp", "/var/tmp", "/dev")
 """The unit that writes the image has a /tmp of its own, which ends with it."""
-INODES = re.compile(r"^count = (\d+)$", re.MULTILINE)
-FIELD = re.compile(r"^(\w+) = (\d+)$", re.MULTILINE)
 
 
 def place(pool: Pool, given: str | None, now: str, ours: str | None = None) -> Path:
@@ -94,15 +93,6 @@ def _failed(why: str | None) -> Failed:
 
 
 def _needed(system: System, pool: Pool, log: str) -> int:
-    """Bytes of all metadata: what an inode has in directories and extents is reckoned as much again.
-
-    The superblock counts inodes only when the file system is unmounted; the groups always do.
-    """
-    argv = ["xfs_db", "-r", "-l", log, "-c", "sb 0", "-c", "print agcount inodesize", pool.filesystem.device]
-    fields = {name: int(value) for name, value in FIELD.findall(must(system.attempt, argv))}
-    if not {"agcount", "inodesize"} <= fields.keys():
-        raise Failed("xfs_db does not read the superblock of the pool; go on with --without-image")
-    groups = [word for group in range(fields["agcount"]) for word in ("-c", f"agi {group}", "-c", "print count")]
-    said = must(system.attempt, ["xfs_db", "-r", "-l", log, *groups, pool.filesystem.device])
-    inodes = sum(int(count) for count in INODES.findall(said))
-    return 2 * inodes * fields["inodesize"] + fields["agcount"] * PER_GROUP + MARGIN
+    """Bytes of all metadata: what an inode has in directories and extents is reckoned as much again."""
+    found = counted(system, pool, log)
+    return 2 * found.inodes * found.inode_size + found.groups * PER_GROUP + MARGIN

@@ -37,13 +37,22 @@ class NewLog(Contract):
     steps: list[StepRecord]
 
 
+class RepairSize(Contract):
+    """What the memory and the time of xfs_repair depend on. `inode_size` in bytes, `blocks` of the file system."""
+
+    inodes: int
+    inode_size: int
+    groups: int
+    blocks: int
+
+
 class Rescue(Contract):
     """A rescue, its own write-ahead journal (`/var/lib/millrace/rescue.json`).
 
     `by` is a user name, `at` and `ended` are UTC, ISO 8601. `lost` is the UUID of the lost log, `lost_drives` has the
     serials of its members, `results` what each step ended with. `image` is the file with the metadata as they were
     found; null where there is none, and `without_image` is true where that was decided. `orphans` counts names in
-    lost+found at the end.
+    lost+found at the end. `size` is null until the pool is unmounted, and where it could not be found out.
     """
 
     schema_version: Literal[1] = 1
@@ -56,6 +65,7 @@ class Rescue(Contract):
     results: dict[str, str] = Field(default_factory=dict)
     image: str | None = None
     without_image: bool = False
+    size: RepairSize | None = None
     judgement: Judgement | None = None
     new: NewLog | None = None
     orphans: int | None = None
@@ -86,11 +96,16 @@ class RescueWork(Contract):
 
 
 class ShownStep(Contract):
-    """One step: what it does, and how it ended."""
+    """One step: what it does, and how it ended.
+
+    `need` is a sentence on memory and time of a step that runs xfs_repair, null before the pool is unmounted, for
+    other steps, and at its end.
+    """
 
     name: StepName
     title: str
     explanation: str
+    need: str | None = None
     state: Literal["pending", "started", "done"]
     result: str | None
 

@@ -7,7 +7,7 @@ from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Report, System
 from millrace.provision.writer import RESCUING, writing
-from millrace.rescue import image, words
+from millrace.rescue import image, need, words
 from millrace.rescue.diagnosis import LogIsThere, OtherPool, diagnose
 from millrace.rescue.journal import RescueJournal
 from millrace.rescue.model import STEPS, RescueState, ShownStep, StepName
@@ -128,6 +128,11 @@ def _given_up(system: System, better: LogIsThere) -> Refused:
     return Refused(f"the rescue has ended, and nothing of the pool was changed: {better}")
 
 
+def _need(journal: RescueJournal, name: StepName) -> str | None:
+    repairs = name in ("judge", "repair") and journal.state(name) != "done" and journal.state("stop") == "done"
+    return need.in_words(journal.rescue.size) if repairs else None
+
+
 def _shown(journal: RescueJournal, notes: list[str], choices: Choices, where: str | None = None) -> RescueState:
     pool, rescue = load_pool(), journal.rescue
     return RescueState(
@@ -140,6 +145,7 @@ def _shown(journal: RescueJournal, notes: list[str], choices: Choices, where: st
                 name=name,
                 title=words.TITLES[name],
                 explanation=words.explanation(name, pool, rescue, choices, where),
+                need=_need(journal, name),
                 state=journal.state(name),
                 result=rescue.results.get(name),
             )

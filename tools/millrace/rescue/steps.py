@@ -18,7 +18,7 @@ from millrace.provision.record import renew_mount_unit
 from millrace.provision.standing import array_now
 from millrace.provision.system import Report, System, settle
 from millrace.provision.xfs_repair import repair
-from millrace.rescue import image, judge, new_log
+from millrace.rescue import image, judge, need, new_log
 from millrace.rescue.diagnosis import log_of, require_data
 from millrace.rescue.journal import RescueJournal
 from millrace.rescue.model import NewLog, StepName
@@ -48,7 +48,7 @@ def perform(name: StepName, system: System, journal: RescueJournal, choices: Cho
     Refused, Failed: it is not possible; the sentence has the remedy.
     """
     steps: dict[StepName, Callable[[], str]] = {
-        "stop": lambda: _stop(system),
+        "stop": lambda: _stop(system, journal),
         "image": lambda: _image(system, journal, choices),
         "judge": lambda: _judge(system, journal),
         "log": lambda: _log(system, journal, choices, report),
@@ -68,7 +68,7 @@ def give_up(system: System, journal: RescueJournal) -> None:
     journal.end(system.now())
 
 
-def _stop(system: System) -> str:
+def _stop(system: System, journal: RescueJournal) -> str:
     """NFS, SMB and all else that uses the pool stop with its mount, by the dependencies of their units."""
     pool = load_pool()
     point = pool.filesystem.mountpoint
@@ -81,6 +81,7 @@ def _stop(system: System) -> str:
         )
     # md keeps the last side of a mirror although its drive is gone
     md.stop(system, log_of(pool))
+    journal.keep(size=need.measured(system, pool))
     return f"{point} is unmounted; nothing is served"
 
 

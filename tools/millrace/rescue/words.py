@@ -71,8 +71,7 @@ def explanation(name: StepName, pool: Pool, rescue: Rescue, choices: Choices, dr
             return (
                 "The new log becomes that of the pool, and xfs_repair -L makes the metadata consistent without the "
                 "lost one. This cannot be undone: from here on the drives of the lost log are of no use, and what was "
-                "only in it is lost. It takes minutes to hours, by the number of files. If it is interrupted, it "
-                "begins again."
+                "only in it is lost. If it is interrupted, it begins again."
             )
         case "serve":
             return f"{point} is mounted, which counts quotas again and may take a while, then verified and served."
@@ -114,6 +113,8 @@ def asked(state: RescueState) -> Iterator[str]:
     yield ""
     yield f"Step {number} of {len(state.steps)}: {step.title} ({step.name})"
     yield f"  {step.explanation}"
+    if step.need:
+        yield f"  {step.need}"
 
 
 def result(state: RescueState, name: StepName) -> Iterator[str]:

@@ -76,6 +76,7 @@ function Steps({ state, work, onAsk }: { state: RescueState; work: RescueWork | 
                         {one.name === state.next && (
                             <div className="mr-stack">
                                 <p>{stepExplanation(one.name)}</p>
+                                {one.need !== null && <p data-testid="rescue-need">{one.need}</p>}
                                 {!running && <div className="mr-actions"><AdminButton variant="primary" onClick={() => onAsk(one.name)}>{_("Carry out this step…")}</AdminButton></div>}
                             </div>
                         )}

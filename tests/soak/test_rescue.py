@@ -159,6 +159,8 @@ def test_image_is_whole_when_the_power_goes_after_it(lost: Box) -> None:
 
 def test_pool_is_judged_without_being_written(lost: Box) -> None:
     state = step(lost, "judge")
+    assert "xfs_repair needs at least" in {one["name"]: one["need"] for one in state["steps"]}["repair"]
+    assert state["journal"]["size"]["inodes"] >= FILES
     judgement = state["journal"]["judgement"]
     assert judgement["note"] is None and judgement["files"] >= FILES and judgement["complete"]
     assert lost.say("losetup --list --noheadings; ls /run/millrace/verify-rescue") == ""

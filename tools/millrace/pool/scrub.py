@@ -136,7 +136,8 @@ def _side_by_side(watches: Sequence[Watch]) -> ScrubStop | None:
             for one in running:
                 one.look()
             stopped = first.reason(first.context.wait(POLL))
-            for one in running:
+            # one that does not run any more takes no limits
+            for one in running if stopped is None else []:
                 stopped = one.go_on() or stopped
         for one in checks:
             one.end()

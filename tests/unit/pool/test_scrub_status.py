@@ -108,7 +108,7 @@ def test_period_that_the_drives_are_too_large_for_is_shown_with_what_to_change(b
     first, second, *_ = said(ScrubPolicy(rate_kib=100_000))
     assert "102 MB/s of each drive; next:" in first
     assert second.startswith("Arrays are checked once in 31 weeks, not every month: at 102 MB/s of each drive")
-    assert "Change the policy: scrub.rate_kib = 755617 (or more)" in second
+    assert "Change the policy: scrub.rate_kib = 755620 (or more)" in second
     found = status(read_model(paths.pool_file(), Pool), ScrubPolicy(rate_kib=100_000), NOW)
     assert (found.pace.kept, found.pace.days, found.pace.windows) == (False, 31 * 7, 31)
 

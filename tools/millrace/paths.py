@@ -228,6 +228,16 @@ def unrecorded_returns_file() -> Path:
     return run_dir() / "returns.json"
 
 
+def apart_file() -> Path:
+    """The members that ran without their array and are kept apart."""
+    return state_dir() / "apart.json"
+
+
+def apart_now_file() -> Path:
+    """The same for this boot, also where the boot drive does not take it."""
+    return run_dir() / "apart.json"
+
+
 def removed_file() -> Path:
     """The drives that were taken out of the pool on purpose."""
     return state_dir() / "removed.json"

@@ -67,6 +67,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
         "memory",
         "unclean",
         "returns",
+        "apart",
         "tuner",
         "kernel",
         "reset",

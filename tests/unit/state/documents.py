@@ -23,6 +23,7 @@ from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
 from millrace.pool.scrub_record import ScrubRecord
 from millrace.pool.trim_record import TrimRecord
+from millrace.provision.apart import ApartMembers
 from millrace.provision.change_model import DriveChange
 from millrace.provision.erasure import Erasures
 from millrace.provision.in_sync import InSync
@@ -58,6 +59,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "bench-tokens.json": ((f"{STATE}/bench/tokens.json",), Tokens),
     "certificate.json": ((f"{STATE}/certificate/current/certificate.json",), Current),
     "certificate-settings.json": ((f"{STATE}/certificate/settings.json",), CertificateSettings),
+    "apart.json": ((f"{STATE}/apart.json",), ApartMembers),
     "change.json": ((f"{STATE}/config-history/000001.json",), Change),
     "clone.json": ((f"{STATE}/clone.json",), Clone),
     "config.json": ((f"{STATE}/config.json",), Config),
@@ -136,6 +138,7 @@ WRITERS: dict[str, set[str]] = {
     "pool/priority.py": {"priority.json"},
     "pool/scrub_record.py": {"scrub.json"},
     "pool/trim_record.py": {"trim.json"},
+    "provision/apart.py": {"apart.json"},
     "provision/approval.py": {"approval.json"},
     "provision/change_journal.py": {"drive-change.json"},
     "provision/erase.py": set(),

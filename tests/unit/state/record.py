@@ -57,10 +57,12 @@ from millrace.pool.scrub_record import (
     UnderWay,
 )
 from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
+from millrace.provision.apart import Apart, ApartMembers, Undecided
 from millrace.provision.change_model import DriveChange
 from millrace.provision.erasure import Erasure, Erasures
 from millrace.provision.in_sync import InSync, InSyncArray
-from millrace.provision.model import Approval, Pool, StepRecord
+from millrace.provision.lives import LeftMember
+from millrace.provision.model import Approval, ArrayRecord, Pool, StepRecord
 from millrace.provision.removed import Removal, Removals
 from millrace.provision.returned import Return, Returns
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts
@@ -157,6 +159,11 @@ def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:
     }
 
 
+def _in_sync(one: ArrayRecord) -> InSyncArray:
+    left = LeftMember(member=one.members[-1], events=17, beside=[0])
+    return InSyncArray(uuid=one.uuid, members=one.members, left=[left])
+
+
 def _of_pool(pool: Pool) -> dict[str, BaseModel]:
     data, log = pool.arrays[0], pool.arrays[-1]
     steps = [StepRecord(name=name, state="done" if number < 3 else "pending") for number, name in enumerate(STEPS)]
@@ -164,7 +171,11 @@ def _of_pool(pool: Pool) -> dict[str, BaseModel]:
         files=10, directories=2, size=4096, unreadable=1, complete=True, problem_count=1, problems=["a line"], note="x"
     )
     return {
-        "in-sync.json": InSync(arrays=[InSyncArray(uuid=one.uuid, members=one.members) for one in pool.arrays]),
+        "in-sync.json": InSync(arrays=[_in_sync(one) for one in pool.arrays]),
+        "apart.json": ApartMembers(
+            members=[Apart(array="log", serial="OLD2", partuuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a12", written=AT)],
+            undecided=[Undecided(array="log", why="it ran twice. Choose one")],
+        ),
         "removed.json": Removals(removals=[Removal(serial="OLD1", at=AT)]),
         "reset.json": Reset(what="keep", by="admin", at=AT, pool="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11"),
         "returns.json": Returns(

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from millrace.errors import Refused
 from millrace.plan.labels import array_link
+from millrace.provision import lives
 from millrace.provision.gather import latest_members
+from millrace.provision.lives import Holder
 from millrace.provision.md import HOMEHOST, LOST_MEMBERS
 from millrace.provision.signature import exported
 from millrace.provision.superblock import Superblock, examine
@@ -42,7 +44,7 @@ class OnDrives:
     @property
     def needed(self) -> int:
         """How many members it needs to start."""
-        return 1 if self.level == "raid1" else self.slots - LOST_MEMBERS.get(self.level, 0)
+        return needed(self.level, self.slots)
 
     @property
     def can_start(self) -> bool:
@@ -53,7 +55,7 @@ class OnDrives:
 def on_drives(system: System, names: Sequence[str] | None = None) -> list[OnDrives]:
     """Return the arrays whose members are among `names`, of all block devices without them, by name.
 
-    Refused: two members claim the same place in an array.
+    Refused: two members claim the same place in an array, or members of it ran without each other.
     """
     known: dict[str, list[str]] = defaultdict(list)
     about: dict[str, dict[str, str]] = {}
@@ -67,8 +69,10 @@ def on_drives(system: System, names: Sequence[str] | None = None) -> list[OnDriv
 
 def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> OnDrives:
     blocks: list[Superblock] = [block for name in names if (block := examine(system, name)) is not None]
+    members = {name: system.identity(name) for name in names}
+    _refuse_split(about, lives.holders(members, blocks))
     latest = latest_members(blocks)
-    serials = {name: system.identity(name).serial for name in names}
+    serials = {name: one.serial for name, one in members.items()}
     array = about["MD_NAME"].removeprefix(PREFIX)
     twice = [slot for slot, count in Counter(block.slot for block in latest).items() if count > 1]
     # the member that a replacement is being filled for keeps its place until that is done
@@ -90,6 +94,16 @@ def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> On
         spares={name: serial for name, serial in serials.items() if name in spare},
         outdated={name: serial for name, serial in serials.items() if name not in current | spare},
     )
+
+
+def _refuse_split(about: Mapping[str, str], members: Sequence[Holder]) -> None:
+    slots, level = int(about["MD_DEVICES"]), about["MD_LEVEL"]
+    lives.refuse_split(about["MD_NAME"].removeprefix(PREFIX), slots, needed(level, slots), members)
+
+
+def needed(level: str, slots: int) -> int:
+    """Return how many members an array needs to start."""
+    return 1 if level == "raid1" else slots - LOST_MEMBERS.get(level, 0)
 
 
 def named(one: OnDrives) -> str:

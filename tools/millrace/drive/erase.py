@@ -64,7 +64,14 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
     if begun(facts, row.what, row.serial):
         # what was on it was confirmed as not needed when the erase began
         return None
-    return None if foreign else _foreign(row)
+    if foreign:
+        return None
+    if row.serial in facts.apart:
+        return (
+            f"has changes that the pool lacks ({row.what}): copy what is needed from it in another server first, or see "
+            "--foreign in --help"
+        )
+    return _foreign(row)
 
 
 def _foreign(row: DriveRow) -> str | None:

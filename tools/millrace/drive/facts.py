@@ -23,7 +23,8 @@ from millrace.inventory.present import present
 from millrace.inventory.signatures import in_words
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
-from millrace.provision import change_journal, erasure, removed
+from millrace.provision import apart, change_journal, erasure, removed
+from millrace.provision.apart import Apart
 from millrace.provision.drive_tests import progress
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
@@ -45,8 +46,9 @@ class Contents:
 class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
     serial; `unfinished` is why a drive whose erasure or test began is not blank, `removed` when one was taken out of
-    the pool, `tests` the last test, all by serial. `changing`: a change of drives is not finished and was not stopped
-    by an error, so that another one is refused. `unplugged`: the numbers of the empty slots in which hot plug is off.
+    the pool, `tests` the last test, all by serial; `apart` are members that ran without their array. `changing`: a
+    change of drives is not finished and was not stopped by an error, so that another one is refused. `unplugged`: the
+    numbers of the empty slots in which hot plug is off.
     """
 
     present: Sequence[Drive]
@@ -60,6 +62,7 @@ class Facts:
     unfinished: Mapping[str, str] = field(default_factory=dict)
     changing: bool = False
     removed: Mapping[str, str] = field(default_factory=dict)
+    apart: Mapping[str, Apart] = field(default_factory=dict)
     unplugged: Collection[str] = ()
     tests: Mapping[str, DriveTest] = field(default_factory=dict)
 
@@ -80,6 +83,7 @@ def facts() -> Facts:
         tests=drive_tests.by_serial(),
         changing=_changing(),
         removed=removed.load(),
+        apart=apart.recorded(),
         unplugged={str(one.number) for one in without_addresses(paths.ROOT) if one.number is not None},
     )
 

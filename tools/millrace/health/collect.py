@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from millrace.errors import MillraceError
 from millrace.health.checks import (
     alerts,
+    apart,
     arrays,
     backend,
     certificate,
@@ -60,6 +61,7 @@ CHECKS: Mapping[str, Check] = {
     "keep": keep.check,
     "unclean": unclean.check,
     "returns": returns.check,
+    "apart": apart.check,
     "filesystem": filesystem.check,
     "drives": drives.check,
     "slots": slots.check,

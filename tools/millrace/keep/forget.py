@@ -25,7 +25,7 @@ CONFIG = f"{STATE}/config.json"
 STAYS = {
     *(
         f"{STATE}/{name}.json"
-        for name in ("pool", "history/pool-*", "plan", "priority", "removed", "in-sync", "returns")
+        for name in ("pool", "history/pool-*", "plan", "priority", "removed", "in-sync", "apart", "returns")
     ),
     *(f"{STATE}/{name}.json" for name in ("unclean", "scrub", "trim", "drives", "media-errors", "rises", "reset-last")),
     "accounts/quotas.json",

@@ -5,7 +5,7 @@ from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import backend, change_journal, discard, in_sync, md, removed, returned, unclean
+from millrace.provision import apart, backend, change_journal, discard, in_sync, md, removed, returned, unclean
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -75,7 +75,9 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     if record.array.over_arrays:
         return _start_over(system, record, pool)
     # md starts a copy that a power cut stopped with the drive that it is written to, or not at all
-    found = _without_removed(record, gather(system, record, waited, change_journal.joining(record.array.name)))
+    gathered = gather(system, record, waited, change_journal.joining(record.array.name))
+    out = apart.left_out(system, record, gathered)
+    found = _without_removed(record, {name: one for name, one in gathered.items() if name not in out})
     present = list(found.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], present)]
     if len(found) < md.needed(record.array):
@@ -153,6 +155,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
             sentences.append(returned.left_alone(serial, name, out))
         elif not free:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
+        elif kept_apart := apart.refusal(system, record, name):
+            sentences.append(kept_apart)
         elif returned.attempt(system, record, name):
             sentences.append(f"{serial} returned and is resyncing")
         else:

@@ -6,24 +6,29 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from millrace import paths
 from millrace.errors import BadInput, Failed
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import md, removed
+from millrace.provision import lives, md, removed
+from millrace.provision.lives import LeftMember
 from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, Pool
 from millrace.provision.pool_file import known_pool, save_pool
+from millrace.provision.superblock import examine
 from millrace.provision.system import Report, System
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.locks import held
 
 
 class InSyncArray(Contract):
-    """The members of one array that were in sync. `uuid` in mdadm's form."""
+    """The members of one array that were in sync, and those that have left it. `uuid` in mdadm's form."""
 
     uuid: str
     members: list[MemberRecord]
+    left: list[LeftMember] = Field(default_factory=list)
 
 
 class InSync(Contract):
@@ -35,11 +40,17 @@ class InSync(Contract):
 
 @dataclass(frozen=True)
 class RunningMembers:
-    """A running array: its record brought up to date, its members in sync, and all that md has of it."""
+    """A running array: its record brought up to date, its members in sync, and all that md has of it.
+
+    `slots` has the members in sync. `events` is how often md has written its superblocks; None where no superblock can
+    be read, and for an array that cannot run twice.
+    """
 
     record: ArrayRecord
     in_sync: list[MemberRecord]
     present: list[MemberRecord]
+    slots: dict[int, MemberRecord]
+    events: int | None
 
 
 def record(
@@ -77,7 +88,7 @@ def _record(
     for one in (_without(one, given_up.get(one.array.name)) for one in pool.arrays):
         seen = None if one.array.over_arrays else running_members(system, one)
         arrays.append(seen.record if seen else one)
-        last = InSyncArray(uuid=one.uuid, members=seen.in_sync) if seen else before.get(one.uuid)
+        last = _now(seen, before.get(one.uuid)) if seen else before.get(one.uuid)
         if last is not None:
             in_sync.append(last)
         present |= {member.serial for member in seen.present} if seen else set()
@@ -96,12 +107,37 @@ def _record(
     return changed
 
 
+def _now(seen: RunningMembers, before: InSyncArray | None) -> InSyncArray:
+    """A running array as it is recorded."""
+    last = before.members if before else seen.record.members
+    out = before.left if before else []
+    if seen.events is not None:
+        out = lives.left_now(out, last, seen.slots, seen.present, seen.events)
+    return InSyncArray(uuid=seen.record.uuid, members=seen.in_sync, left=out)
+
+
+def last_of(one: ArrayRecord) -> InSyncArray:
+    """Return what is recorded of an array; nothing where it was never recorded."""
+    found = (array for array in _recorded().arrays if array.uuid == one.uuid)
+    return next(found, InSyncArray(uuid=one.uuid, members=[]))
+
+
+def forget_left() -> None:
+    """Forget when members left: a record that is older than the arrays would accuse those that came back since.
+
+    OSError: the record cannot be written.
+    """
+    if paths.in_sync_file().exists():
+        kept = [one.model_copy(update={"left": []}) for one in _recorded().arrays]
+        write_model(paths.in_sync_file(), InSync(arrays=kept))
+
+
 def refuse_stale(one: ArrayRecord, present: Sequence[MemberRecord]) -> None:
     """Verify that a member that is present was in sync last. Failed: none was; their data is old, and md cannot know.
 
     Halves of a mirror that went at different times, or two of four members of a RAID6.
     """
-    last = next((array.members for array in _recorded().arrays if array.uuid == one.uuid), [])
+    last = last_of(one).members
     if not last or len(absent(last, present)) < len(last):
         return
     old, gone = _serials(present), _serials(last)
@@ -126,8 +162,14 @@ def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
     in_sync = {member.slot: who for member, who in live.items() if member.in_sync and member.slot is not None}
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
     present = [who for member, who in live.items() if "faulty" not in member.flags]
+    twice = lives.possible(len(one.members), md.needed(one.array))
+    blocks = (examine(system, member.name) for member in live if member.in_sync and twice)
     return RunningMembers(
-        up_to_date(one, in_sync, present, spares), [in_sync[slot] for slot in sorted(in_sync)], present
+        up_to_date(one, in_sync, present, spares),
+        [in_sync[slot] for slot in sorted(in_sync)],
+        present,
+        in_sync,
+        max((block.events for block in blocks if block is not None), default=None),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import md, removed
+from millrace.provision import apart, md, removed
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
@@ -114,7 +114,10 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bo
                     seen.add((record.array.name, name))
             elif free and (record.array.name, name) not in seen:
                 seen.add((record.array.name, name))
-                report(_readd(system, record, name, serial))
+                if kept_apart := apart.refusal(system, record, name):
+                    report(f"{md.title(record.array)}: {kept_apart}")
+                else:
+                    report(_readd(system, record, name, serial))
     return len(seen) > before
 
 

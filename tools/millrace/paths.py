@@ -318,6 +318,16 @@ def keep_key_file() -> Path:
     return keep_dir() / "key.json"
 
 
+def keep_writer_file() -> Path:
+    """The identity of this boot drive as a writer of the kept state, and the last generation that it wrote."""
+    return keep_dir() / "writer.json"
+
+
+def kept_elsewhere_file() -> Path:
+    """The newest state on the pool, where another boot drive wrote it and nobody decided yet which one counts."""
+    return run_dir() / "kept-elsewhere.json"
+
+
 def update_dir() -> Path:
     """What is known of updates: where they come from, the one that is on trial, versions that failed."""
     return state_dir() / "update"

@@ -206,8 +206,8 @@ class Machines:
     def accuse(self, server: Server, name: str, others: list[str]) -> None:
         """A member is kept apart only where it has changes that the others lack, and they have some that it lacks.
 
-        Else the record is older than the array, in a server to which the pool comes home from another one, or the member
-        was never in the array of this one.
+        Else the record is older than the array, in a server to which the pool comes home from another one, or the
+        member was never in the array of this one.
         """
         known = [*server.members, *(one.member for one in server.left)]
         if server.elsewhere or absent([WHO[name]], known):
@@ -257,12 +257,17 @@ class Machines:
             self.readd(where)
             self.record(target)
 
-
     def copy(self) -> "Machines":
         made = Machines.__new__(Machines)
         made.drives = {name: Drive(one.block, set(one.writes), one.where) for name, one in self.drives.items()}
         made.servers = {
-            name: Server([*one.members], list(one.last), list(one.left), set(one.apart), None if one.running is None else [*one.running], one.elsewhere)
+            name: replace(
+                one,
+                members=[*one.members],
+                left=[*one.left],
+                apart={*one.apart},
+                running=None if one.running is None else [*one.running],
+            )
             for name, one in self.servers.items()
         }
         made.number, made.forgot = self.number, self.forgot

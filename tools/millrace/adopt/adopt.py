@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from millrace import paths
-from millrace.adopt import journal, listing, progress, restore
+from millrace.adopt import again, journal, listing, progress, restore
 from millrace.adopt.found import forget, refuse_if_pool
 from millrace.adopt.look import Seen, config_of, look_for, origin_of, pool_of, verify
 from millrace.adopt.model import Adopted, Adoption
 from millrace.adopt.ports import kept_ports, replaced
 from millrace.errors import BadInput, Failed, MillraceError, Refused
-from millrace.keep import generation, generations, seal
+from millrace.keep import generation, generations, home, seal
 from millrace.keep.generation import Generation
 from millrace.keep.model import KeyFile
+from millrace.provision import in_sync
 from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System
 from millrace.system.documents import write_model
@@ -21,6 +22,7 @@ from millrace.system.files import describe
 from millrace.system.run import Runner, must
 
 SERVE = "millrace-assemble.service"
+SERVING, READD = "millrace-serving.target", "millrace-readd.service"
 AUTO = "auto"
 CREDENTIAL = "credential"
 """Who adopts where nobody is asked."""
@@ -78,9 +80,14 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
 def _finish(adoption: Adoption, run: Runner) -> Adopted:
     found = generation.unpack(paths.adoption_state_file().read_bytes())
     contents = _contents(found, adoption)
-    missing = restore.restore(found.manifest, contents, adoption.ports, run)
     newest = generations.Newest(adoption.generation, found, {})
     config = config_of(newest)
+    if adoption.again:
+        again.clear(found.manifest, config, run)
+    missing = restore.restore(found.manifest, contents, adoption.ports, run)
+    # as old as the state: members may have come and gone since
+    in_sync.forget_left()
+    home.settle(adoption.generation)
     done = Adopted(
         pool=adoption.pool,
         generation=adoption.generation,
@@ -101,6 +108,14 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
 def serve(run: Runner) -> None:
     """Start what a boot with a pool starts. Failed: an array does not start; the pool stays adopted."""
     must(run, ["systemctl", "start", SERVE])
+
+
+def serve_again(run: Runner) -> None:
+    """Serve a pool that came home and is mounted: members that were left out by the record of before are looked for.
+
+    Failed: systemd does not take the jobs.
+    """
+    must(run, ["systemctl", "start", "--no-block", READD, SERVING])
 
 
 def _bytes(seen: Seen) -> bytes:

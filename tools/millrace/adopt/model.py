@@ -93,7 +93,7 @@ class Adoption(Contract):
     """An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
 
     `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
-    is why it stopped.
+    is why it stopped. `again`: this server had the pool before another one used it.
     """
 
     schema_version: Literal[1] = 1
@@ -104,6 +104,7 @@ class Adoption(Contract):
     secrets: bool
     ports: dict[str, str]
     problem: str | None = None
+    again: bool = False
 
 
 AdoptionStep = Literal["files", "accounts", "ports", "services", "pool"]

@@ -16,7 +16,7 @@ from millrace.system.run import attempt
 from millrace.system.users import as_root, invoking_user, only_root
 
 if TYPE_CHECKING:
-    from millrace.adopt.model import Found
+    from millrace.adopt.model import Adoption, Found
     from millrace.provision.system import System
 
 CREDENTIAL = "millrace.adopt"
@@ -60,6 +60,8 @@ def found(show: Output) -> None:
 def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool, detach: bool, show: Output) -> None:
     """Bring the pool on the drives back on this server, with its users, shares, keys and addresses.
 
+    On a server whose pool was used by another boot drive meanwhile: take over the newest state on it.
+
     POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
     """
     from millrace.adopt import adopt as adopting
@@ -75,7 +77,9 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     with as_root():
         with locks.held(paths.provision_lock_file()):
             adoption = journal.under_way()
-            if adoption is None:
+            if adoption is None and paths.pool_file().exists():
+                adoption = _again(wanted, yes, passphrase_stdin, without_secrets)
+            elif adoption is None:
                 one = _found(system)
                 if one.pool is None or one.problem:
                     raise Refused(f"{one.problem}; {one.todo}")
@@ -122,7 +126,31 @@ def adopting(show: Output) -> None:
             _valid(wanted)
             adoption = adopting_.begin(system, attempt, wanted, adopting_.CREDENTIAL, None)
         done = adopting_.finish(adoption, attempt)
+        if adoption.again:
+            adopting_.serve_again(attempt)
     show(done, listing.adopted)
+
+
+def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool) -> "Adoption":
+    """Begin to take over the state of the pool that came home."""
+    from datetime import UTC, datetime
+
+    from millrace.adopt import again
+    from millrace.keep import home
+
+    one = again.pending()
+    if one is None:
+        raise Refused("this server has a pool already; see it with `millrace pool show`")
+    if wanted not in ("auto", one.pool):
+        raise Refused(f"the pool of this server is {one.pool}, not {wanted}; nothing was written")
+    if without_secrets and one.sealed:
+        raise Refused("the state would be mixed with the secrets of this boot drive: type its passphrase")
+    if not yes:
+        click.echo("\n".join(home.lines(one)), err=True)
+        confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")
+    passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if one.sealed else None
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return again.begin(attempt, invoking_user(), now, passphrase)
 
 
 def _found(system: "System") -> "Found":

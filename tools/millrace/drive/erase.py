@@ -68,8 +68,8 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         return None
     if row.serial in facts.apart:
         return (
-            f"has changes that the pool lacks ({row.what}): copy what is needed from it in another server first, or see "
-            "--foreign in --help"
+            f"has changes that the pool lacks ({row.what}): copy what is needed from it in another server first, or "
+            "see --foreign in --help"
         )
     return _foreign(row)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.errors import Failed
-from millrace.keep import gather, generations
+from millrace.keep import gather, generations, home
 from millrace.keep.gather import Content, Gathered
 from millrace.keep.keeping import lock, mounted_pool, packed
 from millrace.keep.kept import KEPT, STATE
@@ -56,16 +56,19 @@ def without_people(config: Config) -> Config:
 def forget_people(pool: Pool, run: Runner, who: Forgotten) -> int:
     """Write a generation without people and remove all others; return its number. Repeated after a power cut.
 
-    Failed: the pool is not mounted, or something of it cannot be read or written; older generations are there then.
+    Refused: another boot drive wrote the newest state. Failed: the pool is not mounted, or something of it cannot be
+    read or written; older generations are there then.
     """
     with lock():
-        where = generations.make_directory(mounted_pool(pool))
+        mountpoint = mounted_pool(pool)
+        home.refuse(mountpoint, pool.filesystem_uuid)
+        where = generations.make_directory(mountpoint)
         found = gather.gather(run, [one for one in KEPT if one.path in STAYS])
         if found.problems:
             raise Failed(f"the state of the pool cannot be read: {found.problems[0]}")
         number = max(generations.numbers(where), default=0) + 1
         everything = Gathered(sorted([*found.contents, _config()], key=lambda one: one.path), [], [])
-        _, data = packed(pool, everything, None, number, datetime.now(UTC), who)
+        _, data = packed(pool, everything, None, number, datetime.now(UTC), who, home.record(number))
         generations.write(where, number, data)
         _remove_others(where, number)
     return number

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from millrace import __version__, paths
 from millrace.errors import BadInput, Failed, MillraceError
-from millrace.keep import gather, generation, generations, seal
+from millrace.keep import gather, generation, generations, home, seal
 from millrace.keep.gather import Content, Gathered
 from millrace.keep.generation import Generation
 from millrace.keep.kept import has
@@ -78,7 +78,10 @@ def _before() -> KeepStatus:
 
 
 def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], None], again: bool) -> KeepStatus:
-    where = generations.make_directory(mounted_pool(pool))
+    mountpoint = mounted_pool(pool)
+    # not even a directory is made in the state of another boot drive
+    home.refuse(mountpoint, pool.filesystem_uuid)
+    where = generations.make_directory(mountpoint)
     key = seal.current()
     now = datetime.now(UTC)
     read, damaged = _last(where)
@@ -87,7 +90,7 @@ def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], 
     digests = _digests(everything, key)
     if last is None or damaged or again or _is_due(last, digests, key, everything, now):
         number = max(generations.numbers(where), default=0) + 1
-        made, data = packed(pool, everything, key, number, now)
+        made, data = packed(pool, everything, key, number, now, writer=home.record(number))
         generations.write(where, number, data)
     else:
         made = last
@@ -166,6 +169,7 @@ def packed(
     number: int,
     now: datetime,
     forgotten: Forgotten | None = None,
+    writer: str | None = None,
 ) -> tuple[Manifest, bytes]:
     """Return a generation of these contents as its manifest and its bytes."""
     members = [generation.member(one, key) for one in everything.contents]
@@ -183,5 +187,6 @@ def packed(
         members=[about for about, _ in members],
         problems=everything.problems,
         forgotten=forgotten,
+        writer=writer,
     )
     return manifest, generation.pack(manifest, {about.path: stored for about, stored in members})

@@ -54,6 +54,7 @@ class Manifest(Contract):
 
     `decided` and `records` are digests of the content, by which the next generation knows whether anything changed.
     `problems` are what could not be read when it was written. `forgotten`: it has the pool and its shares alone.
+    `writer` is the identity of the boot drive that wrote it, null from a release before 0.2.
     """
 
     schema_version: Literal[1] = 1
@@ -70,6 +71,27 @@ class Manifest(Contract):
     members: list[Member]
     problems: list[str] = Field(default_factory=list)
     forgotten: Forgotten | None = None
+    writer: str | None = None
+
+
+class KeptElsewhere(Contract):
+    """The newest state on the pool, which another boot drive wrote: the server does not serve until it is decided which
+    state counts.
+
+    `same_drive`: it was this boot drive, of which an older copy was put back. Of a state that only a later release can
+    read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC.
+    """
+
+    schema_version: Literal[1] = 1
+    pool: str
+    generation: int
+    written: str | None = None
+    host: str | None = None
+    release: str | None = None
+    sealed: bool = False
+    same_drive: bool = False
+    shares: list[str] = Field(default_factory=list)
+    users: list[str] = Field(default_factory=list)
 
 
 class KeepStatus(Contract):

@@ -45,6 +45,15 @@ def restore(path: str, kept: bytes) -> None:
             nofollow.replace_file(where.name, b"".join(line + b"\n" for line in lines), keys, MODE, owner)
 
 
+def remove(path: str) -> None:
+    """Remove the keys that a file allows. Failed: a link is in the way."""
+    if not os.path.lexists(paths.ROOT / path):
+        return
+    home, where = _home(path)
+    with _opened(*home) as at, nofollow.directory(where.parent.name, at) as keys:
+        os.unlink(where.name, dir_fd=keys)
+
+
 def _home(path: str) -> tuple[list[str], PurePosixPath]:
     where = PurePosixPath(path)
     return list(where.parent.parent.parts), where

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.errors import Failed
+from millrace import paths
+from millrace.errors import Failed, Refused
 from millrace.keep import keeping, listing
 from millrace.system.output import Output, prints
-from millrace.system.prompt import secret
-from millrace.system.run import quickly
+from millrace.system.prompt import confirm, secret
+from millrace.system.run import attempt, quickly
 from millrace.system.users import as_root, only_root
 
 if TYPE_CHECKING:
@@ -72,6 +73,36 @@ def passphrase(from_stdin: bool, remove: bool, show: Output) -> None:
     else:
         seal.choose(secret("Passphrase", from_stdin, "--stdin", confirm=True))
     _now(show)
+
+
+@keep.command("use-local")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_status
+def use_local(yes: bool, show: Output) -> None:
+    """Serve with the state of this boot drive although another one has used the pool since.
+
+    The state on the pool stays as an earlier generation. `millrace pool adopt` takes it over instead.
+    """
+    from millrace.keep import home
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import must
+
+    only_root()
+    with as_root():
+        pool = load_pool()
+        one = home.found(keeping.mounted_pool(pool), pool.filesystem_uuid)
+        if one is None:
+            raise Refused("the newest state on the pool is that of this boot drive; there is nothing to decide")
+        if not yes:
+            click.echo("\n".join(home.lines(one)), err=True)
+            confirm("Serve with the shares, users and keys of this boot drive instead?", "--yes")
+        with keeping.lock():
+            home.settle(one.generation)
+        paths.kept_elsewhere_file().unlink(missing_ok=True)
+        must(attempt, ["systemctl", "restart", "millrace-pool.service"])
+        found = keeping.keep(quickly)
+        must(attempt, ["systemctl", "start", "--no-block", "millrace-serving.target"])
+    _show(found, show)
 
 
 @keep.command(hidden=True)

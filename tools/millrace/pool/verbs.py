@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from millrace.adopt.verbs import adopt, adopting, find, found
+from millrace.errors import Failed
+from millrace.keep import home, keeping
 from millrace.pool.scrub_verbs import scrub
 from millrace.pool.trim_verbs import trim
 from millrace.provision import in_sync, suspects, unclean
@@ -36,9 +38,11 @@ pool.add_command(adopting)
 @pool.command()
 @prints("millrace.provision.model:Pool")
 def verify(show: Output) -> None:
-    """Verify that the pool is what is mounted, with its planned mount options."""
+    """Verify that the pool is what is mounted, with its planned mount options, and that its state is this server's."""
     with as_root():
         found = pools.verify(Linux())
+        if one := home.found(keeping.mounted_pool(found), found.filesystem_uuid):
+            raise Failed(f"the pool is not served: {home.sentence(one)}. {home.DECIDE}")
         if warning := pools.options_warning(found):
             _report(f"warning: {warning}")
     show(found, lambda one: [f"{one.filesystem.mountpoint} is the pool"])

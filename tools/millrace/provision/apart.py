@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members in this server that ran without their array: left out of its start, not re-added, and named.
 
-`/var/lib/millrace/apart.json` has them for health, the list of drives and the next start: the array goes on counting its
-events, and a member that was ahead of it once is not for ever. `/run/millrace/apart.json` counts in this boot, also where
-the boot drive takes no record.
+`/var/lib/millrace/apart.json` has them for health, the list of drives and the next start: the array goes on counting
+its events, and a member that was ahead of it once is not for ever. `/run/millrace/apart.json` counts in this boot, also
+where the boot drive takes no record.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,6 @@ from millrace.provision.system import System
 from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.text import moment
-
 
 MOST = 64
 """Members that are remembered."""
@@ -78,7 +77,7 @@ def left_out(system: System, record: ArrayRecord, found: Mapping[str, MemberReco
 
 
 def refusal(system: System, record: ArrayRecord, name: str) -> str | None:
-    """Return the sentence about a member that is back, where it must not be re-added to its running array; else None."""
+    """Return the sentence about a member that is back where it must not be re-added to its running array; else None."""
     if not _twice(record):
         return None
     active, block = md.find(system, record.uuid), examine(system, name)
@@ -98,8 +97,8 @@ def refusal(system: System, record: ArrayRecord, name: str) -> str | None:
 def sentence(serial: str, name: str) -> str:
     """Return what a start of the arrays reports about such a member."""
     return (
-        f"{serial} ({name}) ran without the array after it left it and is kept apart, because each has changes that the "
-        f"other lacks; see `millrace drive show {serial}`"
+        f"{serial} ({name}) ran without the array after it left it and is kept apart, because each has changes that "
+        f"the other lacks; see `millrace drive show {serial}`"
     )
 
 

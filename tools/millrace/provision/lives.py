@@ -126,8 +126,8 @@ def ran_apart(
         # One of several may have been away when the member left, and have come back since.
         slots = {*places, *(holder.slot for holder in current)}
         alone = _with_data(one).isdisjoint(slots)
-        # A member that was never in the array here, in the place of one that is: one of both went on without the others.
-        # An older one was replaced, and md takes none of these.
+        # A member that was never in the array here, in the place of one that is: one of both went on without the
+        # others. An older one was replaced, and md takes none of these.
         fewer = len(_with_data(newest.block)) < len(newest.block.states)
         recent = one.events + MARGIN >= newest.block.events
         alone |= one.slot in slots and recent and (fewer or not slots <= _with_data(one))

@@ -19,7 +19,8 @@ def check(host: Host) -> list[Finding]:
         return []
     live = member_states(live_arrays(host.pool, {}))
     present = {one.serial for one in host.drives}
-    found = [_apart(host, one) for one in kept.values() if one.serial in present and live.get(one.serial) in (None, MISSING)]
+    out = [one for one in kept.values() if one.serial in present and live.get(one.serial, MISSING) == MISSING]
+    found = [_apart(host, one) for one in out]
     return [*found, *(_undecided(name, why) for name, why in undecided.items())]
 
 

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.keep import home
 from millrace.keep.keeping import status
-from millrace.keep.model import KeepStatus
+from millrace.keep.model import KeepStatus, KeptElsewhere
 from millrace.system.text import moment
 
 NAME = "keep"
@@ -21,6 +22,8 @@ def check(host: Host) -> list[Finding]:
     """Return what is wrong with the kept state, else one finding; nothing without a pool."""
     if host.pool is None:
         return []
+    if one := home.recorded():
+        return [_elsewhere(one)]
     found, now = status(), datetime.now(UTC)
     findings = [*_age(found, host.pool.created, now), *_content(found)]
     if findings:
@@ -30,6 +33,11 @@ def check(host: Host) -> list[Finding]:
     since = f"written {moment(found.written)} and verified {moment(found.verified)}"
     sentence = f"The state of this server is kept on the pool: generation {found.generation}, {since}."
     return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+
+
+def _elsewhere(one: KeptElsewhere) -> Finding:
+    sentence = f"The pool is not served: {home.sentence(one)}."
+    return Finding(check=NAME, kind="elsewhere", level=Level.FAIL, sentence=sentence, todo=home.DECIDE)
 
 
 def _age(found: KeepStatus, created: str, now: datetime) -> list[Finding]:

@@ -81,3 +81,17 @@ def test_arrays_of_others_are_not_seen(drives: Drives) -> None:
         0, "MD_LEVEL=raid1\nMD_DEVICES=2\nMD_NAME=nas:md0\nMD_UUID=1:2:3:4\n", ""
     )
     assert on_drives(drives) == []
+
+
+def test_two_lives_of_a_mirror_are_refused_and_both_are_named(drives: Drives) -> None:
+    for slot, (name, states) in enumerate({"a1": "A.", "b1": ".A"}.items()):
+        drives.put(name, Held("data", "1:1:1:1", "raid1", 2, slot, events=10 + 90 * slot, states=states))
+    with pytest.raises(Refused, match="array data ran twice, on A1 and on B1 without each other"):
+        on_drives(drives)
+
+
+def test_half_of_a_mirror_that_was_away_is_outdated(drives: Drives) -> None:
+    drives.put("a1", Held("data", "1:1:1:1", "raid1", 2, 0, events=100, states="A."))
+    drives.put("b1", Held("data", "1:1:1:1", "raid1", 2, 1, events=10, states="AA"))
+    [found] = on_drives(drives)
+    assert (found.members, found.outdated) == ({"a1": "A1"}, {"b1": "B1"})

@@ -10,6 +10,7 @@ from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judge, Judgement
 from millrace.inventory.model import DriveState
 from millrace.inventory.surface import ERASE_INTERRUPTED
 from millrace.pool.model import MemberState
+from millrace.provision.apart import Apart
 from millrace.provision.erasure import INTERRUPTED
 from tests.unit.drive.servers import NEEDED, ON_DISK, drive, examined, server
 
@@ -64,6 +65,15 @@ def test_a_member_that_was_taken_out_on_purpose_has_the_day() -> None:
     # one that is a member again, by hand, is in sync
     facts = dataclasses.replace(facts, removed={"D1": "2026-11-22T10:00:00+00:00"})
     assert verdict(facts, "D1") == Judgement("in-sync")
+
+
+def test_a_member_that_ran_without_its_array_is_of_another_pool() -> None:
+    facts = server(drive("D1"), without=["D1"], contents={"D1": OURS})
+    one = Apart(array="data", serial="D1", partuuid="p", written="2026-11-28T07:00:00+00:00")
+    what = "ran without array data after it left it, last written 2026-11-28 07:00 UTC"
+    assert verdict(dataclasses.replace(facts, apart={"D1": one}), "D1") == Judgement("other pool", what)
+    # what is in sync was added by an administrator, and a drive that was erased has nothing of the array
+    assert verdict(dataclasses.replace(server(), apart={"D1": one}), "D1") == Judgement("in-sync")
 
 
 def test_a_member_whose_array_does_not_run_is_not_called_returned() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Half of a mirror ran without the other and comes back: one life is served, the other drive is named and kept apart."""
+"""Half of a mirror ran without the other and comes back: one life is served, the other drive is kept apart."""
 
 import dataclasses
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ import { driveLevel, driveVerdict } from "./words";
 import "./storage.css";
 
 /** The checks of health whose subject is a drive. A slow link is the server's: those are on its page. */
-const CHECKS = ["drives", "returns"];
+const CHECKS = ["drives", "returns", "apart"];
 
 interface Attention {
     drive: DriveRow;

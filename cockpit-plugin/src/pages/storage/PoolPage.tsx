@@ -28,7 +28,7 @@ const EVERY = 3;
 const DRIVES_EVERY = 15;
 
 /** The checks of health that are about what this page shows. */
-const CHECKS = ["pool", "arrays", "backend", "scrub", "trim", "filesystem", "drives", "returns", "slots", "keep"];
+const CHECKS = ["pool", "arrays", "backend", "scrub", "trim", "filesystem", "drives", "returns", "apart", "slots", "keep"];
 
 export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX.Element {
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });

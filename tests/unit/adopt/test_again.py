@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a pool that comes home replaces that of this boot drive, and what it does not have is removed."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from click.testing import CliRunner
+
+from millrace import paths
+from millrace.adopt import adopt, again, journal, verbs
+from millrace.errors import Refused
+from millrace.keep import generations, home
+from millrace.keep.model import Forgotten, KeepStatus
+from millrace.provision.pool_file import load_pool, save_pool
+from millrace.state import store
+from millrace.state.model import User
+from millrace.system.documents import write_model
+from millrace.system.run import Result
+from tests.fakes.commands import GOOD
+from tests.fakes.drives.hardware import PowerCut
+from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.samples import pool
+from tests.unit.adopt import states
+from tests.unit.adopt.test_restore import Tools
+
+WHERE = "srv/pool/.millrace/keep"
+
+
+class Accounts(Tools):
+    """The accounts of a server with users."""
+
+    TAKEN: ClassVar = (
+        *Tools.TAKEN,
+        "smbpasswd -x *",
+        "smbpasswd -c * -x *",
+        "userdel *",
+        "groupdel *",
+        "ip -j addr",
+        "systemctl start --no-block millrace-readd.service millrace-serving.target",
+    )
+    users: ClassVar = {"bert": "bert:x:3001:3001::/:/bin/false", "anna": "anna:x:3005:3005::/:/bin/false"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = dict(self.users)
+
+    def _getent(self, words: list[str], _: str) -> Result:
+        line = self.there.get(words[-1])
+        return Result(0, f"{line}\n", "") if line and words[0] == "passwd" else Result(2, "", "")
+
+    def _userdel(self, words: list[str], _: str) -> Result:
+        del self.there[words[0]]
+        return GOOD
+
+
+@pytest.fixture
+def came_home(root: Path) -> Path:
+    """A server with its past, and a newer state of another boot drive on its pool."""
+    unmount_all(root)
+    mount(root, "/dev/md127", "/srv/pool", "xfs", "rw,noatime")
+    (root / "proc/sys/kernel").mkdir(parents=True)
+    (root / "proc/sys/kernel/hostname").write_text("filer")
+    (root / WHERE).mkdir(parents=True, mode=0o700)
+    save_pool(pool())
+    write_model(paths.keep_file(), KeepStatus(directory=f"/{WHERE}", generation=1))
+    past = [User(name="anna", uid=3005), User(name="bert", uid=3001)]
+    store.change("admin", "user create bert", lambda old: old.model_copy(update={"users": past}))
+    for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("{}")
+    generations.write(root / WHERE, 5, states.packed(states.kept(), generation=5, writer="ab" * 16))
+    return root
+
+
+def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> None:
+    tools = Accounts()
+    adoption = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    assert adoption.again and journal.is_under_way() and not paths.pool_file().exists()
+    done = adopt.finish(adoption, tools)
+    assert done.generation == 5 and load_pool() == pool()
+    assert [(one.name, one.uid) for one in store.read().config.users] == [("anna", 3000)]
+    # anna of now has another number than the one of before
+    assert [call[-1] for call in tools.calls if call[0] == "userdel"] == ["anna", "bert"]
+    for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
+        assert not (came_home / name).exists(), name
+    assert home.elsewhere(came_home / WHERE, pool().filesystem_uuid) is None
+
+
+def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = Accounts()
+    begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+
+    def cut(*_: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patch:
+        patch.setattr(adopt, "save_pool", cut)
+        with pytest.raises(PowerCut):
+            adopt.finish(begun, tools)
+    adoption = journal.under_way()
+    assert adoption is not None and adoption.again
+    adopt.finish(adoption, tools)
+    assert load_pool() == pool() and not paths.adoption_file().exists()
+
+
+def test_without_a_newer_state_there_is_nothing_to_adopt(came_home: Path) -> None:
+    home.settle(5)
+    with pytest.raises(Refused, match="has a pool already"):
+        again.begin(Accounts(), "admin", "2026-11-28T07:00:00+00:00", None)
+    assert paths.pool_file().exists() and not paths.adoption_file().exists()
+
+
+def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(came_home: Path) -> None:
+    with pytest.raises(Refused, match="nothing was written"):
+        CliRunner().invoke(verbs.adopt, ["11111111-2222-3333-4444-555555555555", "--yes"], catch_exceptions=False)
+    home.settle(5)
+    with pytest.raises(Refused, match="has a pool already"):
+        CliRunner().invoke(verbs.adopt, ["--yes"], catch_exceptions=False)
+
+
+def test_state_without_people_is_adopted_as_such(came_home: Path) -> None:
+    forgotten = Forgotten(by="admin", at="2026-11-28T07:00:00+00:00")
+    state = states.packed(states.kept(), generation=6, writer="ab" * 16, forgotten=forgotten)
+    generations.write(came_home / WHERE, 6, state)
+    tools = Accounts()
+    done = adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
+    assert any("forgot users" in line for line in done.missing)

@@ -54,7 +54,7 @@ export interface Adopted {
  * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
  *
  * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
- * is why it stopped.
+ * is why it stopped. `again`: this server had the pool before another one used it.
  */
 export interface Adoption {
     schema_version: 1;
@@ -65,6 +65,7 @@ export interface Adoption {
     secrets: boolean;
     ports: Record<string, string>;
     problem: string | null;
+    again: boolean;
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -3969,6 +3970,7 @@ export interface Outputs {
     "keep records": LockRecords;
     "keep run": KeepStatus;
     "keep status": KeepStatus;
+    "keep use-local": KeepStatus;
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;

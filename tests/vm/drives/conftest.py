@@ -18,6 +18,8 @@ FIVE = server_named("5equal")
 # Too small for the pool: its bay is free for a drive that is copied to.
 SMALL = dataclasses.replace(FIVE.drives[0], serial="MRS00000000001", size=FIVE.drives[0].size // 4)
 SERVER = dataclasses.replace(FIVE, drives=(*FIVE.drives, SMALL))
+# A mirror.
+PAIR = dataclasses.replace(FIVE, drives=FIVE.drives[:2])
 MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
 # The share that is there from the beginning.
 EXPORT = "/srv/pool/data"
@@ -69,4 +71,11 @@ def serving(
 @pytest.fixture(scope="package")
 def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     with serving(SERVER, image, accelerator, tmp_path_factory.mktemp("drives")) as box:
+        yield box
+
+
+@pytest.fixture(scope="package")
+def pair(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """A server whose pool is a mirror of two drives."""
+    with serving(PAIR, image, accelerator, tmp_path_factory.mktemp("pair")) as box:
         yield box

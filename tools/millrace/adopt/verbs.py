@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace import paths
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput, Failed, Refused
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
@@ -138,7 +138,11 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
     from millrace.adopt import again
     from millrace.keep import home
 
-    one = again.pending()
+    try:
+        one = again.pending()
+    except Failed:
+        # not mounted: the record of this boot tells nothing, either
+        one = None
     if one is None:
         raise Refused("this server has a pool already; see it with `millrace pool show`")
     if wanted not in ("auto", one.pool):

@@ -21,7 +21,7 @@ from millrace.keep.generations import LaterState, Newest
 from millrace.keep.model import KeepStatus, KeptElsewhere
 from millrace.state.model import Config
 from millrace.system.documents import Contract, read_model, write_model
-from millrace.system.text import moment
+from millrace.system.text import moment, one_line
 
 CONFIG = "var/lib/millrace/config.json"
 DECIDE = (
@@ -82,7 +82,8 @@ def elsewhere(where: Path, pool: str) -> KeptElsewhere | None:
         newest = generations.newest(where)
     except LaterState as error:
         number = int(error.path.name.partition("-")[2].partition(".")[0])
-        return KeptElsewhere(pool=pool, generation=number, release=error.release) if number > known else None
+        release = one_line(error.release) if error.release else None
+        return KeptElsewhere(pool=pool, generation=number, release=release) if number > known else None
     except BadInput:
         return None
     if newest is None or newest.generation.manifest.pool != pool:
@@ -159,8 +160,8 @@ def _described(newest: Newest, mine: str, pool: str) -> KeptElsewhere:
         pool=pool,
         generation=newest.number,
         written=manifest.written,
-        host=manifest.host,
-        release=manifest.release,
+        host=one_line(manifest.host),
+        release=one_line(manifest.release),
         sealed=manifest.seal is not None,
         same_drive=manifest.writer == mine,
         shares=[one.name for one in config.shares],

@@ -17,14 +17,16 @@ def check(host: Host) -> list[Finding]:
     kept, undecided = apart.recorded(), apart.undecided()
     if host.pool is None or not (kept or undecided):
         return []
-    live = member_states(live_arrays(host.pool, {}))
+    arrays = live_arrays(host.pool, {})
+    live = member_states(arrays)
+    in_use = {member.serial for array in arrays for member in array.members if member.state not in (MISSING, "faulty")}
     present = {one.serial for one in host.drives}
     out = [one for one in kept.values() if one.serial in present and live.get(one.serial, MISSING) == MISSING]
-    found = [_apart(host, one) for one in out]
+    found = [_apart(host, one, one.serial in in_use) for one in out]
     return [*found, *(_undecided(name, why) for name, why in undecided.items())]
 
 
-def _apart(host: Host, one: Apart) -> Finding:
+def _apart(host: Host, one: Apart, in_use: bool) -> Finding:
     place = host.place(one.serial)
     sentence = (
         f"{place[0].upper()}{place[1:]} ran without array {one.array} after it left it{last_written(one)}; it is kept "
@@ -34,6 +36,9 @@ def _apart(host: Host, one: Apart) -> Finding:
         "Copy what is needed from it in another server. To use it here again as a blank drive, see --foreign in "
         f"millrace drive erase --help, then: {REPLACE} {quote(one.serial)}"
     )
+    if in_use:
+        # a member of another array, and no drive to erase
+        todo = host.replace(one.serial)
     return Finding(check=NAME, kind=one.array, subject=one.serial, level=Level.WARN, sentence=sentence, todo=todo)
 
 

@@ -16,6 +16,7 @@ from millrace.drive.media_errors import Counters
 from millrace.drive.rises import Rises
 from millrace.etc.factory import Factory
 from millrace.etc.rendered import Rendered
+from millrace.keep.home import Written
 from millrace.keep.model import KeepStatus, KeyFile, Manifest
 from millrace.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
@@ -71,6 +72,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "keep-key.json": ((f"{STATE}/keep/key.json",), KeyFile),
     "keep-manifest.json": (("srv/pool/.millrace/keep/manifest.json",), Manifest),
     "keep-status.json": ((f"{STATE}/keep/status.json",), KeepStatus),
+    "keep-writer.json": ((f"{STATE}/keep/writer.json",), Written),
     "measured.json": (("etc/millrace/measured.json",), MeasuredPolicy),
     "media-errors.json": ((f"{STATE}/media-errors.json",), Counters),
     "metrics-endpoint.json": ((f"{STATE}/metrics/endpoint.json",), MetricsSettings),
@@ -103,6 +105,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
 WRITERS: dict[str, set[str]] = {
     # the key is that of the room keep, the configuration that of the state
     "adopt/adopt.py": {"keep-key.json", "adoption.json"},
+    "adopt/again.py": {"keep-key.json"},
     "adopt/found.py": set(),
     "adopt/job.py": {"adoption.json"},
     "adopt/journal.py": {"adoption.json"},
@@ -130,6 +133,7 @@ WRITERS: dict[str, set[str]] = {
     "health/latency.py": set(),
     "health/write.py": set(),
     "inventory/verbs.py": set(),
+    "keep/home.py": {"keep-writer.json"},
     "keep/keeping.py": {"keep-status.json"},
     "keep/seal.py": {"keep-key.json"},
     "metrics/endpoint.py": {"metrics-endpoint.json", "metrics-token.json"},

@@ -39,6 +39,7 @@ from millrace.drive.wear import WearStep
 from millrace.etc.rendered import Rendered
 from millrace.health.deliveries import Delivery
 from millrace.health.model import Level
+from millrace.keep.home import Written
 from millrace.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
 from millrace.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
@@ -376,6 +377,7 @@ def _others() -> dict[str, BaseModel]:
             ]
         ),
         "keep-key.json": KeyFile(seal=SEAL, key="00ff"),
+        "keep-writer.json": Written(writer="00ff" * 8, generation=42, settled=17),
         "keep-status.json": KeepStatus(
             directory="/srv/pool/.millrace/keep",
             generation=2,

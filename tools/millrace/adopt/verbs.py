@@ -141,7 +141,7 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
     try:
         one = again.pending()
     except Failed:
-        # not mounted: the record of this boot tells nothing, either
+        # not mounted: there is nothing to read
         one = None
     if one is None:
         raise Refused("this server has a pool already; see it with `millrace pool show`")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the pool comes home from another server: its newest kept state is not of this boot drive, and is newer.
 
-The machine ID tells nothing: it is kept on the pool, and adopted with it. Each boot drive has an identity of its own
+The machine ID does not help: it is kept on the pool, and adopted with it. Each boot drive has an identity of its own
 that is never kept, and records the number of a generation before it writes that. A generation above the last number
 was therefore written by another boot drive, or by this one before an old copy of it was put back: in both cases what
 this boot drive has is the past.
@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from pydantic import ValidationError
-
 from millrace import paths
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.keep import generations
 from millrace.keep.generations import LaterState, Newest
 from millrace.keep.model import KeepStatus, KeptElsewhere
 from millrace.state.model import Config
-from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.documents import Contract, parse_model, read_model, write_model
 from millrace.system.text import moment, one_line
 
 CONFIG = "var/lib/millrace/config.json"
@@ -153,8 +151,8 @@ def _last_status() -> int:
 def _described(newest: Newest, mine: str, pool: str) -> KeptElsewhere:
     manifest = newest.generation.manifest
     try:
-        config = Config.model_validate_json(newest.generation.readable().get(CONFIG, b"{}"))
-    except ValidationError:
+        config = parse_model(newest.generation.readable().get(CONFIG, b"{}"), Path(CONFIG), Config)
+    except BadInput:
         config = Config()
     return KeptElsewhere(
         pool=pool,

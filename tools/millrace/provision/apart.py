@@ -56,7 +56,7 @@ class ApartMembers(Contract):
 def left_out(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
     """Return the members, by kernel name, without which an array is started because they ran without it.
 
-    RanApart: members ran without each other, and no record tells which of them this server used last.
+    RanApart: members ran without each other, and no record shows which of them this server used last.
     """
     if not _twice(record):
         return {}

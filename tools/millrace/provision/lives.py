@@ -55,7 +55,7 @@ class Holder:
 
 
 class RanApart(Failed):
-    """Members of an array ran without each other, and no record tells which of them this server used last."""
+    """Members of an array ran without each other, and no record shows which of them this server used last."""
 
 
 def possible(slots: int, needed: int) -> bool:
@@ -140,7 +140,7 @@ def chosen(
 ) -> list[Holder]:
     """Return the members that ran apart from those that this server used `last`, to be left out of a start.
 
-    RanApart: members ran without each other, and the record does not tell which of them this server used last.
+    RanApart: members ran without each other, and the record does not show which of them this server used last.
     """
     slots, needed = len(record.members), md.needed(record.array)
     if not possible(slots, needed):

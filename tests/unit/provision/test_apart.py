@@ -13,7 +13,7 @@ from millrace.provision.assemble import assemble
 from millrace.provision.in_sync import InSync
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.pool_file import load_pool
-from millrace.system.documents import read_model
+from millrace.system.documents import read_model, write_model
 from tests.fakes.drives import superblocks
 from tests.fakes.drives.disks import Content, Disk
 from tests.fakes.drives.world import World
@@ -174,7 +174,7 @@ def test_boot_drive_that_takes_no_record_mixes_nothing(
     mirror: World, drives: tuple[Disk, Disk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     split(mirror, drives)
-    write = apart.write_model
+    write = write_model
 
     def written(path: Path, model: apart.ApartMembers) -> bool:
         if path == paths.apart_file():

@@ -213,6 +213,16 @@ def unclean_file() -> Path:
     return state_dir() / "unclean.json"
 
 
+def failures_file() -> Path:
+    """In which order members of arrays failed, a line each."""
+    return state_dir() / "failures.jsonl"
+
+
+def stopped_file() -> Path:
+    """The arrays of the pool that did not start in this boot or are broken, with what is there of them."""
+    return run_dir() / "stopped.json"
+
+
 def suspects_file() -> Path:
     """The names of files that were written shortly before such a power cut, a line each; for root only."""
     return state_dir() / "unclean-files.txt"

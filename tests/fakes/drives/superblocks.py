@@ -59,18 +59,34 @@ def start(held: dict[str, Content], force: bool) -> list[str] | str:
         if int(one["events"]) + 1 >= int(newest["events"])
         and (one["role"] == "spare" or newest["states"][int(one["role"])] == "A" or "recovering" in one)
     }
-    assert not force or len(fresh) == len(held), (
-        f"--force with members that are out of date: {held.keys() - fresh.keys()}"
-    )
+    old = {device: one for device, one in held.items() if device not in fresh}
+    if force and old:
+        fresh |= _forced(list(fresh.values()), old, needed(level, count))
     members = [one for one in fresh.values() if one["role"] != "spare" and "recovering" not in one]
     assert len({one["role"] for one in members}) == len(members), "two members for one slot"
-    if len(members) < (1 if level == "raid1" else count - LOST_MEMBERS[level]):
+    if len(members) < needed(level, count):
         return "failed to RUN_ARRAY: Input/output error"
     dirty = level in ("raid5", "raid6") and any(one["clean"] == "0" for one in members)
     if dirty and len(members) < count and not force:
         return "Not enough devices to start the array while not clean - consider --force."
     write(list(fresh.values()), clean=True)
-    return list(fresh)
+    return [device for device in held if device in fresh]
+
+
+def needed(level: str, count: int) -> int:
+    """How many members an array needs to start."""
+    return 1 if level == "raid1" else count - LOST_MEMBERS[level]
+
+
+def _forced(fresh: list[Content], old: dict[str, Content], least: int) -> dict[str, Content]:
+    """Members that are out of date and count as current from now on (mdadm, force_array).
+
+    mdadm takes as many as it gets; nobody asks for more than the array needs, or for one that was not filled.
+    """
+    members = [one for one in fresh if one["role"] != "spare" and "recovering" not in one]
+    assert len(members) + len(old) == least, f"--force with members that are out of date: {old.keys()}"
+    assert all(one["role"] != "spare" and "recovering" not in one for one in old.values())
+    return old
 
 
 def write(members: list[Content], clean: bool) -> None:

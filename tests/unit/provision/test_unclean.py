@@ -97,9 +97,10 @@ def test_a_member_that_is_out_of_date_takes_no_part_in_a_forced_start(world: Wor
 def test_too_few_current_members_are_not_forced(world: World) -> None:
     built(world, raid6_plan())
     cut_while_written(world, "data", "D1", "D3")
-    superblock_of(world, "D2")["events"] = "0"
+    superblock_of(world, "D2").update(events="0", states="AAAA")
     failed = started(world)[-1]
-    assert failed.startswith("failed: RAID6 data does not start (mdadm --assemble")
+    assert failed.startswith("failed: RAID6 data does not start (D1, D3 may have left after D2, and would be newer); ")
+    assert failed.endswith("missing: D1, D3. See millrace pool revive")
     assert forced(world) == []
 
 
@@ -210,8 +211,8 @@ def test_a_broken_array_that_is_in_use_is_called_broken(world: World) -> None:
     data, failed = started(world)
     assert data == "RAID6 data: already running"
     assert failed == (
-        "failed: RAID1 log is broken: too many of its drives are gone, and it is still in use; put the drives back in, "
-        "then restart the server"
+        "failed: RAID1 log is broken: too many of its drives were gone, and it is still in use; once they are back "
+        "in: millrace pool revive"
     )
 
 
@@ -226,7 +227,8 @@ def test_a_raid0_is_stopped_before_its_broken_leg() -> None:
     said = started(world)
     stops = [command[-1] for command in world.calls if "--stop" in command]
     assert len(stops) == 2
-    assert said[-1].startswith("failed: RAID5 leg0 does not start"), "D0 and D1 are behind D2 by more than one event"
+    assert said[1].startswith("RAID5 leg0: started without D0, with D1 again: files written in the last minutes")
+    assert said[-1] == "RAID0 data: started, 2 members"
 
 
 def block(slot: int, events: int = 10, states: str = "AAA.", **more: bool) -> Superblock:

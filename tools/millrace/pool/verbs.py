@@ -14,6 +14,7 @@ from millrace.provision import in_sync, suspects, unclean
 from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Linux
+from millrace.rescue.revive_verbs import revive
 from millrace.rescue.verbs import rescue, rescuing
 from millrace.system.output import Output, prints
 from millrace.system.users import as_root, only_root
@@ -28,6 +29,7 @@ def pool() -> None:
 pool.add_command(scrub)
 pool.add_command(trim)
 pool.add_command(rescue)
+pool.add_command(revive)
 pool.add_command(rescuing)
 pool.add_command(find)
 pool.add_command(found)

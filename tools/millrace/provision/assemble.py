@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assemble the arrays of the pool by UUID in every boot, also degraded ones."""
 
+from collections.abc import Mapping
+
 from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import apart, backend, change_journal, discard, in_sync, md, removed, returned, unclean
+from millrace.provision import (
+    apart,
+    backend,
+    change_journal,
+    discard,
+    in_sync,
+    md,
+    removed,
+    returned,
+    revival,
+    standstill,
+    unclean,
+)
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -15,11 +29,12 @@ from millrace.provision.system import Report, System
 from millrace.system.files import write_text
 
 
-def assemble(system: System, report: Report) -> Pool:
+def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situation] | None = None) -> Pool:
     """Start every array of pool.json; change nothing where they run. `report` receives one line for each array.
 
-    All are tried, and the record of the members is updated. A pool on an external device waits for that. Failed: at
-    least one array does not run, or the device is missing; a sentence for each, with the serials that are missing.
+    `chosen` are arrays by UUID that an administrator starts although something is in doubt. All are tried, and the
+    record of the members is updated. A pool on an external device waits for that. Failed: at least one array does not
+    run, or the device is missing; a sentence for each, with the serials that are missing.
     """
     pool = load_pool()
     if pool.backend == "external":
@@ -33,13 +48,14 @@ def assemble(system: System, report: Report) -> Pool:
         if record.uuid in problems:
             continue
         try:
-            outcome = _start(system, record, pool, waited)
+            outcome = _start(system, record, pool, waited, (chosen or {}).get(record.uuid))
         except MillraceError as error:
             problems[record.uuid] = str(error)
         else:
             report(f"{md.title(record.array)}: {'; '.join([outcome, *_readd_returned(system, record)])}")
     pool = in_sync.record(system, pool, report)
     # From here on udev starts millrace-readd.service for members that appear.
+    standstill.record(system, pool)
     write_text(paths.assembled_file(), "")
     if problems:
         raise Failed("; ".join(problems.values()))
@@ -61,13 +77,15 @@ def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
             md.stop(system, record)
         except Failed:
             problems[record.uuid] = (
-                f"{md.title(record.array)} is broken: too many of its drives are gone, and it is still in use; "
-                "put the drives back in, then restart the server"
+                f"{md.title(record.array)} is broken: too many of its drives were gone, and it is still in use; once "
+                f"they are back in: {revival.REVIVE}"
             )
     return problems
 
 
-def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) -> str:
+def _start(
+    system: System, record: ArrayRecord, pool: Pool, waited: WaitTime, chosen: revival.Situation | None = None
+) -> str:
     active = md.find(system, record.uuid)
     if active is not None and active.running:
         md.ensure_link(system, record)
@@ -90,10 +108,12 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in found])
     except Failed as error:
-        forced = _force(system, record, found)
+        forced = _force(system, record, found) or _revive(system, record, found, chosen)
         if not forced:
+            now = revival.situation(system, record, found)
             raise Failed(
-                f"{md.title(record.array)} does not start ({error}); missing: {', '.join(missing) or 'none'}"
+                f"{md.title(record.array)} does not start ({now.doubt or error}); "
+                f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
             ) from error
     md.ensure_link(system, record)
     return _started(system, record) + forced
@@ -142,6 +162,20 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
         except OSError as error:
             return f", unclean while degraded; md did not start the repair ({error.strerror})"
     return ", unclean while degraded: files written in the last minutes before the power cut may be damaged"
+
+
+def _revive(
+    system: System, record: ArrayRecord, found: dict[str, MemberRecord], chosen: revival.Situation | None
+) -> str:
+    """Start an array whose drives were gone, by itself or as it was `chosen`; empty where that is not to be."""
+    one = chosen or revival.situation(system, record, found)
+    if one.choice is None or not (one.choice.possible if chosen else one.choice.proven):
+        return ""
+    return revival.start(system, one)
+
+
+def _revivable(now: revival.Situation) -> str:
+    return f". See {revival.REVIVE}" if now.choice is not None and now.choice.possible else ""
 
 
 def _readd_returned(system: System, record: ArrayRecord) -> list[str]:

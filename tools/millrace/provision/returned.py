@@ -15,7 +15,7 @@ from typing import Literal
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import apart, md, removed
+from millrace.provision import apart, md, removed, standstill
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
@@ -71,12 +71,17 @@ def readd(system: System, report: Report) -> None:
         # What appears while this runs starts no second run: it is looked for once more.
         while _readd_new(system, report, seen):
             pass
+        standstill.start_again(system, load_pool(), report)
 
 
 def returning(system: System, record: ArrayRecord) -> Iterator[tuple[str, str, bool]]:
-    """Yield kernel name and serial of each member that a running array is without, and whether its slot is free."""
+    """Yield kernel name and serial of each member that a running array is without, and whether its slot is free.
+
+    Nothing joins an array that is broken: it is started again.
+    """
     active = md.find(system, record.uuid)
-    if active is None or not active.running or record.array.over_arrays:
+    # what joins a broken array gets a superblock that says it was not filled
+    if active is None or not active.running or record.array.over_arrays or md.broken(system, record, active):
         return
     live = system.md_members(active.device)
     slots, names = {one.slot for one in live}, {one.name for one in live}

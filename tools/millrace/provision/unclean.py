@@ -84,6 +84,17 @@ def add(record: ArrayRecord, missing: Sequence[str], last_write: int | None, sta
         write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
 
 
+def withdraw(record: ArrayRecord, started: str) -> None:
+    """Remove a start that was recorded before it and failed."""
+    with _lock():
+        known = before.starts if (before := pending()) else []
+        kept = [one for one in known if (one.array, one.started) != (record.array.name, started)]
+        if kept:
+            write_model(paths.unclean_file(), UncleanStarts(starts=kept))
+        else:
+            paths.unclean_file().unlink(missing_ok=True)
+
+
 def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
     """Save the result of a search, unless the starts were acknowledged or more were added while it ran.
 

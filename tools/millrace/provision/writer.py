@@ -12,6 +12,7 @@ from millrace.system import locks
 PROVISIONING = "provisioning is running; `millrace status` shows its progress"
 EXAMINING = "a drive that was put in is being examined; `millrace drive list` shows the drives"
 RESCUING = "a rescue of the pool is running; `millrace pool rescue --status` shows its steps"
+REVIVING = "the arrays of the pool are being started again; `millrace pool show` shows them"
 READDING = "returned members are being re-added; `millrace pool show` shows their progress"
 
 

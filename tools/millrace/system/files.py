@@ -49,6 +49,21 @@ def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644, owner: 
     sync(path.parent)
 
 
+def append_line(path: Path, line: str, mode: int = 0o644) -> None:
+    """Add a line to `path` durably. A power cut may leave a part of it; it is not joined with the next one."""
+    made = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_DSYNC | os.O_CLOEXEC, mode)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
+        os.write(descriptor, f"{chr(10) if torn else ''}{line}\n".encode())
+    finally:
+        os.close(descriptor)
+    if made:
+        sync(path.parent)
+
+
 @contextmanager
 def secret_file(text: str, prefix: str = paths.VERIFY_PREFIX) -> Iterator[str]:
     """Keep `text` in a file of /run/millrace that only root reads; return its path, remove the file afterwards."""

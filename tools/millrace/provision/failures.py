@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record in which order members of arrays fail: `python3 -m millrace.provision.failures`.
+
+Members that left one after another are not equal: what the first one holds is older, and the superblocks do not always
+say which that is, as a second drive may be gone before the failure of the first one is written. The kernel logs each
+failure where md marks the member as faulty, with a line about what is left (raid5.c, raid5_error); none is left out,
+as those lines are not rate-limited, and the log keeps them in their order. Events of mdadm --monitor and /proc/mdstat
+show a state, in which failures of one second are not ordered.
+
+millrace-failures.service runs this as long as the server runs. A record that cannot be written, as the boot drive is
+full, makes the order unknown and stops nothing. It imports next to nothing, because it stays in memory.
+"""
+
+import json
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import NamedTuple
+
+from millrace import paths
+from millrace.system import sysfs
+from millrace.system.files import append_line
+
+KEPT = 256
+"""Failures that are kept, the latest last."""
+
+TOLERANCE = 10.0
+"""Seconds by which a record and the superblocks of the same failure may differ."""
+
+_FAILED = re.compile(r"md/raid:(md\d+): Disk failure on (\S+), disabling device")
+_LEFT = re.compile(r"md/raid:(md\d+): Operation continuing on (\d+) devices")
+_BROKEN = re.compile(r"md/raid:(md\d+): Cannot continue operation \((\d+)/(\d+) failed\)")
+_MESSAGE = 8192
+"""Bytes of the largest message (kernel, PRINTK_MESSAGE_MAX)."""
+
+
+class Message(NamedTuple):
+    """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text."""
+
+    number: int
+    seconds: float
+    text: str
+
+
+class Failure(NamedTuple):
+    """One member that failed. `array` is the UUID, `member` the GUID of the partition, else the serial of the drive.
+
+    `left` is how many members were in sync after it; None where several failed at the same moment, and their order is
+    not known. `broken`: those were too few. `at` is in seconds since 1970, `number` that of the message in its boot.
+    """
+
+    boot: str
+    number: int
+    at: float
+    array: str
+    member: str
+    left: int | None
+    broken: bool
+
+
+class Recorder:
+    """Follows the kernel's messages; knows the members of all arrays, as nothing says who a drive was that is gone."""
+
+    def __init__(self, boot: str, recorded: Iterable[Failure] = ()) -> None:
+        self._boot = boot
+        self._last = max((one.number for one in recorded if one.boot == boot), default=-1)
+        self._members: dict[tuple[str, str], tuple[str, str]] = {}
+        self._open: dict[str, list[tuple[Message, str]]] = defaultdict(list)
+
+    def see(self, message: Message) -> list[Failure]:
+        """Return the failures that are complete with this message."""
+        if "md" not in message.text:
+            return []
+        self._look()
+        if failed := _FAILED.search(message.text):
+            self._open[failed[1]].append((message, failed[2]))
+            return []
+        left, broken = _LEFT.search(message.text), _BROKEN.search(message.text)
+        if left:
+            return list(self._complete(left[1], int(left[2]), False))
+        if broken:
+            return list(self._complete(broken[1], int(broken[3]) - int(broken[2]), True))
+        return []
+
+    def _complete(self, array: str, left: int, broken: bool) -> Iterator[Failure]:
+        found = self._open.pop(array, [])
+        for message, name in found:
+            uuid, member = self._members.get((array, name), ("", ""))
+            # read again after a restart of this
+            if uuid and member and message.number > self._last:
+                at = time.time() - time.monotonic() + message.seconds
+                alone = left if len(found) == 1 else None
+                yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
+
+    def _look(self) -> None:
+        """Take down who the members are. A drive that is gone keeps what it was."""
+        for array in sysfs.names(paths.ROOT / "sys/block"):
+            md = paths.ROOT / "sys/block" / array / "md"
+            uuid = sysfs.text(md / "uuid") if array.startswith("md") else None
+            for entry in sysfs.names(md) if uuid else []:
+                name = entry.removeprefix("dev-")
+                if uuid and entry != name and (member := _identity(name)):
+                    self._members[array, name] = (uuid, member)
+
+
+def load() -> list[Failure]:
+    """Return the failures that are recorded, the latest last; a line that cannot be parsed is left out."""
+    try:
+        lines = paths.failures_file().read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    return [one for one in map(_parsed, lines[-KEPT:]) if one is not None]
+
+
+def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failure]:
+    """Return who failed when an array broke for the last time, and after that; nothing where the order is not known."""
+    known = [one for one in recorded if _digits(one.array) == _digits(array)]
+    begin = max((at for at, one in enumerate(known) if one.broken and one.left == needed - 1), default=len(known))
+    found = known[begin:]
+    expected = [needed - 1 - at for at in range(len(found))]
+    same = len({one.boot for one in found}) == 1 and all(one.broken for one in found)
+    return found if same and [one.left for one in found] == expected else []
+
+
+def parsed(line: str) -> Message | None:
+    """Return a message as /dev/kmsg has it (Documentation/ABI/testing/dev-kmsg); None where it is none."""
+    head, _, rest = line.partition(";")
+    fields = head.split(",")
+    if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()):
+        return None
+    return Message(int(fields[1]), int(fields[2]) / 1e6, rest.partition("\n")[0])
+
+
+def messages(log: int) -> Iterator[Message]:
+    """Yield the messages of the kernel, from the oldest that it has, until the log ends."""
+    for _ in count():
+        try:
+            line = os.read(log, _MESSAGE)
+        except BrokenPipeError:
+            continue  # messages were overwritten before they were read
+        if not line:
+            return
+        if message := parsed(line.decode(errors="replace")):
+            yield message
+
+
+def main(log: int) -> None:
+    """Follow the kernel and record each failure; one that cannot be recorded is logged."""
+    _shorten()
+    recorder = Recorder(sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or "", load())
+    for message in messages(log):
+        for failure in recorder.see(message):
+            try:
+                append_line(paths.failures_file(), json.dumps(failure._asdict()))
+            except OSError as error:
+                print(f"the failure of {failure.member} cannot be recorded: {error}", flush=True)
+
+
+def _shorten() -> None:
+    """Drop the oldest failures; a file that cannot be written stays as it is."""
+    try:
+        lines = paths.failures_file().read_text(errors="replace").splitlines()
+    except OSError:
+        return
+    if len(lines) > KEPT:
+        from millrace.system.files import write_text
+
+        try:
+            write_text(paths.failures_file(), "".join(f"{line}\n" for line in lines[-KEPT:]))
+        except OSError as error:
+            print(f"the record of failures cannot be shortened: {error}", flush=True)
+
+
+def _parsed(line: str) -> Failure | None:
+    try:
+        one = Failure(**json.loads(line))
+    except (ValueError, TypeError):
+        return None
+    kinds = (one.boot, str), (one.number, int), (one.at, (int, float)), (one.array, str), (one.member, str)
+    return one if all(isinstance(value, kind) for value, kind in kinds) else None
+
+
+def _identity(name: str) -> str:
+    """The GUID of a partition, else the serial of a drive; empty where the kernel has neither."""
+    directory = paths.ROOT / "sys/class/block" / name
+    return sysfs.uevent(directory).get("PARTUUID", "").lower() or sysfs.text(directory / "device/serial") or ""
+
+
+def _digits(uuid: str) -> str:
+    return uuid.replace(":", "").replace("-", "").lower()
+
+
+if __name__ == "__main__":
+    main(os.open("/dev/kmsg", os.O_RDONLY | os.O_CLOEXEC))

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start an array whose drives are back after more of them were gone than it survives.
+
+By itself only where it is certain which members have everything that was acknowledged; what left before is rebuilt.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from millrace.errors import Failed
+from millrace.provision import failures, md, unclean
+from millrace.provision.choice import Choice, choose
+from millrace.provision.gather import members_present
+from millrace.provision.membership import absent
+from millrace.provision.model import ArrayRecord, MemberRecord
+from millrace.provision.superblock import Superblock, examine, updated
+from millrace.provision.system import System
+from millrace.system.files import describe
+from millrace.system.names import several
+
+REVIVE = "millrace pool revive"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """An array that does not run: what is there of it by kernel name, and what it can be started with.
+
+    `choice` is None where enough members were members until the end. `broke` is when it broke, in seconds since 1970,
+    None where that was not recorded. `written` has when each superblock was written, in the same way.
+    """
+
+    record: ArrayRecord
+    found: Mapping[str, MemberRecord]
+    blocks: Mapping[str, Superblock]
+    written: Mapping[str, int | None]
+    choice: Choice | None
+    broke: float | None
+
+    @property
+    def needed(self) -> int:
+        """How many members the array needs to start."""
+        return md.needed(self.record.array)
+
+    @cached_property
+    def missing(self) -> list[str]:
+        """The serials of recorded members that are not there."""
+        return [one.serial for one in absent(self.record.members, list(self.found.values()))]
+
+    def serials(self, members: Collection[Superblock]) -> list[str]:
+        """Return the serials of members."""
+        return [self.found[one.name].serial for one in members]
+
+    @property
+    def doubt(self) -> str | None:
+        """Why this array does not start by itself, in words; None where it does."""
+        choice = self.choice
+        if choice is None or choice.proven:
+            return None
+        if choice.lacking:
+            filling = f"; {several(self.serials(choice.partial))} hold no data" if choice.partial else ""
+            gone = f"; missing: {', '.join(self.missing)}" if self.missing else ""
+            return f"{choice.lacking} more of its members are needed{gone}{filling}"
+        if choice.rivals:
+            return f"{several(self.serials(choice.rivals))} were not in use at the same time, and contradict each other"
+        if choice.later:
+            gone = several([self.record.members[slot].serial for slot in choice.later])
+            return f"{gone} may have left after {several(self.serials(choice.brought))}, and would be newer"
+        return f"it is not known which of {several(self.serials(choice.tied))} left last"
+
+
+def situation(
+    system: System, record: ArrayRecord, found: Mapping[str, MemberRecord] | None = None, wanted: Collection[str] = ()
+) -> Situation:
+    """Look at what is there of an array; `wanted` are kernel names of members that an administrator brings back."""
+    found = members_present(system, record) if found is None else found
+    blocks = {name: block for name in found if (block := examine(system, name)) is not None}
+    written = {name: updated(system, name) for name in blocks}
+    there = [found[name] for name in blocks]
+    gone = {slot for slot, one in enumerate(record.members) if absent([one], there)}
+    last, broke = _last(record, found, written)
+    choice = choose(list(blocks.values()), md.needed(record.array), gone, last, wanted)
+    return Situation(record, found, blocks, written, choice, broke)
+
+
+def start(system: System, one: Situation) -> str:
+    """Start an array with the members of its choice; return what the sentence about it ends with. Failed: mdadm fails.
+
+    It is recorded before, as a power cut may interrupt it. Where the boot drive takes no record it is started all the
+    same.
+    """
+    assert one.choice is not None and one.choice.possible
+    record, names = one.record, [block.name for block in one.choice.start]
+    without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
+    now, unrecorded = system.now(), ""
+    try:
+        unclean.add(record, without, _last_write(one), now)
+    except OSError as error:
+        unrecorded = f"; this start could not be recorded: {describe(error)}"
+    try:
+        md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
+    except Failed:
+        unclean.withdraw(record, now)
+        raise
+    back = several(one.serials(one.choice.brought))
+    return f", with {back} again: files written in the last minutes before it broke may be damaged{unrecorded}"
+
+
+def _last_write(one: Situation) -> int | None:
+    """When something may have been written last: not later than when the array broke."""
+    assert one.choice is not None
+    known = [when for block in one.choice.brought if (when := one.written[block.name]) is not None]
+    if one.broke is not None:
+        return int(one.broke)
+    return min(known, default=None)
+
+
+def _last(
+    record: ArrayRecord, found: Mapping[str, MemberRecord], written: Mapping[str, int | None]
+) -> tuple[list[str], float | None]:
+    """Who failed when the array broke, or after that, and when it broke, by the record of failures.
+
+    A member that is not there has no kernel name. A record of another time than the superblocks' is none.
+    """
+    needed = md.needed(record.array)
+    failed = failures.last_of(record.uuid, needed, failures.load())
+    if not failed:
+        return [], None
+    names = {one.partuuid or one.serial: name for name, one in found.items()}
+    last = [names.get(one.member, f" {one.member}") for one in failed]
+    at = failed[0].at
+    newest = max((when for when in written.values() if when is not None), default=0)
+    latest = at + failures.TOLERANCE
+    # written after it broke: that was another time
+    again = any((when := written.get(name)) is not None and when > latest for name in last[:1])
+    if newest < at - failures.TOLERANCE or again:
+        return [], None
+    return last, at

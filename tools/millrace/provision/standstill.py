@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of the pool that did not start or are broken, and what happens when their drives come back.
+
+Drives of a slow switch appear a minute after boot, and those that were pulled by mistake are put in again. Then the
+arrays are started without an administrator, where it is certain that they have everything.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from millrace import paths
+from millrace.errors import MillraceError
+from millrace.plan.labels import array_path
+from millrace.provision import md
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.revival import Situation, situation
+from millrace.provision.system import Report, System
+from millrace.system.documents import Contract, read_model, write_model
+
+ASSEMBLE = "millrace-assemble.service"
+REVIVE = "millrace-revive.service"
+
+
+class StoppedArray(Contract):
+    """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
+
+    `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
+    them to start with. `doubt` is why it is not.
+    """
+
+    uuid: str
+    name: str
+    broken: bool
+    present: list[str]
+    behind: list[str] = Field(default_factory=list)
+    missing: list[str] = Field(default_factory=list)
+    current: bool
+    proven: bool
+    doubt: str | None = None
+
+    @property
+    def starts(self) -> bool:
+        """Whether it starts by itself."""
+        return self.current or self.proven
+
+
+class StoppedArrays(Contract):
+    """The arrays that did not start in this boot or are broken (`/run/millrace/stopped.json`)."""
+
+    schema_version: Literal[1] = 1
+    arrays: list[StoppedArray]
+
+
+def load() -> dict[str, StoppedArray]:
+    """Return them by the UUID of the array; nothing where there is no record, or none that can be parsed."""
+    try:
+        return {one.uuid: one for one in read_model(paths.stopped_file(), StoppedArrays).arrays}
+    except MillraceError:
+        return {}
+
+
+def of(system: System, record: ArrayRecord) -> StoppedArray | None:
+    """Return how an array stands; None where it runs with enough members."""
+    active = md.find(system, record.uuid)
+    running = active is not None and active.running
+    if active is not None and running and not md.broken(system, record, active):
+        return None
+    return _stopped(situation(system, record), running)
+
+
+def record(system: System, pool: Pool) -> dict[str, StoppedArray]:
+    """Record which arrays do not run; return them."""
+    found = {one.uuid: now for one in pool.arrays if not one.array.over_arrays and (now := of(system, one))}
+    write_model(paths.stopped_file(), StoppedArrays(arrays=list(found.values())))
+    return found
+
+
+def start_again(system: System, pool: Pool, report: Report) -> None:
+    """Start the arrays whose drives have come since the last attempt, with all that depends on them.
+
+    Nothing is tried twice with the same drives.
+    """
+    before = load()
+    now = record(system, pool)
+    if not any(_has_more(one, before) for one in now.values()):
+        return
+    for one in pool.arrays:
+        stopped = now.get(one.uuid)
+        if stopped and not stopped.starts and stopped.doubt:
+            report(f"{md.title(one.array)} does not start by itself: {stopped.doubt}")
+    if not all(one.starts for one in now.values()):
+        return
+    names = ", ".join(array_path(one.name) for one in now.values())
+    report(f"{names}: the drives are back; starting the pool")
+    if any(one.broken for one in now.values()):
+        system.attempt(["systemctl", "--no-block", "start", REVIVE])
+    else:
+        system.attempt(["systemctl", "--no-block", "restart", ASSEMBLE])
+
+
+def _has_more(one: StoppedArray, before: Mapping[str, StoppedArray]) -> bool:
+    known = before.get(one.uuid)
+    return known is None or known.broken != one.broken or bool(set(one.present) - set(known.present))
+
+
+def _stopped(one: Situation, running: bool) -> StoppedArray:
+    choice = one.choice
+    blocks = [] if choice is None else [*choice.brought, *choice.behind]
+    return StoppedArray(
+        uuid=one.record.uuid,
+        name=one.record.array.name,
+        broken=running,
+        present=sorted(who.partuuid or who.serial for who in one.found.values()),
+        behind=one.serials(blocks),
+        missing=one.missing,
+        current=choice is None and bool(one.blocks),
+        proven=choice is not None and choice.proven,
+        doubt=one.doubt,
+    )

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start a pool whose drives were gone for a moment, with the members that left last."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from millrace.errors import BadInput, Failed, Refused
+from millrace.provision import in_sync, md
+from millrace.provision import pool as pools
+from millrace.provision.assemble import assemble
+from millrace.provision.backend import AGAIN
+from millrace.provision.gather import members_present
+from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.provision.pool_file import load_pool
+from millrace.provision.revival import REVIVE, Situation, situation
+from millrace.provision.standstill import ASSEMBLE
+from millrace.provision.superblock import Superblock
+from millrace.provision.system import Report, System
+from millrace.provision.writer import REVIVING, writing
+from millrace.rescue.diagnosis import require_no_change
+from millrace.rescue.revive_model import Part, Revival, RevivedArray, RevivedMember
+from millrace.system.mounts import mounted
+from millrace.system.names import several
+from millrace.system.run import last_words
+
+MOUNT = "srv-pool.mount"
+
+
+def plan(system: System, wanted: Collection[str], bays: Mapping[str, str]) -> Revival:
+    """Return what a revival would do; write nothing. `wanted` are serials of members that are brought back.
+
+    Refused: nothing is to be revived, drives are being changed or missing, or the members contradict each other.
+    BadInput: a drive that is wanted is no member, or is older than another one that is there.
+    """
+    require_no_change()
+    return _plan(_situations(system, wanted), bays)
+
+
+def revive(
+    system: System, wanted: Collection[str], bays: Mapping[str, str], digest: str | None, report: Report
+) -> Revival:
+    """Start the arrays that do not run, mount the pool and serve it; `digest` is that of the plan which was confirmed.
+
+    Without it only what is certain is done. It can be repeated after a kill or a power cut. Refused, BadInput: as
+    `plan`, or the drives are not those of the plan any more. Failed: the pool is in use, or an array does not start.
+    """
+    lines: list[str] = []
+
+    def said(line: str) -> None:
+        lines.append(line)
+        report(line)
+
+    with writing(REVIVING):
+        require_no_change()
+        found = _situations(system, wanted)
+        before = _plan(found, bays)
+        if digest is not None and before.sha256 != digest:
+            raise Refused("the drives have changed since this was shown; nothing was written: run it again")
+        if digest is None and (doubts := [one.doubt for one in before.arrays if one.doubt]):
+            raise Refused(f"{'; '.join(doubts)}; nothing was written: {REVIVE}")
+        _unmount(system, load_pool())
+        chosen = {uuid: one for uuid, one in found.items() if one.choice is not None}
+        pool = assemble(system, said, chosen)
+    done = system.attempt(["systemctl", "restart", ASSEMBLE])
+    try:
+        pools.verify(system)
+    except Failed as error:
+        raise Failed(f"the arrays run, but the pool is not served: {error} ({last_words(done)})") from error
+    report(f"{pool.filesystem.mountpoint} is mounted and served")
+    return before.model_copy(update={"done": True, "report": lines})
+
+
+def _unmount(system: System, pool: Pool) -> None:
+    """Stop NFS, SMB and all else that uses the pool with its mount, by the dependencies of their units."""
+    point = pool.filesystem.mountpoint
+    done = system.attempt(["systemctl", "stop", MOUNT])
+    if mounted(point) is not None:
+        reason = f" ({last_words(done)})" if done.status != 0 else ""
+        raise Failed(
+            f"{point} is still in use{reason}: leave its directories (fuser --verbose --mount {point} shows who is "
+            f"there), or restart the server with systemctl reboot; then: {REVIVE}"
+        )
+
+
+def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]:
+    pool = load_pool()
+    if pool.backend == "external":
+        raise Refused(f"the pool is on an external device and has no arrays: connect it again, then: {AGAIN}")
+    stopped = [one for one in pool.arrays if not one.array.over_arrays and not _runs(system, one)]
+    if not stopped:
+        raise Refused("every array of the pool runs: there is nothing to revive; see millrace health")
+    present = {one.uuid: members_present(system, one) for one in stopped}
+    _refuse_foreign(wanted, present)
+    found = {}
+    for one in stopped:
+        names = [name for name, who in present[one.uuid].items() if who.serial in wanted]
+        found[one.uuid] = situation(system, one, present[one.uuid], names)
+        _refuse(found[one.uuid], names)
+    return found
+
+
+def _runs(system: System, record: ArrayRecord) -> bool:
+    active = md.find(system, record.uuid)
+    return active is not None and active.running and not md.broken(system, record, active)
+
+
+def _refuse_foreign(wanted: Collection[str], present: Mapping[str, Mapping[str, MemberRecord]]) -> None:
+    ours = {who.serial for found in present.values() for who in found.values()}
+    if others := sorted(set(wanted) - ours):
+        raise BadInput(f"{several(others)} is no member of an array that does not run; nothing was written")
+
+
+def _refuse(one: Situation, names: Collection[str]) -> None:
+    """Refused: the array cannot be started with what is there. BadInput: not with the members that are `names`."""
+    title, choice = md.title(one.record.array), one.choice
+    if choice is None:
+        if len(one.blocks) < one.needed:
+            _missing(one)
+        in_sync.refuse_stale(one.record, list(one.found.values()))
+        return
+    brought = {block.name for block in choice.brought}
+    if unused := sorted(one.found[name].serial for name in names if name in one.blocks and name not in brought):
+        current = {block.name for block in choice.current}
+        if not all(name in current for name in names if name not in brought):
+            raise BadInput(
+                f"{title} cannot be started with {several(unused)}: it needs {len(brought)} of the members that left, "
+                "and only such that were filled; nothing was written"
+            )
+    if choice.rivals and names:
+        raise BadInput(f"{title} is not started with {several(one.serials(choice.brought))}: {one.doubt}")
+    if not choice.possible:
+        raise Refused(f"{title} cannot be started: {one.doubt}; nothing was written")
+
+
+def _missing(one: Situation) -> None:
+    raise Refused(
+        f"{md.title(one.record.array)} needs {one.needed} of {len(one.record.members)} members, {len(one.blocks)} are "
+        f"there; missing: {', '.join(one.missing) or 'none'}. Put them in, then run this again"
+    )
+
+
+def _plan(found: Mapping[str, Situation], bays: Mapping[str, str]) -> Revival:
+    arrays = [_array(one, bays) for one in found.values()]
+    text = "\n".join(one.model_dump_json(exclude={"members": {"__all__": {"bay", "device"}}}) for one in arrays)
+    return Revival(sha256=sha256(text.encode()).hexdigest(), arrays=arrays)
+
+
+def _array(one: Situation, bays: Mapping[str, str]) -> RevivedArray:
+    members = [_member(one, name, who, bays) for name, who in one.found.items()]
+    gone = [
+        RevivedMember(
+            serial=serial, bay=bays.get(serial), device=None, slot=None, events=None, written=None, part="missing"
+        )
+        for serial in one.missing
+    ]
+    array = one.record.array
+    return RevivedArray(
+        uuid=one.record.uuid,
+        name=array.name,
+        level=array.level,
+        needed=one.needed,
+        broke=_moment(one.broke),
+        possible=one.choice is None or one.choice.possible,
+        doubt=one.doubt,
+        members=[*sorted(members, key=lambda member: (member.slot is None, member.slot or 0)), *gone],
+    )
+
+
+def _member(one: Situation, name: str, who: MemberRecord, bays: Mapping[str, str]) -> RevivedMember:
+    block = one.blocks.get(name)
+    return RevivedMember(
+        serial=who.serial,
+        bay=bays.get(who.serial),
+        device=name,
+        slot=block.slot if block else None,
+        events=block.events if block else None,
+        written=_moment(one.written.get(name)),
+        part=_part(one, block),
+    )
+
+
+def _part(one: Situation, block: Superblock | None) -> Part:
+    if block is None:
+        return "unreadable"
+    if one.choice is None:
+        return "not-filled" if block.slot is None or block.recovering else "current"
+    parts: dict[Part, list[Superblock]] = {
+        "current": one.choice.current,
+        "brought-back": one.choice.brought,
+        "rebuilt": one.choice.behind,
+    }
+    return next((part for part, members in parts.items() if block in members), "not-filled")
+
+
+def _moment(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def has_doubt(found: Revival) -> bool:
+    """Whether an administrator has to decide."""
+    return any(one.doubt for one in found.arrays)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `millrace pool revive --json` prints."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.system.documents import Contract
+
+Part = Literal["current", "brought-back", "rebuilt", "not-filled", "missing", "unreadable"]
+
+
+class RevivedMember(Contract):
+    """A member of an array that does not run. `device` is the kernel's name, null for one that is missing.
+
+    `events` is the event count of its superblock, `written` when that was written last (ISO 8601). `part` is what
+    becomes of it: `current` was a member until the end, `brought-back` left before and is started with, `rebuilt` left
+    earlier and is filled again, `not-filled` never held all of its data.
+    """
+
+    serial: str
+    bay: str | None
+    device: str | None
+    slot: int | None
+    events: int | None
+    written: str | None
+    part: Part
+
+
+class RevivedArray(Contract):
+    """An array that does not run or is broken. `needed` is with how many members it starts.
+
+    `possible`: it can be started. `doubt` is why it does not start by itself. `broke` is when it broke (ISO 8601), null
+    where that was not recorded.
+    """
+
+    uuid: str
+    name: str
+    level: str
+    needed: int
+    broke: str | None
+    possible: bool
+    doubt: str | None
+    members: list[RevivedMember]
+
+
+class Revival(Contract):
+    """What a revival of the pool does, or did. `sha256` confirms it. `report` has a line for each array afterwards."""
+
+    schema_version: Literal[1] = 1
+    sha256: str
+    arrays: list[RevivedArray]
+    done: bool = False
+    report: list[str] = Field(default_factory=list)

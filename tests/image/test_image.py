@@ -93,6 +93,8 @@ EXPOSURE = {
     "millrace-replace.service": 35,
     "millrace-unclean.service": 15,
     "millrace-unreadable.service": 27,
+    "millrace-failures.service": 27,
+    "millrace-revive.service": 42,
     "millrace-scrub.service": 20,
     "millrace-scrub-files.service": 25,
     "millrace-xfs-scrub.service": 27,

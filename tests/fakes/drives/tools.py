@@ -49,6 +49,8 @@ class Tools(Hardware, Commands):
         "udevadm trigger --settle --action=change /dev/md*",
         "systemctl daemon-reload",
         "systemctl stop millrace-scrub.service",
+        "systemctl --no-block start millrace-revive.service",
+        "systemctl --no-block restart millrace-assemble.service",
     )
 
     def __init__(self, disks: list[Disk], writable: set[str]) -> None:
@@ -56,12 +58,13 @@ class Tools(Hardware, Commands):
         self.unstarted: set[str] = set()
         self.starts_what_never_ran = True
         self.knows_older_mount = False
+        self.refuse_force = False
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
         return (
             GOOD
-            if words[0] in ("daemon-reload", "stop")
+            if words[0] in ("daemon-reload", "stop", "--no-block")
             else Result(0, "yes\n" if self.knows_older_mount else "no\n", "")
         )
 
@@ -159,6 +162,8 @@ class Tools(Hardware, Commands):
         uuid, name = option(command, "uuid"), command[2].removeprefix("/dev/md/")
         devices = [word for word in command[3:] if word.startswith("/dev/")]
         ours = {d: held for d in devices if (held := self.content(d) or {}).get("UUID") == uuid.replace(":", "")}
+        if self.refuse_force and "--force" in command:
+            return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Input/output error")
         if not ours or (uuid in self.unstarted and not self.starts_what_never_ran):
             return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Invalid argument")
         taken = superblocks.start(ours, "--force" in command)

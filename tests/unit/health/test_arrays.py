@@ -18,6 +18,7 @@ from millrace.inventory.model import DriveState, Inventory
 from millrace.pool.arrays import live_arrays
 from millrace.pool.scrub_record import ArrayScrub, RetiredRows, Scrubbed, change
 from millrace.provision.model import MemberRecord, Pool
+from millrace.provision.standstill import StoppedArray, StoppedArrays
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.unit.drive.servers import DATA, NEEDED, drive, examined, server
@@ -306,7 +307,48 @@ def test_rescue_is_named_while_md_still_has_the_mirror(serving: Path, state: str
     set_md(serving, "md126", array_state=state)
     [log] = [one for one in arrays.check(host()) if one.subject == "log"]
     assert (log.level, log.sentence) == (Level.FAIL, "Array log (RAID1) is broken: drive L0, drive L1 are missing.")
-    assert log.todo == f"Put the missing drives back in, then restart the server: systemctl reboot. {RESCUE}"
+    again = "Put the missing drives back in. If the array does not start by itself then: millrace pool revive"
+    assert log.todo == f"{again}. {RESCUE}"
+
+
+def behind(root: Path, name: str, *serials: str, doubt: str | None = None) -> None:
+    """What the assembly recorded of an array that does not run."""
+    (one,) = [array for array in read_model(paths.pool_file(), Pool).arrays if array.array.name == name]
+    stopped = StoppedArray(
+        uuid=one.uuid,
+        name=name,
+        broken=False,
+        present=[],
+        behind=[*serials],
+        current=False,
+        proven=not doubt,
+        doubt=doubt,
+    )
+    write_model(paths.stopped_file(), StoppedArrays(arrays=[stopped]))
+
+
+@pytest.mark.parametrize(
+    ("doubt", "said"), [(None, ""), ("it is not known which left last", "; it is not known which")]
+)
+def test_array_whose_drives_are_all_back_names_those_that_are_behind(
+    serving: Path, doubt: str | None, said: str
+) -> None:
+    set_md(serving, "md127", array_state="broken")
+    behind(serving, "data", "D0", "D1", "D2", doubt=doubt)
+    found = arrays.check(host())[0]
+    assert found.sentence.startswith(
+        "Array data (RAID6) is broken: all drives are present, 3 of them are behind: drive D0, drive D1, drive D2"
+        + said
+    )
+    assert (found.level, found.todo) == (Level.FAIL, "Start it: millrace pool revive")
+
+
+def test_array_that_did_not_start_with_all_drives_there_is_not_missing_a_drive(serving: Path) -> None:
+    (serving / "dev/md/millrace-data").unlink()
+    behind(serving, "data", "D0")
+    found = arrays.check(host())[0]
+    assert found.sentence == ("Array data (RAID6) does not run: all drives are present, 1 of them is behind: drive D0.")
+    assert found.todo == "Start it: millrace pool revive"
 
 
 def test_rescue_is_no_remedy_for_an_array_of_the_data(serving: Path) -> None:
@@ -320,7 +362,7 @@ def test_a_broken_mirror_names_both_drives_although_md_keeps_one(serving: Path) 
     set_md(serving, "md126", array_state="broken")
     found = sentences(arrays.check(host()))
     assert "FAIL: Array log (RAID1) is broken: drive L0, drive L1 are missing. [" in found
-    assert "restart the server" in found
+    assert "does not start by itself then: millrace pool revive" in found
     pool = read_model(paths.pool_file(), Pool)
     assert [(one.serial, one.state) for one in live_arrays(pool, {})[1].members] == [
         ("L0", "missing"),

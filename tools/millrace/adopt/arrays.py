@@ -121,7 +121,21 @@ def of_one_pool(arrays: Sequence[OnDrives]) -> None:
     for one in arrays:
         if not one.can_start:
             raise Refused(
-                f"array {one.name} cannot start: {len(one.members)} of {one.slots} members are in this server; "
-                "put the missing drives in, or take these out if they are of another pool: "
-                f"{', '.join(one.serials)}. Then run `millrace pool find` again"
+                f"array {one.name} cannot start: {_standing(one)}; {_remedy(one)}, or take these out if they are of "
+                f"another pool: {', '.join(one.serials)}. Then run `millrace pool find` again"
             )
+
+
+def _standing(one: OnDrives) -> str:
+    """How many members are there, and which of them left the array before it was last written."""
+    found = f"{len(one.members)} of {one.slots} members are in this server"
+    if not one.outdated:
+        return found
+    return f"{found} as they were last, and {len(one.outdated)} that left before ({', '.join(one.outdated.values())})"
+
+
+def _remedy(one: OnDrives) -> str:
+    """A pool whose drives were gone is revived where it was created: that server knows which of them left last."""
+    if len(one.members) + len(one.outdated) < one.needed:
+        return "put the missing drives in"
+    return "put the drives into the server that created the pool, and start it there: millrace pool revive"

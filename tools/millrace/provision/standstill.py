@@ -113,7 +113,7 @@ def _stopped(one: Situation, running: bool) -> StoppedArray:
         name=one.record.array.name,
         broken=running,
         present=sorted(who.partuuid or who.serial for who in one.found.values()),
-        behind=one.serials(blocks),
+        behind=sorted(one.serials(blocks)),
         missing=one.missing,
         current=choice is None and bool(one.blocks),
         proven=choice is not None and choice.proven,

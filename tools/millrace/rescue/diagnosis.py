@@ -9,6 +9,7 @@ from millrace.provision.backend import AGAIN
 from millrace.provision.change_journal import in_words
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.revival import REVIVE
 from millrace.provision.standing import array_now
 from millrace.provision.superblock import examine
 from millrace.provision.system import System
@@ -71,8 +72,8 @@ def require_data(system: System, pool: Pool) -> None:
         runs = active is not None and active.running
         if not (runs if record.array.over_arrays else array_now(system, record) is not None):
             raise Refused(
-                f"{md.title(record.array)} does not run, and without it there is nothing to rescue: put its "
-                "drives back in, then: systemctl restart millrace-assemble; nothing was changed"
+                f"{md.title(record.array)} does not run, and without it there is nothing to rescue; start it first, "
+                f"with its drives in the server: {REVIVE}; nothing was changed"
             )
 
 

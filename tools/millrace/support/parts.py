@@ -78,6 +78,8 @@ def _records() -> list[Part]:
         "drive-changed.json": ("last change of drives that ended", paths.drive_changed_file()),
         "erase.json": ("last erase of each drive", paths.erase_file()),
         "drive-tests.json": ("last test of each drive", paths.drive_tests_file()),
+        "failures.jsonl": ("members that failed, in their order", paths.failures_file()),
+        "stopped.json": ("arrays that do not run", paths.stopped_file()),
         "in-sync.json": ("members that were in sync last", paths.in_sync_file()),
         "removed.json": ("drives that were taken out on purpose", paths.removed_file()),
         "rescue.json": ("rescue that is open", paths.rescue_file()),

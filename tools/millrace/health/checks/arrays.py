@@ -13,8 +13,10 @@ from millrace.pool.arrays import live_arrays
 from millrace.pool.damage import Area, bad_blocks, beyond, minus
 from millrace.pool.model import LiveArray, Member
 from millrace.pool.scrub_status import RETIRE
+from millrace.provision import standstill
 from millrace.provision.devices import block
 from millrace.provision.model import ArrayRecord
+from millrace.provision.revival import REVIVE
 from millrace.system import sysfs
 from millrace.system.names import several
 from millrace.system.text import pace
@@ -47,9 +49,8 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
     if now.level == "raid1" and not any(one.state == "in-sync" for one in now.members):
         state = "broken"
     if state in _DEAD:
-        gone = _named(host, _gone(now)) or "too many of its drives are missing"
-        todo = _put_back(now, "Put the missing drives back in, then restart the server: systemctl reboot")
-        return [_finding(now, Level.FAIL, f"{title} is {state}: {gone}.", todo)]
+        gone = _behind(host, now) or _named(host, _gone(now)) or "too many of its drives are missing"
+        return [_finding(now, Level.FAIL, f"{title} is {state}: {gone}.", _again(host, now))]
     if state == "readonly":
         return [_finding(now, Level.FAIL, f"{title} is read-only.", "journalctl -k | grep md")]
     # raid0 has no redundancy to lose: the kernel has no such files for it.
@@ -61,11 +62,38 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
 def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
     present = {drive.serial for drive in host.drives}
     lost = [one for one in now.members if record.members and one.serial not in present]
+    if record.members and not lost and (behind := _behind(host, now)):
+        return host.absent(NAME, f"{_title(now)} does not run: {behind}.", _again(host, now), subject=now.name)
     named = f" {_named(host, lost)[:1].upper()}{_named(host, lost)[1:]}." if lost else ""
     todo = "Check that its drives are seated (millrace inventory), then: journalctl -u millrace-assemble"
     if len(lost) == len(now.members):
         todo = _put_back(now, todo)
     return host.absent(NAME, f"{_title(now)} is missing.{named}", todo, subject=now.name)
+
+
+def _behind(host: Host, now: LiveArray) -> str:
+    """What is there of an array whose drives are all present; empty where drives are missing, or nothing is known."""
+    stopped = standstill.load().get(now.uuid)
+    if stopped is None or stopped.missing or not _all_present(host, now):
+        return ""
+    if not stopped.behind:
+        return "all drives are present again"
+    which = several([host.place(one) for one in stopped.behind])
+    number = len(stopped.behind)
+    doubt = f"; {stopped.doubt}" if stopped.doubt else ""
+    return f"all drives are present, {number} of them {'are' if number > 1 else 'is'} behind: {which}{doubt}"
+
+
+def _all_present(host: Host, now: LiveArray) -> bool:
+    present = {drive.serial for drive in host.drives}
+    return all(one.serial in present for one in now.members if one.planned)
+
+
+def _again(host: Host, now: LiveArray) -> str:
+    """How an array whose drives were gone is started again: what is to be done by hand is never a reboot."""
+    if _all_present(host, now):
+        return f"Start it: {REVIVE}"
+    return _put_back(now, f"Put the missing drives back in. If the array does not start by itself then: {REVIVE}")
 
 
 def _put_back(now: LiveArray, todo: str) -> str:

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order in which members fail is written down at once, as the kernel logs it."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.provision import failures
+from millrace.provision.failures import Failure, Message, last_of, load, main, parsed
+
+UUID = "1b55a454-5ae3-4661-903d-f5ac6d219372"
+SAME = "1b55a454:5ae34661:903df5ac:6d219372"
+
+
+@pytest.fixture
+def array(root: Path) -> Path:
+    """An array of four partitions, and one of whole drives without our name."""
+    (root / "proc/sys/kernel/random").mkdir(parents=True)
+    (root / "proc/sys/kernel/random/boot_id").write_text("boot-1\n")
+    md = root / "sys/block/md127/md"
+    for number in range(4):
+        (md / f"dev-nvme{number}n1p1").mkdir(parents=True)
+        partition = root / f"sys/class/block/nvme{number}n1p1"
+        partition.mkdir(parents=True)
+        (partition / "uevent").write_text(f"DEVTYPE=partition\nPARTUUID=GUID-{number}\n")
+    (md / "uuid").write_text(f"{UUID}\n")
+    return md
+
+
+def gone(root: Path, number: int) -> None:
+    """What sysfs has no more when a drive was pulled."""
+    (root / f"sys/class/block/nvme{number}n1p1/uevent").unlink()
+
+
+def failed(number: int) -> str:
+    return f"md/raid:md127: Disk failure on nvme{number}n1p1, disabling device."
+
+
+def goes_on(left: int) -> str:
+    return f"md/raid:md127: Operation continuing on {left} devices."
+
+
+def broke(lost: int) -> str:
+    return f"md/raid:md127: Cannot continue operation ({lost}/4 failed)."
+
+
+def log(*lines: str, begin: int = 0) -> int:
+    """The kernel's log with these messages, one for each read, and its end."""
+    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    for number, line in enumerate(lines, start=begin):
+        kernel.send(f"2,{number},{1000 * number},-;{line}\n SUBSYSTEM=block\n".encode())
+    kernel.close()
+    return ours.detach()
+
+
+def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: Path) -> None:
+    main(log("md127: detected capacity change from 0 to 1"))
+    assert load() == []
+    started = "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2"
+    main(log(started, failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3), failed(1), broke(4)))
+    found = load()
+    assert [(one.member, one.left, one.broken) for one in found] == [
+        ("guid-2", 3, False),
+        ("guid-0", 2, False),
+        ("guid-3", 1, True),
+        ("guid-1", 0, True),
+    ]
+    assert {(one.boot, one.array) for one in found} == {("boot-1", UUID)}
+    assert [one.member for one in last_of(SAME, 2, found)] == ["guid-3", "guid-1"]
+    assert last_of("0:0:0:0", 2, found) == []
+
+
+def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
+    recorder = failures.Recorder("boot-1")
+    assert recorder.see(Message(1, 1.0, "md: recovery of RAID array md127")) == []
+    gone(root, 2)
+    assert recorder.see(Message(2, 2.0, failed(2))) == []
+    (one,) = recorder.see(Message(3, 2.0, goes_on(3)))
+    assert one.member == "guid-2"
+
+
+def test_two_that_the_kernel_logs_at_once_have_no_order(array: Path) -> None:
+    main(log(failed(2), goes_on(3), failed(0), failed(1), goes_on(2), broke(3)))
+    assert [(one.member, one.left) for one in load()] == [("guid-2", 3), ("guid-0", None), ("guid-1", None)]
+    assert last_of(UUID, 2, load()) == []
+
+
+def test_restart_of_the_service_records_nothing_twice_and_misses_nothing(array: Path) -> None:
+    main(log(failed(2), goes_on(3)))
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2)))
+    assert [one.member for one in load()] == ["guid-2", "guid-0"]
+
+
+def test_messages_of_others_are_none(array: Path) -> None:
+    main(log("md/raid:md9: Disk failure on sda1, disabling device.", "md/raid:md9: Operation continuing on 2 devices."))
+    main(log("XFS (md127): log I/O error -5", "md/raid1:md126: Disk failure on sdb1, disabling device.\\x0a"))
+    assert load() == []
+
+
+def test_boot_drive_that_takes_no_record_stops_nothing(array: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths.failures_file().mkdir(parents=True)
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2)))
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 2 and all("cannot be recorded" in line for line in said)
+    assert load() == []
+
+
+def test_torn_and_foreign_lines_are_left_out(array: Path) -> None:
+    main(log(failed(2), goes_on(3)))
+    with paths.failures_file().open("a") as file:
+        file.write('[]\n{"boot": 1}\n{"boot": "boot-1", "numb')
+    main(log(failed(0), goes_on(2), begin=5))
+    assert [one.member for one in load()] == ["guid-2", "guid-0"]
+
+
+def test_record_does_not_grow_for_ever(array: Path) -> None:
+    one = Failure("boot-0", 1, 1.0, UUID, "guid-1", 3, False)
+    paths.failures_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.failures_file().write_text(f"{json.dumps(one._asdict())}\n" * (failures.KEPT + 50))
+    main(log())
+    assert len(paths.failures_file().read_text().splitlines()) == failures.KEPT
+
+
+@pytest.mark.parametrize(
+    "line", ["", "4,x,5,-;md", "4,1,y,-;md", "SUBSYSTEM=block"], ids=["empty", "no", "time", "fields"]
+)
+def test_line_that_is_no_message_is_none(line: str) -> None:
+    assert parsed(line) is None
+
+
+def test_messages_that_were_overwritten_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [BrokenPipeError(), b"4,7,1000000,-;one\n", b""]
+
+    def read(log: int, size: int) -> bytes:
+        if isinstance(one := kept.pop(0), BrokenPipeError):
+            raise one
+        return one
+
+    monkeypatch.setattr(os, "read", read)
+    assert list(failures.messages(0)) == [Message(7, 1.0, "one")]
+
+
+def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Failure:
+    return Failure(boot, 1, 1.0, UUID, member, left, broken)
+
+
+@pytest.mark.parametrize(
+    ("known", "last"),
+    [
+        # an older incident is none of this one
+        ([failure("x", 1, True), failure("y", 3, False), failure("z", 1, True)], ["z"]),
+        ([failure("x", 1, True), failure("y", 1, True)], ["y"]),
+        # one without an order, or of another boot, or one that is missing in between
+        ([failure("x", 1, True), failure("y", None, True)], []),
+        ([failure("x", 1, True, "a"), failure("y", 0, True)], []),
+        ([failure("x", 0, True)], []),
+        ([failure("x", 1, True), failure("y", 3, False)], []),
+        ([], []),
+    ],
+)
+def test_only_a_record_without_a_gap_says_who_was_last(known: list[Failure], last: list[str]) -> None:
+    assert [one.member for one in last_of(UUID, 2, known)] == last

@@ -219,7 +219,8 @@ class Tools(Hardware, Commands):
         return next(one for one in array.members if self.name_of(one) == self.name_of(device))
 
     def _start(self, uuid: str, level: str, count: int, name: str, devices: list[str]) -> Result:
-        self.arrays[f"md{127 - len(self.arrays)}"] = Running(uuid, level, count, name, devices)
+        free = next(one for number in range(127, -1, -1) if (one := f"md{number}") not in self.arrays)
+        self.arrays[free] = Running(uuid, level, count, name, devices)
         self.unstarted.discard(uuid)
         self.on_arrays.setdefault(uuid, {})
         return Result(0, "", "")

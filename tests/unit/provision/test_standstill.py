@@ -153,9 +153,7 @@ def test_equal_members_without_a_record_of_this_time_are_not_started(pool: World
     fail_together(pool)
     if at is not None:
         recorded(pool, "D2", 1, True, at)
-    with pytest.raises(
-        Failed, match=r"it is not known which of D1, D2 left last\); missing: none. See millrace"
-    ):
+    with pytest.raises(Failed, match=r"it is not known which of D1, D2 left last\); missing: none. See millrace"):
         assemble(pool, lambda _: None)
     assert [command for command in pool.calls if "--force" in command] == []
     assert unclean.pending() is None

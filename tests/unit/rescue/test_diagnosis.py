@@ -74,7 +74,10 @@ def test_array_of_the_data_that_does_not_run_comes_first(root: Path, plan: objec
     assert callable(plan)
     world = lost(plan())
     die(world, *gone)
-    refused(world, rf"{name} does not run, and without it there is nothing to rescue; start it first, .*: millrace pool revive")
+    refused(
+        world,
+        rf"{name} does not run, and without it there is nothing to rescue; start it first, .*: millrace pool revive",
+    )
 
 
 def test_change_of_drives_is_waited_for(root: Path) -> None:

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool revive`: what is shown, what is refused, and what is started."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from millrace.cli import run
+from millrace.provision import unclean
+from millrace.provision.pool_file import load_pool
+from millrace.provision.writer import PROVISIONING, writing
+from tests.fakes.drives.without_log import WithoutLog, without_log
+from tests.unit.drive.pools import confirmed, pool_of, put_in
+from tests.unit.provision.conftest import root
+from tests.unit.provision.drive_life import die, plug_in
+from tests.unit.provision.drive_life import writing as write
+from tests.unit.provision.plans import raid6_plan
+
+__all__ = ["root"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def world(root: Path, monkeypatch: pytest.MonkeyPatch) -> WithoutLog:
+    """A RAID6 of D0 to D3 with its log on L0 and L1, mounted."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "admin")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    world = without_log(pool_of(raid6_plan()))
+    monkeypatch.setattr("millrace.provision.system.Linux", lambda: world)
+    # what is mounted and served is seen in a booted server
+    monkeypatch.setattr("millrace.rescue.revive.pools.verify", lambda _: load_pool())
+    return world
+
+
+def gone(world: WithoutLog, *groups: tuple[str, ...]) -> None:
+    """Drives leave, those of a group at once, with writes in between; then all are put in again."""
+    for group in groups:
+        die(world, *group)
+        write(world, "data")
+    for serial in (serial for group in groups for serial in group):
+        plug_in(world, next(one for one in world.disks if one.serial == serial))
+
+
+def revive(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = run(["pool", "revive", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def refused(world: WithoutLog, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    world.writes.clear()
+    status, _, error = revive(capsys, *words)
+    assert status in (1, 2) and world.writes == []
+    assert len(error.splitlines()) == 1
+    assert not [command for command in world.calls if "--force" in command]
+    return error
+
+
+def test_healthy_pool_is_left_alone(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "every array of the pool runs: there is nothing to revive" in refused(world, capsys, "--yes")
+
+
+def test_foreign_drive_is_no_member(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    gone(world, ("D0",), ("D1", "D2"))
+    put_in(world, "NEW")
+    for serial in ("NEW", "FOREIGN", "L0", "D9"):
+        assert f"{serial} is no member of an array that does not run" in refused(
+            world, capsys, "--with", serial, "--yes"
+        )
+
+
+def test_older_member_is_refused_beside_newer_ones(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    gone(world, ("D0",), ("D1", "D2"))
+    error = refused(world, capsys, "--with", "D0", "--yes")
+    assert "RAID6 data is not started with D0" in error and "were not in use at the same time" in error
+
+
+def test_more_members_than_are_needed_are_refused(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    gone(world, ("D0",), ("D1", "D2"))
+    error = refused(world, capsys, "--with", "D1", "--with", "D2", "--yes")
+    assert "it needs 1 of the members that left" in error
+
+
+def test_too_few_members_are_named(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    die(world, "D0", "D1", "D2")
+    assert "1 more of its members are needed; missing: D0, D1, D2" in refused(world, capsys, "--yes")
+
+
+def test_nothing_is_started_while_something_else_changes_drives(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    with writing(PROVISIONING):
+        assert PROVISIONING in refused(world, capsys, "--yes")
+
+
+def test_open_change_of_drives_comes_first(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    put_in(world, "NEW")
+    confirmed(world, "D3", "NEW")
+    gone(world, ("D0",), ("D1",), ("D2",))
+    assert "wait for its end: millrace drive progress" in refused(world, capsys, "--yes")
+
+
+def test_order_that_is_not_known_is_decided_by_name(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    gone(world, ("D0",), ("D1", "D2"))
+    assert "which --yes does not decide" in refused(world, capsys, "--yes")
+    assert "no terminal to confirm this" in refused(world, capsys)
+    status, out, _ = revive(capsys, "--dry-run")
+    assert status == 0
+    assert "Array data (RAID6) needs 2 members" in out
+    assert "In doubt: it is not known which of D1, D2 left last." in out
+    status, _, error = revive(capsys, "--with", "D2", "--yes")
+    assert status == 0, error
+    assert "RAID6 data: started without D0, D1, with D2 again" in error
+    known = unclean.pending()
+    assert known is not None and known.starts[0].missing == ["D0", "D1"]
+    assert ["systemctl", "restart", "millrace-assemble.service"] in world.calls
+
+
+def test_plan_is_confirmed_by_its_hash_and_only_as_it_was_shown(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1", "D2"))
+    status, out, _ = revive(capsys, "--dry-run", "--json")
+    shown = json.loads(out)
+    assert status == 0 and not shown["done"]
+    parts = {one["serial"]: one["part"] for one in shown["arrays"][0]["members"]}
+    assert sorted(parts.values()) == ["brought-back", "current", "rebuilt", "rebuilt"]
+    assert (parts["D3"], parts["D0"]) == ("current", "rebuilt")
+    assert "the drives have changed since this was shown" in refused(world, capsys, "--plan", "0" * 64)
+    status, out, _ = revive(capsys, "--plan", shown["sha256"], "--json")
+    assert status == 0 and json.loads(out)["done"]
+
+
+def test_word_yes_is_typed_on_a_terminal(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+    assert revive(capsys)[0] == 1
+    assert unclean.pending() is None
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    assert revive(capsys)[0] == 0
+    assert unclean.pending() is not None
+
+
+def test_pool_that_is_in_use_is_named_and_nothing_is_started(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.mounted_pool()
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.busy = True
+    assert "/srv/pool is still in use" in refused(world, capsys, "--yes")
+    world.busy = False
+    assert revive(capsys, "--yes")[0] == 0
+    # repeated, as after a kill
+    assert "there is nothing to revive" in refused(world, capsys, "--yes")
+
+
+def test_service_starts_only_what_is_certain(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    gone(world, ("D0",), ("D1", "D2"))
+    assert "it is not known which of D1, D2 left last" in refused(world, capsys, "--automatic")

@@ -2691,6 +2691,49 @@ export interface Reverted {
     values: Record<string, number | string>;
 }
 
+/** What a revival of the pool does, or did. `sha256` confirms it. `report` has a line for each array afterwards. */
+export interface Revival {
+    schema_version: 1;
+    sha256: string;
+    arrays: RevivedArray[];
+    done: boolean;
+    report: string[];
+}
+
+/**
+ * An array that does not run or is broken. `needed` is with how many members it starts.
+ *
+ * `possible`: it can be started. `doubt` is why it does not start by itself. `broke` is when it broke (ISO 8601), null
+ * where that was not recorded.
+ */
+export interface RevivedArray {
+    uuid: string;
+    name: string;
+    level: string;
+    needed: number;
+    broke: string | null;
+    possible: boolean;
+    doubt: string | null;
+    members: RevivedMember[];
+}
+
+/**
+ * A member of an array that does not run. `device` is the kernel's name, null for one that is missing.
+ *
+ * `events` is the event count of its superblock, `written` when that was written last (ISO 8601). `part` is what
+ * becomes of it: `current` was a member until the end, `brought-back` left before and is started with, `rebuilt` left
+ * earlier and is filled again, `not-filled` never held all of its data.
+ */
+export interface RevivedMember {
+    serial: string;
+    bay: string | null;
+    device: string | null;
+    slot: number | null;
+    events: number | null;
+    written: string | null;
+    part: "current" | "brought-back" | "rebuilt" | "not-filled" | "missing" | "unreadable";
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -3987,6 +4030,7 @@ export interface Outputs {
     "pool rescue": RescueState;
     "pool rescue --status": RescueStatus;
     "pool rescuing": RescueStatus;
+    "pool revive": Revival;
     "pool scrub files": DamagedFiles;
     "pool scrub filesystem": ScrubRecord;
     "pool scrub repair": ScrubStatus;

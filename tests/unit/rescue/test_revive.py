@@ -57,6 +57,7 @@ def revive(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
 
 def refused(world: WithoutLog, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     world.writes.clear()
+    world.calls.clear()
     status, _, error = revive(capsys, *words)
     assert status in (1, 2) and world.writes == []
     assert len(error.splitlines()) == 1

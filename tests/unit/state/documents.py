@@ -153,6 +153,7 @@ WRITERS: dict[str, set[str]] = {
     "provision/record.py": {"plan.json"},
     "provision/removed.py": {"removed.json"},
     "provision/returned.py": {"returns.json"},
+    "provision/standstill.py": set(),
     "provision/unclean.py": {"unclean.json"},
     "rescue/job.py": set(),
     "rescue/journal.py": {"rescue.json"},

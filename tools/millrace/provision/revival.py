@@ -72,7 +72,7 @@ class Situation:
 def situation(
     system: System, record: ArrayRecord, found: Mapping[str, MemberRecord] | None = None, wanted: Collection[str] = ()
 ) -> Situation:
-    """Look at what is there of an array; `wanted` are kernel names of members that an administrator brings back."""
+    """Examine the members of an array; `wanted` are kernel names of members that an administrator brings back."""
     found = members_present(system, record) if found is None else found
     blocks = {name: block for name in found if (block := examine(system, name)) is not None}
     written = {name: updated(system, name) for name in blocks}
@@ -118,9 +118,9 @@ def _last_write(one: Situation) -> int | None:
 def _last(
     record: ArrayRecord, found: Mapping[str, MemberRecord], written: Mapping[str, int | None]
 ) -> tuple[list[str], float | None]:
-    """Who failed when the array broke, or after that, and when it broke, by the record of failures.
+    """Return the members that failed when the array broke or after that, and when it broke, by the record of failures.
 
-    A member that is not there has no kernel name. A record of another time than the superblocks' is none.
+    A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
     needed = md.needed(record.array)
     failed = failures.last_of(record.uuid, needed, failures.load())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millrace.errors import Failed
-from millrace.provision import failures, md, unclean
+from millrace.provision import apart, failures, md, unclean
 from millrace.provision.choice import Choice, choose
 from millrace.provision.gather import members_present
 from millrace.provision.membership import absent
@@ -73,7 +73,10 @@ def situation(
     system: System, record: ArrayRecord, found: Mapping[str, MemberRecord] | None = None, wanted: Collection[str] = ()
 ) -> Situation:
     """Examine the members of an array; `wanted` are kernel names of members that an administrator brings back."""
-    found = members_present(system, record) if found is None else found
+    if found is None:
+        gathered = members_present(system, record)
+        out = apart.left_out(system, record, gathered)
+        found = {name: one for name, one in gathered.items() if name not in out}
     blocks = {name: block for name in found if (block := examine(system, name)) is not None}
     written = {name: updated(system, name) for name in blocks}
     there = [found[name] for name in blocks]

@@ -38,6 +38,7 @@ class Tools(Hardware, Commands):
         "mdadm --assemble /dev/md/millrace-* --run [--force] --uuid=* --homehost=millrace /dev/*...",
         "mdadm /dev/md/millrace-* --re-add /dev/nvme*",
         "mdadm /dev/md/millrace-* --add /dev/disk/by-partuuid/*",
+        "mdadm /dev/md/millrace-* --add /dev/nvme*",
         "mdadm /dev/md/millrace-* --replace /dev/nvme* --with /dev/nvme*",
         "mdadm /dev/md/millrace-* --remove /dev/nvme*",
         "mdadm --stop /dev/md*",
@@ -186,7 +187,9 @@ class Tools(Hardware, Commands):
     def _add(self, command: list[str]) -> Result:
         array, device = self.running(command[1]), command[-1]
         held = self.content(device)
-        assert held == {} and device not in array.members, f"mdadm --add of {device}, which holds {held}"
+        assert held is not None and device not in array.members
+        is_spare = held.get("role") == "spare" and held["UUID"] == array.uuid.replace(":", "")
+        assert held == {} or is_spare, f"mdadm --add of {device}, which holds {held}"
         self.writing(command, device)
         held |= superblocks.new(array.uuid, array.level, array.devices, None)
         self.tick()

@@ -28,7 +28,6 @@ class World(Tools):
         self.waited = 0.0
         self.rebuilds = False
         self.connecting = self.without_namespace = False
-        self.repaired: list[str] = []
         self.without_partitions: set[str] = set()
         self.discard: bool | None = None
         self.refuses_discard: set[str] = set()
@@ -88,9 +87,6 @@ class World(Tools):
         array = self.arrays[name]
         found = ((one, self.content(one)) for one in array.members)
         return [superblocks.live(self.name_of(one), held, one in array.faulty) for one, held in found if held]
-
-    def md_repair(self, name: str) -> None:
-        self.repaired.append(self.arrays[name].name)
 
     def md_discard(self, allowed: bool) -> None:
         self.discard = allowed

@@ -72,12 +72,6 @@ def test_members_of_an_array_are_those_whose_drive_is_there(root: Path) -> None:
     assert [one.in_sync for one in members] == [True, False, False, False]
 
 
-def test_a_repair_is_asked_of_md(root: Path) -> None:
-    attribute(root / "sys/block/md127/md/sync_action", "idle\n")
-    Linux().md_repair("md127")
-    assert (root / "sys/block/md127/md/sync_action").read_text() == "repair"
-
-
 def test_arrays_with_parity_start_with_what_is_written_to_the_module(root: Path) -> None:
     parameter = root / "sys/module/raid456/parameters/devices_handle_discard_safely"
     attribute(parameter, "N\n")

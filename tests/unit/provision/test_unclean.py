@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A degraded array starts after a power cut; stale members never replace current data."""
 
+import errno
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from millrace.errors import Failed
-from millrace.provision import in_sync, unclean
+from millrace.plan.policy import LayoutPolicy, Policy
+from millrace.provision import in_sync, md, returned, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock
@@ -47,20 +50,140 @@ def superblock_of(world: World, serial: str) -> Content:
     return held
 
 
-@pytest.mark.parametrize(("lost", "repaired"), [(("D1",), ["millrace-data"]), (("D1", "D3"), [])])
-def test_a_raid6_written_while_degraded_starts_and_is_repaired_where_there_is_parity(
-    world: World, lost: Sequence[str], repaired: list[str]
+@pytest.mark.parametrize(("lost", "check"), [(["D1"], "waiting"), (["D1", "D3"], "none")])
+def test_a_raid6_written_while_degraded_starts_and_waits_for_a_check_where_there_is_parity(
+    world: World, lost: list[str], check: str
 ) -> None:
     built(world, raid6_plan())
     cut_while_written(world, "data", *lost)
     data, log = started(world)
-    assert data.startswith(f"RAID6 data: started without {', '.join(lost)}, unclean while degraded: files written")
+    assert data.startswith(f"RAID6 data: started without {', '.join(lost)}, unclean while degraded: files in the rows")
     assert log == "RAID1 log: started, 2 members"
-    assert world.repaired == repaired
     known = unclean.pending()
     assert known is not None
     (start,) = known.starts
-    assert (start.array, start.missing, start.last_write) == ("data", [*lost], "2026-11-18T11:06:40+00:00")
+    assert (start.array, start.missing, start.last_write) == ("data", lost, "2026-11-18T11:06:40+00:00")
+    assert (start.check, unclean.holds("data")) == (check, check == "waiting")
+    # the server's clock is before the superblocks
+    assert start.dated is False
+
+
+def test_nothing_is_added_to_an_array_until_its_torn_rows_are_recorded(world: World) -> None:
+    built(world, raid6_plan())
+    away = next(disk for disk in world.disks if disk.serial == "D1")
+    cut_while_written(world, "data", "D1")
+    plug_in(world, away)
+    (data, _) = started(world)
+    assert "D1 (nvme" in data and "is not added yet: parity is checked for torn rows first" in data
+    lines: list[str] = []
+    returned.readd(world, lines.append)
+    assert lines == [f"RAID6 data: no member is added yet: {unclean.WAITS}"]
+    # nor after another restart, although md starts the array by itself
+    world.boot()
+    assert "is not added yet" in started(world)[0]
+    assert not any("--re-add" in command for command in world.calls)
+    unclean.change("data", lambda one: one.model_copy(update={"check": "found"}))
+    lines.clear()
+    returned.readd(world, lines.append)
+    assert lines == ["RAID6 data: D1 returned and is resyncing"]
+
+
+def with_a_spare() -> tuple[World, str, list[str]]:
+    """A RAID6 with a hot spare; its serial, and those of the members."""
+    plan = planned(7, Policy(layout=LayoutPolicy(spares=1)))
+    world = server_for(plan)
+    built(world, plan)
+    (spare,) = plan.arrays[0].spares
+    return world, spare, plan.arrays[0].members
+
+
+def test_a_hot_spare_is_left_out_until_the_torn_rows_are_recorded() -> None:
+    world, spare, members = with_a_spare()
+    writing(world, "data")
+    world.disks = [disk for disk in world.disks if disk.serial != members[0]]
+    for _ in range(2):
+        world.boot()
+        world.calls.clear()
+        started(world)
+        (command,) = [one for one in world.calls if "--assemble" in one and "/dev/md/millrace-data" in one][-1:]
+        assert len([word for word in command if word.startswith("/dev/nvme")]) == 5
+    unclean.change("data", lambda one: one.model_copy(update={"check": "found"}))
+    lines: list[str] = []
+    returned.readd(world, lines.append)
+    assert lines == [f"RAID6 data: {spare} is a hot spare again"]
+    assert len(members_of(world, world.running("/dev/md/millrace-data"))) == 6
+
+
+def test_a_rebuild_that_the_cut_interrupted_goes_on() -> None:
+    world, _, members = with_a_spare()
+    die(world, members[0])
+    writing(world, "data")
+    world.disks = [disk for disk in world.disks if disk.serial != members[0]]
+    world.boot()
+    started(world)
+    known = unclean.pending()
+    assert known is not None and known.starts[0].problem == unclean.GOES_ON
+    assert len(members_of(world, world.running("/dev/md/millrace-data"))) == 6
+
+
+def test_an_interrupted_rebuild_goes_on_and_the_check_is_given_up(world: World) -> None:
+    data = built(world, raid6_plan()).arrays[0]
+    unclean.add(data, ["D1"], 1_700_000_000, "2026-09-01T12:00:00+00:00", rebuilding=True)
+    known = unclean.pending()
+    assert known is not None
+    assert (known.starts[0].check, known.starts[0].problem) == ("failed", unclean.GOES_ON)
+    assert not unclean.holds("data")
+
+
+def test_a_start_is_recorded_before_it_is_forced(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    seen: list[bool] = []
+    assemble_md = md.assemble
+
+    def watched(*args: Any, force: bool = False) -> None:
+        if force:
+            seen.append(unclean.pending() is not None)
+        assemble_md(*args, force=force)
+
+    monkeypatch.setattr(md, "assemble", watched)
+    started(world)
+    assert seen == [True]
+
+
+def test_a_forced_start_that_fails_is_not_recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+
+    def refused(*args: Any, force: bool = False) -> None:
+        raise Failed("mdadm: no")
+
+    monkeypatch.setattr(md, "assemble", refused)
+    assert started(world)[-1].startswith("failed: ")
+    assert unclean.pending() is None
+
+
+def test_a_full_boot_drive_keeps_no_array_from_starting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(unclean, "add", full)
+    assert started(world)[0].endswith("; this could not be recorded: No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("last_write", "dated"), [(1_700_000_000, True), (None, False), (4_000_000_000, False)], ids=str
+)
+def test_a_clock_that_contradicts_the_superblocks_is_recorded(
+    world: World, last_write: int | None, dated: bool
+) -> None:
+    data = built(world, raid6_plan()).arrays[0]
+    unclean.add(data, ["D1"], last_write, "2026-09-01T12:00:00+00:00")
+    known = unclean.pending()
+    assert known is not None and known.starts[0].dated is dated
 
 
 def test_a_leg_written_while_degraded_starts_and_the_raid0_over_it() -> None:
@@ -70,7 +193,6 @@ def test_a_leg_written_while_degraded_starts_and_the_raid0_over_it() -> None:
     said = started(world)
     assert said[0].startswith("RAID5 leg0: started without D1, unclean while degraded")
     assert said[3] == "RAID0 data: started, 2 members"
-    assert world.repaired == []
 
 
 def test_a_healthy_array_is_never_forced(world: World) -> None:
@@ -91,7 +213,7 @@ def test_a_member_that_is_out_of_date_takes_no_part_in_a_forced_start(world: Wor
     (data, _) = started(world)
     assert data.startswith("RAID6 data: started without D1, unclean while degraded")
     assert "D1 (nvme" in data
-    assert "--add" in data
+    assert "is not added yet" in data
 
 
 def test_too_few_current_members_are_not_forced(world: World) -> None:
@@ -276,6 +398,12 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "last_write": "2023-11-14T22:13:20+00:00",
             "started": "2026-09-01T12:00:00+00:00",
             "missing": ["D1"],
+            "dated": True,
+            "check": "waiting",
+            "slots": None,
+            "torn": [],
+            "rough": False,
+            "problem": None,
         },
         {
             "array": "log",
@@ -284,6 +412,12 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "last_write": "2026-09-02T12:00:00+00:00",
             "started": "2026-09-02T12:00:00+00:00",
             "missing": [],
+            "dated": False,
+            "check": "none",
+            "slots": None,
+            "torn": [],
+            "rough": False,
+            "problem": None,
         },
     ]
 

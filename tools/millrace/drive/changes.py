@@ -13,6 +13,7 @@ from millrace.inventory.model import Inventory
 from millrace.plan.audit import differences
 from millrace.plan.model import Role
 from millrace.pool import scrub
+from millrace.provision import unclean
 from millrace.provision.change import carry_out_change
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
@@ -58,6 +59,12 @@ def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> Dr
             f"{wanted} is not the hash of this change, which is {proposal.sha256}: the drives have changed; "
             "read it again with --dry-run. Nothing was written"
         )
+    for join in proposal.plan.joins:
+        if join.array and unclean.holds(join.array):
+            raise Refused(
+                f"array {join.array}: no member is added before its parity was checked for torn rows; wait for the end "
+                "of the check (millrace pool unclean), or give it up: millrace pool acknowledge"
+            )
     with writing(changing(proposal.plan)):
         return ChangeJournal.open(proposal.plan, by, system.now()).change
 

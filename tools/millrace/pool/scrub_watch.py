@@ -78,6 +78,10 @@ class Watch:
             return self.because("service", "the service was stopped")
         if self.closes is not None and self.context.now() >= self.closes:
             return self.because("window", "its window has ended")
+        return self.obstacle(allowed)
+
+    def obstacle(self, allowed: Sequence[str]) -> ScrubStop | None:
+        """Return what keeps this array from being read now. What md may do meanwhile is `allowed`."""
         return due.obstacle(self.pool, self.context.run, self.context.now(), allowed)
 
     def because(self, by: StoppedBy, reason: str) -> ScrubStop:
@@ -115,8 +119,7 @@ class Watch:
             reached = reached or (end >= check.sectors(device) and check.at_end(device))
             if reached:
                 return check.mismatches(device)
-            busy = due.obstacle(self.pool, self.context.run, self.context.now(), allowed)
-            return stopped or busy or self.because("array", f"md ended the {what}; see journalctl -k")
+            return stopped or self.obstacle(allowed) or self.because("array", f"md ended the {what}; see journalctl -k")
         finally:
             with suppress(OSError):
                 check.cancel(device, what)

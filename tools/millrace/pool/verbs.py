@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace pool …`."""
 
-from collections.abc import Iterator, Sequence
-
 import click
 
 from millrace.adopt.verbs import adopt, adopting, find, found
 from millrace.errors import Failed
 from millrace.keep import home, keeping
+from millrace.pool import suspects, unclean_find
 from millrace.pool.scrub_verbs import scrub
+from millrace.pool.scrub_watch import CheckContext, termination
 from millrace.pool.trim_verbs import trim
-from millrace.provision import in_sync, suspects, unclean
+from millrace.provision import in_sync, unclean
 from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Linux
 from millrace.rescue.revive_verbs import revive
 from millrace.rescue.verbs import rescue, rescuing
 from millrace.system.output import Output, prints
+from millrace.system.run import attempt
 from millrace.system.users import as_root, only_root
 from millrace.tune.pace import PRIORITIES, Priority
 
@@ -69,23 +70,35 @@ def record_(show: Output) -> None:
 
 
 @pool.command("unclean")
-@click.option("--find", is_flag=True, help="Search the pool for files written in the last minutes before the cut.")
+@click.option("--find", is_flag=True, help="Check parity and search for files that may be damaged, if not done yet.")
 @prints("millrace.provision.unclean:UncleanStarts")
 def unclean_(find: bool, show: Output) -> None:
-    """Show arrays that were started unclean while degraded, and the files written before the power cut."""
+    """Show arrays that were started unclean while degraded, and the files that may be damaged by that.
+
+    On a RAID6 array with one missing member the files are found by parity. Otherwise the list is a guess, by the rows
+    that were written last, and other files are possible.
+    """
     with as_root():
-        found = suspects.search(load_pool().filesystem.mountpoint) if find else unclean.pending()
+        if find:
+            found = unclean_find.find(load_pool(), CheckContext(attempt, termination()), _report)
+        else:
+            found = unclean.pending()
         found = found or unclean.UncleanStarts(starts=[])
         names = suspects.names()
-    show(found, lambda one: _starts(one, names))
+    show(found, lambda one: unclean_find.lines(one, names), unclean_find.notes(found))
 
 
 @pool.command()
 @prints("millrace.provision.unclean:UncleanStarts")
 def acknowledge(show: Output) -> None:
-    """Acknowledge unclean starts: health no longer warns, the list of files is removed."""
+    """Acknowledge unclean starts: health no longer warns, the list of files is removed.
+
+    A parity check that still runs for them ends; members that wait for it are added.
+    """
     with as_root():
         found = unclean.acknowledge()
+        if any(one.check == "waiting" for one in found.starts):
+            unclean_find.add_members(attempt)
     show(found, lambda one: [f"{len(one.starts)} unclean start{'s' * (len(one.starts) != 1)} acknowledged"])
 
 
@@ -100,20 +113,6 @@ def priority(wanted: Priority | None, show: Output) -> None:
         only_root()
     found = choose(load_pool(), wanted) if wanted else current(load_pool(), [])
     show(found, lines, found.warnings)
-
-
-def _starts(found: unclean.UncleanStarts, names: Sequence[str]) -> Iterator[str]:
-    for one in found.starts:
-        yield f"array {one.array} ({one.level}): last written {one.last_write}, started unclean {one.started}"
-    if not found.starts:
-        yield "no array was started unclean while degraded"
-    elif found.suspects is None:
-        yield "files written before the power cut were not searched for yet: millrace pool unclean --find"
-    yield from names
-    if found.suspects is not None and not found.suspects.complete:
-        _report("note: the search did not cover all files")
-    if found.suspects is not None and found.suspects.count > found.suspects.listed:
-        _report(f"note: {found.suspects.count} files were written in that time; {found.suspects.listed} are listed")
 
 
 def _report(line: str) -> None:

@@ -106,7 +106,7 @@ def _start(
     in_sync.refuse_stale(record, present)
     forced = ""
     try:
-        md.assemble(system, record, [f"/dev/{name}" for name in found])
+        md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
     except Failed as error:
         forced = _force(system, record, found) or _revive(system, record, found, chosen)
         if not forced:
@@ -151,17 +151,29 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
         return ""
     last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=None)
     names = [block.name for block in members]
+    without = [member.serial for member in absent(record.members, [found[name] for name in names])]
+    now, lost = system.now(), ""
+    try:
+        # before the start: after a power cut in between nothing else tells that it was forced
+        unclean.add(record, without, last_write, now, rebuilding=any(block.recovering for block in blocks))
+    except OSError as error:
+        lost = f"; this could not be recorded: {error.strerror or type(error).__name__}"
     spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
-    md.assemble(system, record, [f"/dev/{name}" for name in [*names, *spares]], force=True)
-    without = absent(record.members, [found[name] for name in names])
-    unclean.add(record, [member.serial for member in without], last_write, system.now())
-    active = md.find(system, record.uuid)
-    if active is not None and len(names) > md.needed(record.array):
-        try:
-            system.md_repair(active.device)
-        except OSError as error:
-            return f", unclean while degraded; md did not start the repair ({error.strerror})"
-    return ", unclean while degraded: files written in the last minutes before the power cut may be damaged"
+    with_spares = [] if unclean.holds(record.array.name) else spares
+    try:
+        md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)
+    except Failed:
+        if not lost:
+            unclean.withdraw(record, now)
+        raise
+    return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
+
+
+def _assembled(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) -> list[str]:
+    """The members to start with: md would fill a hot spare at once, and correct the parity that tells the torn rows."""
+    if not unclean.holds(record.array.name):
+        return [*found]
+    return [name for name in found if (block := examine(system, name)) is None or block.slot is not None]
 
 
 def _revive(
@@ -184,9 +196,12 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
     md leaves them out of the start; its bitmap has what they must catch up on.
     """
     sentences, out = [], removed.load()
+    held = unclean.holds(record.array.name)
     for name, serial, free in list(returned.returning(system, record)):
         if serial in out:
             sentences.append(returned.left_alone(serial, name, out))
+        elif held:
+            sentences.append(f"{serial} ({name}) is not added yet: {unclean.WAITS}")
         elif not free:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif kept_apart := apart.refusal(system, record, name):

@@ -15,7 +15,7 @@ from typing import Literal
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import apart, md, removed, standstill
+from millrace.provision import apart, md, removed, standstill, unclean
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
@@ -91,6 +91,14 @@ def returning(system: System, record: ArrayRecord) -> Iterator[tuple[str, str, b
             yield name, one.serial, block is not None and block.slot is not None and block.slot not in slots
 
 
+def hot_spares(system: System, record: ArrayRecord) -> Iterator[tuple[str, str]]:
+    """Yield kernel name and serial of each hot spare that a running array was started without."""
+    for name, serial, free in returning(system, record):
+        block = None if free else examine(system, name)
+        if block is not None and block.slot is None:
+            yield name, serial
+
+
 def attempt(system: System, record: ArrayRecord, name: str) -> bool:
     """Whether mdadm re-adds a member; md copies to it what its bitmap has."""
     array = array_path(record.array.name)
@@ -112,6 +120,14 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bo
     system.attempt(["udevadm", "settle", f"--timeout={SETTLE}"])
     before, out = len(seen), removed.load()
     for record in load_pool().arrays:
+        title = md.title(record.array)
+        if unclean.holds(record.array.name):
+            report(f"{title}: no member is added yet: {unclean.WAITS}")
+            continue
+        for name, serial in list(hot_spares(system, record)):
+            if serial not in out and (record.array.name, name) not in seen:
+                seen.add((record.array.name, name))
+                report(f"{title}: {_add_spare(system, record, name, serial)}")
         for name, serial, free in list(returning(system, record)):
             if serial in out:
                 if (record.array.name, name) not in seen:
@@ -124,6 +140,11 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bo
                 else:
                     report(_readd(system, record, name, serial))
     return len(seen) > before
+
+
+def _add_spare(system: System, record: ArrayRecord, name: str, serial: str) -> str:
+    added = system.attempt(["mdadm", array_path(record.array.name), "--add", f"/dev/{name}"]).status == 0
+    return f"{serial} is a hot spare again" if added else f"hot spare {serial} ({name}) cannot be added"
 
 
 def _readd(system: System, record: ArrayRecord, name: str, serial: str) -> str:

@@ -109,10 +109,6 @@ class System(Protocol):
         """Return the members that an md device has now, without those that are missing."""
         ...
 
-    def md_repair(self, name: str) -> None:
-        """Have md read everything and correct parity and copies that differ. OSError: it does not start."""
-        ...
-
     def md_discard(self, allowed: bool) -> None:
         """Have arrays with parity that start from now on pass discards on, or not. OSError: the kernel refuses."""
         ...
@@ -246,10 +242,6 @@ class Linux:
             if (entry / "block").exists():
                 found.append(LiveMember(entry.name.removeprefix("dev-"), sysfs.number(entry / "slot"), flags))
         return found
-
-    def md_repair(self, name: str) -> None:
-        """Write `repair` to md/sync_action. OSError: the kernel refuses."""
-        sysfs.write(paths.ROOT / "sys/block" / name / "md/sync_action", "repair")
 
     def md_discard(self, allowed: bool) -> None:
         """Write the parameter of raid456. OSError: the kernel refuses, or the module is not loaded."""

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """An array that was written while degraded when the power failed, and what is recorded of such a start.
 
-The kernel does not start it: parity that was half written cannot rebuild what the missing member held. Only the stripes
-that were in flight are in doubt, so it is started where every present member was one until the end.
+The kernel does not start it: parity that was half written cannot rebuild the missing member. Only rows that were in
+flight are in doubt, so the array is started where every present member was in use until the end. What may be damaged is
+the missing member's chunk of such a row: an old file or metadata as well as a new file. RAID6 with one missing member
+has a second parity that tells these rows. A rebuild corrects that parity (raid5.c handle_parity_checks6), so no member
+is added until they are recorded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Literal
 
+from pydantic import Field
+
 from millrace import paths
+from millrace.errors import MillraceError
+from millrace.provision import md
 from millrace.provision.gather import latest_members
 from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
@@ -18,11 +25,27 @@ from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import write_text
 
+IN_DOUBT = "files in the rows that were being written at the power cut may be damaged, old files as well as new ones"
+WAITS = "parity is checked for torn rows first (millrace pool unclean)"
+GOES_ON = "the interrupted rebuild goes on, which corrects the parity that tells torn rows"
+
+ParityCheck = Literal["none", "waiting", "found", "done", "failed"]
+
+
+class TornRows(Contract):
+    """Sectors of each member in which P and Q do not match; `end` is the first after them."""
+
+    begin: int
+    end: int
+
 
 class Unclean(Contract):
     """One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
 
-    `missing` are serials.
+    `missing` are serials, `slots` their places in the array, null until they are read. `dated` is false where the clock
+    or a superblock contradicts `last_write`: the files written then cannot be told by their times. `check` compares P
+    and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded, `done` once
+    they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match.
     """
 
     array: str
@@ -30,14 +53,32 @@ class Unclean(Contract):
     last_write: str
     started: str
     missing: list[str]
+    dated: bool = True
+    check: ParityCheck = "none"
+    slots: list[int] | None = None
+    torn: list[TornRows] = Field(default_factory=list)
+    rough: bool = False
+    problem: str | None = None
+
+    @property
+    def is_told_by_parity(self) -> bool:
+        """Whether the rows in doubt are known."""
+        return self.check in ("found", "done")
 
 
 class Suspects(Contract):
-    """Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were searched."""
+    """Files that may be damaged. `listed` of `count` are in the list, `by_parity` of them first, in torn rows.
+
+    The others are a guess, by rows that hold files written last. `complete`: no other file is possible. `others` is
+    what else is in these rows. `notes` are sentences: what is not known.
+    """
 
     count: int
     listed: int
     complete: bool
+    by_parity: int = 0
+    others: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
 
 
 class UncleanStarts(Contract):
@@ -66,18 +107,25 @@ def pending() -> UncleanStarts | None:
     return read_model(path, UncleanStarts) if path.exists() else None
 
 
-def add(record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str) -> None:
+def add(
+    record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str, rebuilding: bool = False
+) -> None:
     """Record that an array was started by force; the files in doubt are searched for once it is mounted.
 
-    `last_write` in seconds since 1970, None where no superblock has it.
+    `last_write` in seconds since 1970, None where no superblock has it. A member that was `rebuilding` goes on at once.
     """
-    written = datetime.fromtimestamp(last_write, UTC) if last_write else datetime.fromisoformat(started)
+    check: ParityCheck = "waiting" if is_checkable(record, len(missing)) else "none"
+    begun = datetime.fromisoformat(started)
+    written = datetime.fromtimestamp(last_write, UTC) if last_write else begun
     start = Unclean(
         array=record.array.name,
         level=record.array.level,
         last_write=written.isoformat(timespec="seconds"),
         started=started,
         missing=list(missing),
+        dated=last_write is not None and written <= begun,
+        check="failed" if rebuilding and check == "waiting" else check,
+        problem=GOES_ON if rebuilding and check == "waiting" else None,
     )
     with _lock():
         before = pending()
@@ -93,6 +141,33 @@ def withdraw(record: ArrayRecord, started: str) -> None:
             write_model(paths.unclean_file(), UncleanStarts(starts=kept))
         else:
             paths.unclean_file().unlink(missing_ok=True)
+
+
+def is_checkable(record: ArrayRecord, missing: int) -> bool:
+    """Whether an array without so many members still has a parity that nothing is computed from."""
+    return md.LOST_MEMBERS.get(record.array.level, 0) > max(missing, 1)
+
+
+def holds(array: str) -> bool:
+    """Whether no member may be added to an array yet: that would correct the parity which tells the torn rows."""
+    try:
+        starts = pending()
+    except MillraceError:
+        return False
+    return starts is not None and any(one.array == array and one.check == "waiting" for one in starts.starts)
+
+
+def change(array: str, how: Callable[[Unclean], Unclean]) -> UncleanStarts | None:
+    """Change the starts of an array; return all that are to be acknowledged, None if there are none."""
+    with _lock():
+        now = pending()
+        if now is None:
+            return None
+        changed = [how(one) if one.array == array else one for one in now.starts]
+        if changed != now.starts:
+            now = now.model_copy(update={"starts": changed})
+            write_model(paths.unclean_file(), now)
+    return now
 
 
 def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:

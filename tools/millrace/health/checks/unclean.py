@@ -24,13 +24,36 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
         subject=one.array,
         level=Level.WARN,
         sentence=f"Array {one.array} ({one.level}) was started unclean while degraded at {moment(one.started)}"
-        f"{missing}: files written in the last minutes before the power cut may be damaged; {_files(found)}.",
-        todo="Check these files (millrace pool unclean), then: millrace pool acknowledge",
+        f"{missing}: {_known(one, found)}.",
+        todo=_todo(one, found),
     )
 
 
-def _files(found: UncleanStarts) -> str:
+def _known(one: Unclean, found: UncleanStarts) -> str:
+    if one.check == "waiting":
+        return "its parity is being checked for damaged files, and missing members are added after that"
     if found.suspects is None:
-        return "they are still being searched for"
-    least = "" if found.suspects.complete else "at least "
-    return f"{least}{found.suspects.count} {'file was' if found.suspects.count == 1 else 'files were'} written then"
+        return f"{unclean.IN_DOUBT}; they are being searched for"
+    seen = found.suspects
+    least = "" if seen.complete else "at least "
+    if one.is_told_by_parity:
+        if not one.torn:
+            return "its parity check found no damage"
+        others = ", and metadata of the file system" if seen.others else ""
+        return f"its parity does not match in {least}{_files(seen.by_parity)}{others}, which may be damaged"
+    guess = seen.count - seen.by_parity
+    return (
+        f"{unclean.IN_DOUBT}; which rows is not known, {_files(guess)} {'is' if guess == 1 else 'are'} listed as a "
+        f"guess, and others are possible"
+    )
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'s' * (count != 1)}"
+
+
+def _todo(one: Unclean, found: UncleanStarts) -> str:
+    if one.is_told_by_parity and not one.torn and found.suspects is not None:
+        return "millrace pool acknowledge"
+    also = "" if one.is_told_by_parity else " Check the file system as well: millrace pool scrub filesystem."
+    return f"Compare the listed files with a backup (millrace pool unclean).{also} Then: millrace pool acknowledge"

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which regions of an array were being written: the write-intent bitmap that md keeps on each member.
+
+kernel 7.2, md-bitmap.c: a bit is on the drives before its region is written, and no bit is cleared while the array is
+degraded. So every row that was in flight at a power cut is in a region whose bit is set. A region is 512 MiB of each
+member as planned: it bounds a search, and names no file. `mdadm --examine-bitmap` prints only how many are set.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from millrace import paths
+from millrace.pool.damage import SECTOR, Area, merged
+from millrace.provision.devices import block
+from millrace.system import sysfs
+from millrace.tune import check
+
+_SUPERBLOCK = struct.Struct("<4sI16sQQQIII")
+_BYTES = 256
+_VERSIONS = (3, 4)
+"""Of the bitmap that has a bit for each region; the one without locks has another format."""
+_WRONG = 2 | 4
+"""BITMAP_STALE, BITMAP_WRITE_ERROR."""
+_BEGIN = 8
+"""Sector of the superblock in a member, version 1.2."""
+_MOST = 1 << 24
+"""Bytes of the largest bitmap that is read."""
+
+
+def regions(device: str) -> list[Area]:
+    """Return the regions of each member that may have been written since the array is degraded; all without a bitmap.
+
+    Where members differ, a region of any of them is one.
+    """
+    sectors = check.sectors(device)
+    try:
+        found = [area for path, begin in _bitmaps(device) for area in _read(path, begin, sectors)]
+    except (OSError, ValueError):
+        return [Area(0, sectors)]
+    known = merged(found)
+    return [Area(one.begin, min(one.end, sectors)) for one in known if one.begin < sectors]
+
+
+def _bitmaps(device: str) -> Iterator[tuple[Path, int]]:
+    """Yield each member in sync with the byte at which its bitmap begins. ValueError: there is none that is known."""
+    md = block(device) / "md"
+    location, names = sysfs.text(md / "bitmap/location") or "", sysfs.names(md)
+    if sysfs.text(md / "metadata_version") != "1.2" or not location.removeprefix("+").isdigit():
+        raise ValueError(location)
+    members = [one for one in names if one.startswith("dev-") and "in_sync" in (sysfs.text(md / one / "state") or "")]
+    if not members:
+        raise ValueError(device)
+    for one in members:
+        yield paths.ROOT / "dev" / one.removeprefix("dev-"), (_BEGIN + int(location)) * SECTOR
+
+
+def _read(path: Path, begin: int, sectors: int) -> Iterator[Area]:
+    with path.open("rb") as file:
+        file.seek(begin)
+        magic, version, _, _, _, size, state, chunk, _ = _SUPERBLOCK.unpack(file.read(_BYTES)[: _SUPERBLOCK.size])
+        wide = chunk // SECTOR
+        if magic != b"bitm" or version not in _VERSIONS or state & _WRONG or not wide or size < sectors:
+            raise ValueError(os.fspath(path))
+        count = -(-sectors // wide)
+        if count > 8 * _MOST:
+            raise ValueError(os.fspath(path))
+        bits = file.read(-(-count // 8))
+    if len(bits) * 8 < count:
+        raise ValueError(os.fspath(path))
+    for number in range(count):
+        if bits[number >> 3] & 1 << (number & 7):
+            yield Area(number * wide, (number + 1) * wide)

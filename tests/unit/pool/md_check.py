@@ -28,6 +28,7 @@ class Md:
         self.benchmark = False
         self.asked = False
         self.stopped = 0
+        self.members_added = 0
         self.during: Callable[[], None] = lambda: None
         self.order: list[str] = []
         self.begun: list[tuple[str, int]] = []
@@ -50,6 +51,9 @@ class Md:
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         if list(argv) == ["systemctl", "stop", "millrace-scrub.service"]:
             self.stopped += 1
+            return Result(0, "", "")
+        if list(argv) == ["systemctl", "start", "--no-block", "millrace-readd.service", "millrace-refill.service"]:
+            self.members_added += 1
             return Result(0, "", "")
         if list(argv[:4]) == ["journalctl", "--dmesg", "--output=cat", "--no-pager"]:
             assert len(argv) == 5 and argv[4].startswith("--since=@")

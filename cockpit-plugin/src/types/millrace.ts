@@ -3353,11 +3353,19 @@ export interface SupportPart {
     problem: string | null;
 }
 
-/** Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were searched. */
+/**
+ * Files that may be damaged. `listed` of `count` are in the list, `by_parity` of them first, in torn rows.
+ *
+ * The others are a guess, by rows that hold files written last. `complete`: no other file is possible. `others` is
+ * what else is in these rows. `notes` are sentences: what is not known.
+ */
 export interface Suspects {
     count: number;
     listed: number;
     complete: boolean;
+    by_parity: number;
+    others: string[];
+    notes: string[];
 }
 
 /** What md does with an array. `progress` from 0 to 1, null while it waits for another array on the same drives. */
@@ -3479,6 +3487,12 @@ export interface TopologyPort {
     pci_address: string | null;
     slot: string | null;
     pcie: Link | null;
+}
+
+/** Sectors of each member in which P and Q do not match; `end` is the first after them. */
+export interface TornRows {
+    begin: number;
+    end: number;
 }
 
 /** A version of a driver or a tool that is known not to work; `date` is that of the source. */
@@ -3734,7 +3748,10 @@ export interface TunerStopped {
 /**
  * One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
  *
- * `missing` are serials.
+ * `missing` are serials, `slots` their places in the array, null until they are read. `dated` is false where the clock
+ * or a superblock contradicts `last_write`: the files written then cannot be told by their times. `check` compares P
+ * and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded, `done` once
+ * they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match.
  */
 export interface Unclean {
     array: string;
@@ -3742,6 +3759,12 @@ export interface Unclean {
     last_write: string;
     started: string;
     missing: string[];
+    dated: boolean;
+    check: "none" | "waiting" | "found" | "done" | "failed";
+    slots: number[] | null;
+    torn: TornRows[];
+    rough: boolean;
+    problem: string | null;
 }
 
 /** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search. */

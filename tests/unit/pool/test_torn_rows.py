@@ -133,7 +133,10 @@ def test_torn_rows_are_recorded_then_searched_then_repaired(md: Md, monkeypatch:
     assert md.repaired == [("data", 104), ("data", 9000)]
     assert md.members_added == 1
     # only the missing chunks of these rows: stripe 0 has P on the last slot, stripe 70 the same
-    assert asked == [f"fsmap -d {2 * 128 + 104} {2 * 128 + 111}", f"fsmap -d {(70 * 8 + 2) * 128 + 40} " + str((70 * 8 + 2) * 128 + 47)]
+    assert asked == [
+        f"fsmap -d {2 * 128 + 104} {2 * 128 + 111}",
+        f"fsmap -d {(70 * 8 + 2) * 128 + 40} " + str((70 * 8 + 2) * 128 + 47),
+    ]
     # the limits of a rebuild are left as they are
     assert set(md.limits) == {("100000 (system)", "4000000 (local)")}
 
@@ -209,7 +212,11 @@ def test_array_that_cannot_tell_any_more_is_a_guess_and_holds_no_member(
 
 
 def test_second_failure_during_the_check_ends_it(md: Md) -> None:
-    md.during = lambda: md.fail("data") or md.box.md("data", degraded="2")  # type: ignore[func-returns-value]
+    def another() -> None:
+        md.fail("data")
+        md.box.md("data", degraded="2")
+
+    md.during = another
     find(md)
     assert (one().check, one().problem) == ("failed", "another member failed before the check had ended")
 
@@ -224,7 +231,10 @@ def test_kernel_that_refuses_a_check_makes_it_a_guess(md: Md, monkeypatch: pytes
 
 
 def test_acknowledgement_ends_the_check(md: Md) -> None:
-    md.during = lambda: unclean.acknowledge() and None
+    def acknowledged() -> None:
+        unclean.acknowledge()
+
+    md.during = acknowledged
     find(md)
     assert unclean.pending() is None
     assert md.get("data", "sync_action") == "idle" and md.members_added == 1

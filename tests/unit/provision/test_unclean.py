@@ -2,7 +2,6 @@
 """A degraded array starts after a power cut; stale members never replace current data."""
 
 import errno
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -139,7 +138,7 @@ def test_a_start_is_recorded_before_it_is_forced(world: World, monkeypatch: pyte
     built(world, raid6_plan())
     cut_while_written(world, "data", "D1")
     seen: list[bool] = []
-    assemble_md = md.assemble
+    assemble_md: Any = md.assemble
 
     def watched(*args: Any, force: bool = False) -> None:
         if force:

@@ -10,7 +10,7 @@ from millrace.drive import changes
 from millrace.drive.spares import removal
 from millrace.errors import BadInput, Failed, Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
-from millrace.provision import change_journal, discard
+from millrace.provision import change_journal, discard, unclean
 from millrace.provision.change_steps import LostDrive
 from millrace.provision.pool_file import load_pool
 from millrace.provision.writer import PROVISIONING, writing
@@ -45,6 +45,20 @@ def world(root: Path) -> World:
 
 def commands(world: World, *words: str) -> list[str]:
     return [line for line in world.called("mdadm /dev/md/") if any(word in line for word in words)]
+
+
+def test_drive_that_joins_waits_until_torn_rows_are_recorded(world: World) -> None:
+    die(world, "D1")
+    drop(world, "D1")
+    put_in(world, "N1")
+    data = next(one for one in load_pool().arrays if one.array.name == "data")
+    unclean.add(data, ["D1"], 1_700_000_000, world.now())
+    with pytest.raises(Refused, match="array data: no member is added before its parity was checked for torn rows"):
+        replaced(world, "D1")
+    assert commands(world, "--add") == []
+    unclean.acknowledge()
+    replaced(world, "D1")
+    assert members() == ["D0", "N1", "D2", "D3"]
 
 
 def test_missing_drive_is_replaced_by_the_blank_one(world: World) -> None:

@@ -18,7 +18,7 @@ from millrace.pool.scrub_watch import CheckContext
 from millrace.provision import unclean
 from millrace.provision.model import Pool
 from millrace.provision.unclean import TornRows, Unclean, UncleanStarts
-from millrace.system import sysfs
+from millrace.system import locks, sysfs
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
@@ -228,6 +228,29 @@ def test_kernel_that_refuses_a_check_makes_it_a_guess(md: Md, monkeypatch: pytes
     monkeypatch.setattr(sysfs, "write", refused)
     find(md)
     assert (one().check, one().problem) == ("failed", "md does not check the array: Invalid argument")
+
+
+def test_check_that_somebody_ended_is_begun_again(md: Md) -> None:
+    md.bad["data"] = [104]
+    ended: list[bool] = []
+
+    def once() -> None:
+        if not ended:
+            ended.append(True)
+            md.write(md.box.root / "sys/class/block" / device() / "md/sync_action", "idle")
+
+    md.during = once
+    find(md)
+    assert one().torn == [TornRows(begin=104, end=112)]
+
+
+def test_two_searches_do_not_end_each_other(md: Md) -> None:
+    with (
+        locks.held(paths.run_dir() / "unclean.lock"),
+        pytest.raises(Refused, match="is running already"),
+    ):
+        find(md)
+    assert one().check == "waiting"
 
 
 def test_acknowledgement_ends_the_check(md: Md) -> None:

@@ -2,8 +2,9 @@
 """Which rows of a RAID6 array without one member were torn by a power cut: where P and Q do not match.
 
 kernel 7.2, raid5.c handle_parity_checks6: with one failure a check compares the parity that nothing was computed from,
-and counts and logs a row that does not match. Client writes and the replay of the log leave such a row mismatched, as a
-write to a degraded row is read-modify-write (handle_stripe_dirtying: a missing chunk cannot be read for the other way).
+and counts and logs a row that does not match. Writes and the replay of the log leave such a row mismatched, as a write
+to a degraded row is read-modify-write (handle_stripe_dirtying: a missing chunk cannot be read for the other way). One
+that writes the missing chunk itself does not, nor one that finds it in the stripe cache, just read by somebody.
 A repair or a rebuild corrects Q by the data as P gives them, so the rows are recorded first. The rows in flight are in
 the dirty regions of the bitmap; nothing else is read. The check begins again after a restart.
 """
@@ -27,6 +28,9 @@ from millrace.tune import check
 
 PART = 1 << 25
 """Sectors of each member that one check reads: what does not match is sought again in a part, not in all of it."""
+
+TRIES = 3
+"""How often a check is begun: a scrub that the power cut interrupted is settled by ending what md checks."""
 
 ACKNOWLEDGED = "the unclean start was acknowledged"
 
@@ -65,11 +69,7 @@ def check_all(pool: Pool, context: CheckContext) -> ScrubStop | None:
         if not unclean.holds(one.array.name):
             continue
         _end_left(one)
-        reason = _unfit(one, (check.IDLE,))
-        try:
-            found = reason or _check(_watch(pool, one, context))
-        except OSError as error:
-            found = f"md does not check the array: {error.strerror or error}"
+        found = _tried(pool, one, context)
         if isinstance(found, ScrubStop):
             if found.by in ("service", "administrator"):
                 return found
@@ -112,6 +112,20 @@ def repair_all(pool: Pool, context: CheckContext) -> list[str]:
 
 def _watch(pool: Pool, one: ArrayRecord, context: CheckContext) -> Watch:
     return _DegradedWatch(pool, one, ScrubPolicy(), None, context)
+
+
+def _tried(pool: Pool, one: ArrayRecord, context: CheckContext) -> list[MismatchRange] | ScrubStop | str:
+    """Check an array; again where somebody ended the check and the array is as before."""
+    found: list[MismatchRange] | ScrubStop | str = ""
+    for _ in range(TRIES):
+        reason = _unfit(one, (check.IDLE,))
+        try:
+            found = reason or _check(_watch(pool, one, context))
+        except OSError as error:
+            return f"md does not check the array: {error.strerror or error}"
+        if not isinstance(found, ScrubStop) or found.by != "array" or _unfit(one, (check.IDLE,)):
+            break
+    return found
 
 
 def _check(watch: Watch) -> list[MismatchRange] | ScrubStop:

@@ -3,11 +3,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from millrace import paths
 from millrace.pool import suspects, torn_rows
 from millrace.pool.scrub_watch import CheckContext
 from millrace.provision import unclean
 from millrace.provision.model import Pool
 from millrace.provision.unclean import Unclean, UncleanStarts
+from millrace.system import locks
 from millrace.system.run import Runner
 
 OTHERS = 10
@@ -18,8 +20,13 @@ def find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> Un
     """Do what is not done yet; return the starts to acknowledge, None if there are none.
 
     It is repeated after a restart. Members are added again as soon as the torn rows are recorded, also where the search
-    fails. Refused: the pool is not mounted. Failed: a tool fails.
+    fails. Refused: the pool is not mounted, or another process does it. Failed: a tool fails.
     """
+    with locks.held(paths.run_dir() / "unclean.lock", "the search is running already; see millrace pool unclean"):
+        return _find(pool, context, report)
+
+
+def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> UncleanStarts | None:
     torn_rows.read_slots(pool)
     held = any(unclean.holds(one.array.name) for one in pool.arrays)
     stopped = torn_rows.check_all(pool, context)

@@ -4,7 +4,7 @@
 kernel 7.2, raid5.c handle_parity_checks6: with one failure a check compares the parity that nothing was computed from,
 and counts and logs a row that does not match. Writes and the replay of the log leave such a row mismatched, as a write
 to a degraded row is read-modify-write (handle_stripe_dirtying: a missing chunk cannot be read for the other way). One
-that writes the missing chunk itself does not, nor one that finds it in the stripe cache, just read by somebody.
+that writes the missing chunk itself does not, nor one that finds it in the stripe cache after a client's read.
 A repair or a rebuild corrects Q by the data as P gives them, so the rows are recorded first. The rows in flight are in
 the dirty regions of the bitmap; nothing else is read. The check begins again after a restart.
 """
@@ -115,7 +115,7 @@ def _watch(pool: Pool, one: ArrayRecord, context: CheckContext) -> Watch:
 
 
 def _tried(pool: Pool, one: ArrayRecord, context: CheckContext) -> list[MismatchRange] | ScrubStop | str:
-    """Check an array; again where somebody ended the check and the array is as before."""
+    """Check an array; again where the check was ended and the array is as before."""
     found: list[MismatchRange] | ScrubStop | str = ""
     for _ in range(TRIES):
         reason = _unfit(one, (check.IDLE,))

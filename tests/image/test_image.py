@@ -91,7 +91,7 @@ EXPOSURE = {
     "millrace-readd.service": 26,
     "millrace-refill.service": 35,
     "millrace-replace.service": 35,
-    "millrace-unclean.service": 15,
+    "millrace-unclean.service": 25,
     "millrace-unreadable.service": 27,
     "millrace-failures.service": 27,
     "millrace-revive.service": 42,

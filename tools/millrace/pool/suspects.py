@@ -33,7 +33,7 @@ LISTED = 1000
 """How many names are kept."""
 
 LIMIT = 600.0
-"""Seconds for the whole search."""
+"""Seconds for each part of the search: files by their times, owners of rows, names."""
 
 PART = 1 << 21
 """Sectors of the device whose owners are read at once."""
@@ -66,19 +66,25 @@ def search(pool: Pool, run: Runner, clock: Callable[[], float] = time.monotonic)
     top = paths.ROOT / mountpoint.lstrip("/")
     if not os.path.ismount(top):
         raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
-    end, notes = clock() + LIMIT, list[str]()
+
+    def limited() -> Callable[[], bool]:
+        end = clock() + LIMIT
+        return lambda: clock() > end
+
+    notes = list[str]()
     told = _told(pool, starts.starts, run)
     guessed = [(one, each) for one, each in _arrays(pool, starts.starts) if not each.is_told_by_parity]
     found = _Owners()
     if guessed:
         since = min(datetime.fromisoformat(each.last_write).timestamp() for _, each in guessed) - MARGIN
-        written, all_read = _written_since(top, since, lambda: clock() > end)
+        written, all_read = _written_since(top, since, limited())
         notes += [] if all_read else ["not all files were searched for those written last"]
+        is_over = limited()
         for one, each in guessed:
-            if not _guess(pool, one, each, written, found, run, lambda: clock() > end):
+            if not _guess(pool, one, each, written, found, run, is_over):
                 notes.append("the search ended before all rows were read")
     notes += list(_doubts(pool, starts.starts))
-    certain, guesses, missed = _names(top, told.inodes, found.inodes - told.inodes, lambda: clock() > end)
+    certain, guesses, missed = _names(top, told.inodes, found.inodes - told.inodes, limited())
     notes += [] if missed is not None else ["the search for names did not cover all files"]
     unnamed = [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in sorted(missed or ())]
     names = [*sorted(certain), *sorted(guesses)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from millrace import paths
-from millrace.errors import Refused
+from millrace.errors import Failed, Refused
 from millrace.pool import dirty, suspects, torn_rows, unclean_find
 from millrace.pool.damage import Area
 from millrace.pool.scrub_watch import CheckContext
@@ -242,6 +242,16 @@ def test_check_that_somebody_ended_is_begun_again(md: Md) -> None:
     md.during = once
     find(md)
     assert one().torn == [TornRows(begin=104, end=112)]
+
+
+def test_boot_drive_that_takes_no_record_keeps_no_member_away(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(unclean, "write_model", full)
+    with pytest.raises(Failed, match="torn rows cannot be recorded: No space left on device"):
+        find(md)
+    assert (one().check, unclean.holds("data"), md.members_added) == ("waiting", False, 1)
 
 
 def test_two_searches_do_not_end_each_other(md: Md) -> None:

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from millrace import paths
+from millrace.errors import Failed
 from millrace.pool import suspects, torn_rows
 from millrace.pool.scrub_watch import CheckContext
 from millrace.provision import unclean
@@ -27,9 +28,15 @@ def find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> Un
 
 
 def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> UncleanStarts | None:
-    torn_rows.read_slots(pool)
     held = any(unclean.holds(one.array.name) for one in pool.arrays)
-    stopped = torn_rows.check_all(pool, context)
+    try:
+        torn_rows.read_slots(pool)
+        stopped = torn_rows.check_all(pool, context)
+    except OSError as error:
+        # a boot drive that is full or read-only keeps no member away from its array
+        unclean.give_up()
+        add_members(context.run)
+        raise Failed(f"torn rows cannot be recorded: {error.strerror or type(error).__name__}") from error
     if stopped is not None and stopped.by == "service":
         report(f"the parity check is stopped and begins again at the next start: {stopped.reason}")
         return unclean.pending()

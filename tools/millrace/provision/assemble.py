@@ -152,13 +152,14 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=None)
     names = [block.name for block in members]
     without = [member.serial for member in absent(record.members, [found[name] for name in names])]
+    spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
+    rebuilding = any(block.recovering for block in blocks if block.name in spares)
     now, lost = system.now(), ""
     try:
         # before the start: after a power cut in between nothing else tells that it was forced
-        unclean.add(record, without, last_write, now, rebuilding=any(block.recovering for block in blocks))
+        unclean.add(record, without, last_write, now, rebuilding)
     except OSError as error:
         lost = f"; this could not be recorded: {error.strerror or type(error).__name__}"
-    spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)

@@ -11,6 +11,7 @@ is added until they are recorded.
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -154,7 +155,18 @@ def holds(array: str) -> bool:
         starts = pending()
     except MillraceError:
         return False
+    if _given_up().exists():
+        return False
     return starts is not None and any(one.array == array and one.check == "waiting" for one in starts.starts)
+
+
+def give_up() -> None:
+    """Hold no member until the next start of the server: torn rows cannot be recorded."""
+    write_text(_given_up(), "")
+
+
+def _given_up() -> Path:
+    return paths.run_dir() / "torn-rows-given-up"
 
 
 def change(array: str, how: Callable[[Unclean], Unclean]) -> UncleanStarts | None:

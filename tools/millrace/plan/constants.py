@@ -80,12 +80,12 @@ class Constants:
             "smb": Constant(2.93, "derived", CPU_MEASURE),
         }
     )
-    parity_cycles: Constant = Constant(2.80, "derived", CPU_MEASURE)
+    parity_cycles: Constant = Constant(2.16, "derived", CPU_MEASURE)
     # What is left to the one thread of an array when its workers do the rest; of reads without a drive it is next to
     # nothing. How the threads wait for the array's locks is not in it.
     md_cycles: Mapping[Direction, Constant] = field(
         default_factory=lambda: {
             "read": Constant(0.005, "derived", MD_MEASURE),
-            "write": Constant(0.08, "derived", MD_MEASURE),
+            "write": Constant(0.06, "derived", MD_MEASURE),
         }
     )

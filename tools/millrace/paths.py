@@ -268,6 +268,11 @@ def scrub_file() -> Path:
     return state_dir() / "scrub.json"
 
 
+def replaced_blocks() -> Path:
+    """Blocks that a repair of an array has replaced, as the drive had returned them; only root reads them."""
+    return state_dir() / "scrub-replaced"
+
+
 def trim_file() -> Path:
     """What the last trim of the file system freed, and the one that is under way."""
     return state_dir() / "trim.json"

@@ -23,7 +23,7 @@ from millrace.plan.model import Plan, Role
 from millrace.plan.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
 from millrace.pool.scrub_due import arrays
-from millrace.pool.scrub_record import ArrayScrub, FileSearch, MismatchRange, Scrubbed, ScrubRecord
+from millrace.pool.scrub_record import ArrayScrub, FileSearch, LocatedBlocks, MismatchRange, Scrubbed, ScrubRecord
 from millrace.provision.change_journal import ChangeJournal, step_names
 from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
 from millrace.provision.identity import new_transaction
@@ -151,7 +151,13 @@ class Box:
             last = Scrubbed(started=started, ended=ended, bytes=read, seconds=21480, mismatches=found, bad_areas=0)
             if found:
                 place = MismatchRange(begin=7_340_032, end=7_340_048, sectors=found)
-                last = last.model_copy(update={"ranges": [place]})
+                digests = ["6d8f2a2f1b0c9e47", "0c5fb1a7a4d23e90"]
+                wrong = LocatedBlocks(
+                    begin=place.begin, end=place.end, serial=one.members[3].serial, data=2, digests=digests
+                )
+                located = [wrong] if one.array.level == "raid6" else []
+                why = "" if located else "only RAID6 has two parities, which locate a wrong block"
+                last = last.model_copy(update={"ranges": [place], "located": located, "unlocated": why})
             kept.append(ArrayScrub(array=one.array.name, uuid=one.uuid, last=last))
         names = ["data/corpus/shard-0007.tar", "data/models/seven.safetensors"]
         files = FileSearch(at="2026-11-15T07:01:00+00:00", count=len(names), names=names, complete=True)

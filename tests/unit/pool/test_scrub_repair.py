@@ -176,10 +176,11 @@ def test_files_and_the_meaning_are_shown_before(md: Md) -> None:
         return Result(0, f"\t0: 9:127 [16..23]: inode {named.stat().st_ino} data 0..7 8\n", "")
 
     found = scrub_repair.to_repair(pool(), None)
-    said = [*scrub_repair.explained(found), *scrub_repair.doubtful(found, pool(), xfs_io)]
+    said = [*scrub_repair.explained(found, False, {}), *scrub_repair.doubtful(found, pool(), xfs_io)]
     assert said == [
         "array data (RAID6): 16 sectors in 2 ranges do not match",
-        "  data or parity is wrong, and md does not find which: both parities are computed from the data",
+        "  which drive is wrong is not known: only RAID6 has two parities, which locate a wrong block",
+        "  data or parity is wrong, and which is not known: both parities are computed from the data as they are",
         "file in doubt: data/victim",
         "Compare these files with a backup or with their source before, and restore those that differ.",
     ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Result and age of every check, and when the next one begins."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -62,10 +63,11 @@ def test_new_pool_is_checked_in_the_next_window(box: Box) -> None:
 
 def test_result_is_shown_and_the_next_check_is_four_windows_later(box: Box) -> None:
     box.scrub()
-    first, log, data, doubt = said()
+    first, log, data, wrong, doubt = said()
     assert first.endswith("next: 2026-12-13 01:00 UTC")
     assert log.endswith("8.59 GB read, 0 sectors do not match")
     assert data == "array data: last checked 2026-11-15 06:58 UTC, 76.8 TB read, 16 sectors do not match"
+    assert re.fullmatch(r"  16 sectors of data are wrong on bay \d+ \(\w+\)", wrong)
     assert doubt == "  in doubt: data/corpus/shard-0007.tar, data/models/seven.safetensors"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millrace.plan.model import Array, Role
-from millrace.pool.scrub_record import ScrubRecord
+from millrace.pool.scrub_record import Scrubbed, ScrubRecord
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool
@@ -48,12 +48,12 @@ def damage(pool: Pool, record: ScrubRecord) -> Damage:
         kept = record.of(one.uuid, one.array.name)
         rows = [area for listed in bad_blocks(device).values() for area in listed]
         rows = minus(rows, [Area(each.begin, each.end) for each in kept.retired])
-        mismatches, about = _mismatches(one, record)
+        mismatches, about = _mismatches(pool, one, record)
         notes += about
         if one.array.role is Role.LOG:
             notes += [f"array {one.array.name} cannot read {len(rows)} areas of the file system log"] if rows else []
             continue
-        mismatched += placed(pool, one.array, mismatches)
+        mismatched += mismatches
         areas += placed(pool, one.array, rows)
     return Damage(merged([*areas, *mismatched]), notes, merged(mismatched))
 
@@ -77,6 +77,18 @@ def in_array(array: Array, row: Area) -> Iterator[Area]:
         for disk in range(data):
             start = (stripe * data + disk) * chunk + inside
             yield Area(start, start + length)
+        begin += length
+
+
+def in_chunk(array: Array, row: Area, disk: int) -> Iterator[Area]:
+    """Yield the areas of an array with parity of the data that the chunk `disk` of each row has in this area."""
+    chunk, data = (array.chunk or 0) // SECTOR, len(array.members) - LOST_MEMBERS[array.level]
+    begin = row.begin
+    while begin < row.end:
+        stripe, inside = divmod(begin, chunk)
+        length = min(row.end - begin, chunk - inside)
+        start = (stripe * data + disk) * chunk + inside
+        yield Area(start, start + length)
         begin += length
 
 
@@ -144,20 +156,34 @@ def minus(areas: Sequence[Area], taken: Sequence[Area]) -> list[Area]:
     return left
 
 
-def _mismatches(one: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list[str]]:
+def located(pool: Pool, array: Array, last: Scrubbed) -> list[Area]:
+    """Return the areas of the device of XFS whose data a drive has wrong that the last check located."""
+    found = [(Area(one.begin, one.end), one.data) for one in last.located if one.serial is not None]
+    chunks = [each for row, disk in found if disk is not None for each in in_chunk(array, row, disk)]
+    return [area for each in chunks for area in in_data(pool, array, each)]
+
+
+def _mismatches(pool: Pool, one: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list[str]]:
     last = record.of(one.uuid, one.array.name).last
     if last is None or not last.mismatches:
         return [], []
     rows = [Area(each.begin, each.end) for each in last.ranges]
+    # where the wrong drive is known, the rest of the row is right; where all were solved, what is not listed matches
+    known = [Area(each.begin, each.end) for each in last.located if each.serial is not None]
+    solved = bool(last.located) and not last.unlocated
+    doubtful = (
+        [Area(each.begin, each.end) for each in last.located if each.serial is None] if solved else minus(rows, known)
+    )
     title = f"array {one.array.name} ({one.array.level.upper()})"
     if not rows:
         unknown = f"{title}: {last.mismatches} sectors do not match; their place is not known until the next check"
         return [], [unknown]
     if one.array.role is Role.LOG:
         return [], [f"{title}: {last.mismatches} sectors of the file system log differ between its copies"]
-    wide = sum(each.end - each.begin > each.sectors for each in last.ranges)
+    wide = not solved and any(each.end - each.begin > each.sectors for each in last.ranges)
     less = f"{title}: the places of {last.mismatches} sectors are known only roughly; a file may be listed in vain"
-    return rows, [less] if wide else []
+    areas = [*placed(pool, one.array, doubtful), *located(pool, one.array, last)]
+    return areas, [less] if wide else []
 
 
 def _without(area: Area, taken: Area) -> list[Area]:

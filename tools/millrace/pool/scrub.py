@@ -13,6 +13,7 @@ from millrace.plan.policy import ScrubPolicy
 from millrace.pool import mismatch
 from millrace.pool import scrub_due as due
 from millrace.pool.damage import Area
+from millrace.pool.locate import locate
 from millrace.pool.scrub_record import (
     Round,
     Scrubbed,
@@ -232,6 +233,7 @@ class _Check:
         end = self._seen
         with self._refusals():
             ranges, stopped = mismatch.narrowed(self._of, end.ranges)
+            located = locate(self._device, ranges)
             check.limit(self._device, self._limits)
         last = Scrubbed(
             started=end.started,
@@ -242,8 +244,11 @@ class _Check:
             bad_areas=check.bad_areas(self._device),
             ranges=ranges,
             floor_kib=end.floor_kib,
+            located=located.blocks,
+            unlocated=located.why,
         )
-        _change(self._one, {"last": last, "under_way": None, "repaired": None})
+        clean = {} if last.mismatches else {"clean": last.started}
+        _change(self._one, {"last": last, "under_way": None, "repaired": None, **clean})
         self.finished = True
         return stopped
 

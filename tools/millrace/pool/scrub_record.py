@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is kept of the checks of all arrays (`/var/lib/millrace/scrub.json`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -31,12 +31,28 @@ class MismatchRange(Contract):
     sectors: int
 
 
+class LocatedBlocks(Contract):
+    """Blocks of one drive that explain why these sectors of each member do not match, `end` is the first after them.
+
+    `serial` is null where no single drive explains it. `data` is which of the data blocks of its row the drive has
+    there, null for parity. `digests` are of what the drive returned, one of each block of 8 sectors: one that was
+    written since differs.
+    """
+
+    begin: int
+    end: int
+    serial: str | None
+    data: int | None = None
+    digests: list[str] = Field(default_factory=list)
+
+
 class Scrubbed(Contract):
     """A check of one array that came to its end. `bytes` were read from all members, in so many `seconds` of reading.
 
     `mismatches` in sectors of 512 bytes, with where they are in `ranges`; `bad_areas` in md's lists of bad blocks.
     `started` and `ended` are ISO 8601 in UTC; a check that took several windows lasted longer than it read.
     `floor_kib` is what md was to read of each drive in KiB/s at least, null for a check of an earlier release.
+    `located` are blocks of these ranges by drive, and `unlocated` why some or all have none, empty where all have.
     """
 
     started: str
@@ -47,6 +63,8 @@ class Scrubbed(Contract):
     bad_areas: int
     ranges: list[MismatchRange] = Field(default_factory=list)
     floor_kib: int | None = None
+    located: list[LocatedBlocks] = Field(default_factory=list)
+    unlocated: str = ""
 
 
 class UnderWay(Contract):
@@ -70,22 +88,34 @@ class UnderWay(Contract):
 class Repair(Contract):
     """Ranges that are still to be rewritten; `rewritten` sectors did not match and were.
 
-    `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+    `write_back` is whether blocks of the wrong drive are written from the others, which is still to be done; else
+    parity is computed from the data everywhere; `restored` sectors are written, and `kept` are left as they are because
+    they changed since the check. `least` and `most` are the limits of a synchronisation to restore, and `cache` is the
+    size of md's stripe cache, null while it does not run.
     """
 
     asked: str
     ranges: list[MismatchRange]
     rewritten: int = 0
+    write_back: bool = False
+    restored: int = 0
+    kept: int = 0
+    cache: str | None = None
     least: str | None = None
     most: str | None = None
 
 
 class Repaired(Contract):
-    """A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again."""
+    """A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again.
+
+    `restored` of the sectors were written to the wrong drive, from the others. `kept` is why some were not rewritten.
+    """
 
     ended: str
     rewritten: int
     left: int
+    restored: int = 0
+    kept: str = ""
 
 
 class RetiredRows(Contract):
@@ -98,12 +128,14 @@ class RetiredRows(Contract):
 class ArrayScrub(Contract):
     """The checks of one array, and the last repair; null where there is none.
 
-    `repair` is one that an administrator has confirmed and that has not come to its end.
+    `repair` is one that an administrator has confirmed and that has not come to its end. `clean` is when the last check
+    began that found no mismatch.
     """
 
     array: str
     uuid: str
     last: Scrubbed | None = None
+    clean: str | None = None
     under_way: UnderWay | None = None
     repair: Repair | None = None
     repaired: Repaired | None = None
@@ -209,6 +241,30 @@ def in_words(one: Scrubbed | None) -> str:
         return "never checked"
     bad = f", {one.bad_areas} areas that cannot be read" if one.bad_areas else ""
     return f"last checked {moment(one.ended)}, {size(one.bytes)} read, {one.mismatches} sectors do not match{bad}"
+
+
+def restorable(last: Scrubbed | None) -> int:
+    """Return how many sectors a repair writes to their drive from the others."""
+    return sum(one.end - one.begin for one in last.located if one.serial is not None) if last else 0
+
+
+def located_in_words(one: Scrubbed, bays: Mapping[str, str]) -> list[str]:
+    """Return which drives are wrong where a check found mismatches, in sentences; `bays` by serial."""
+    sectors = dict[tuple[str | None, bool], int]()
+    for each in one.located:
+        key = (each.serial, each.data is not None)
+        sectors[key] = sectors.get(key, 0) + each.end - each.begin
+    said = []
+    for (serial, data), count in sectors.items():
+        if serial is None:
+            said.append(f"{count} sectors are not located: more than one drive is wrong there")
+            continue
+        drive = f"bay {bays[serial]} ({serial})" if serial in bays else serial
+        said.append(f"{count} sectors of {'data' if data else 'parity, and no data,'} are wrong on {drive}")
+    if one.mismatches and (one.unlocated or not one.located):
+        rest = "the other wrong sectors are" if one.located else "which drive is wrong is"
+        said.append(f"{rest} not known: {one.unlocated or 'no drive was searched for until the next check'}")
+    return said
 
 
 def files_in_words(record: ScrubRecord, one: ArrayScrub) -> str:

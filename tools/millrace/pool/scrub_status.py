@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace pool scrub status`: the checks of all arrays, and when the next one begins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -23,7 +23,10 @@ from millrace.pool.scrub_record import (
     files_in_words,
     in_words,
     load,
+    located_in_words,
+    restorable,
 )
+from millrace.pool.show import bays
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system.documents import Contract
@@ -36,14 +39,17 @@ class ScrubOfArray(Contract):
     """One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
 
     `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
-    the same in words, empty where all sectors match. `lost` are sectors of each member that can neither be read nor
-    rebuilt, and are in use: `millrace pool scrub retire`.
+    the same in words, empty where all sectors match. `wrong` has the drives that are wrong, in sentences, and why
+    others are not known. `restorable` sectors of data and parity are written to the wrong drive by a repair. `lost` are
+    sectors of each member that can neither be read nor rebuilt, and are in use: `millrace pool scrub retire`.
     """
 
     kept: ArrayScrub
     sync: Sync | None
     files: FileSearch | None
     doubt: str
+    wrong: list[str]
+    restorable: int
     lost: int
 
 
@@ -72,6 +78,8 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
     record = load()
     lost = in_use(pool, record)
     pace, problem = seen(pool, policy, record)
+    wrong = any(one.last and one.last.mismatches for one in record.arrays)
+    known = bays() if wrong else {}
     opening = due.next_window(policy, pool, record, now)
     return ScrubStatus(
         window=policy.window,
@@ -81,7 +89,7 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
         next=opening.isoformat(timespec="minutes") if opening else None,
         round=record.round,
         stopped=record.stopped,
-        arrays=[_of(record, one, lost.get(one.uuid, 0)) for one in due.arrays(pool)],
+        arrays=[_of(record, one, lost.get(one.uuid, 0), known) for one in due.arrays(pool)],
         filesystem=record.filesystem,
     )
 
@@ -97,6 +105,7 @@ def lines(found: ScrubStatus) -> Iterator[str]:
     for one in found.arrays:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
         if one.kept.last and one.kept.last.mismatches:
+            yield from (f"  {each}" for each in one.wrong)
             yield f"  {one.doubt}"
         if one.lost:
             yield f"  {one.lost} sectors of each member are lost; take them out of use: {RETIRE}"
@@ -108,6 +117,10 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         if one.kept.repaired is not None:
             done = one.kept.repaired
             yield f"  repaired {moment(done.ended)}: {done.rewritten} sectors rewritten, {done.left} still do not match"
+            if done.restored:
+                yield f"  {done.restored} of these were restored on the wrong drive from the others"
+            if done.kept:
+                yield f"  {done.kept}"
     checked = found.filesystem
     if checked is not None:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
@@ -143,7 +156,7 @@ def _running(name: str) -> Sync | None:
     return found if found and found.action in ("check", "repair") else None
 
 
-def _of(record: ScrubRecord, one: ArrayRecord, lost: int) -> ScrubOfArray:
+def _of(record: ScrubRecord, one: ArrayRecord, lost: int, bays: Mapping[str, str]) -> ScrubOfArray:
     kept, sync = record.of(one.uuid, one.array.name), _running(one.array.name)
     files: FileSearch | None = None
     doubt = ""
@@ -152,4 +165,7 @@ def _of(record: ScrubRecord, one: ArrayRecord, lost: int) -> ScrubOfArray:
             doubt = "no file is in doubt: it is the file system log"
         else:
             files, doubt = record.files_of(kept), files_in_words(record, kept)
-    return ScrubOfArray(kept=kept, sync=sync, files=files, doubt=doubt, lost=lost)
+    wrong = located_in_words(kept.last, bays) if kept.last and kept.last.mismatches else []
+    return ScrubOfArray(
+        kept=kept, sync=sync, files=files, doubt=doubt, wrong=wrong, restorable=restorable(kept.last), lost=lost
+    )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.errors import BadInput, Refused
 from millrace.plan.policy_in_force import in_force
 from millrace.pool import scrub as checks
 from millrace.pool import scrub_repair
@@ -69,25 +70,42 @@ def files(show: Output) -> None:
 
 @scrub.command()
 @click.argument("array", required=False)
+@click.option("--keep-data", is_flag=True, help="Compute parity from the data, also where the wrong drive is known.")
+@click.option("--write-back", is_flag=True, help="Write to the wrong drive also where its data may be newer.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @prints("millrace.pool.scrub_status:ScrubStatus")
-def repair(array: str | None, yes: bool, show: Output) -> None:
+def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show: Output) -> None:
     """Rewrite the sectors that did not match in the last check of ARRAY, or of all arrays, and read them again.
 
-    Parity is computed from the data; on a mirror one copy is written over the others. This restores no data: the files
-    in doubt are listed first.
+    Where the check has located the wrong drive of a RAID6, its blocks are restored from the other drives. Elsewhere
+    parity is computed from the data, and on a mirror one copy is written over the other, which restores no data. The
+    files in doubt are listed first.
     """
+    from millrace.pool.changed_since import changed_since
+    from millrace.pool.show import bays
+
     only_root()
+    if keep_data and write_back:
+        raise BadInput("--keep-data and --write-back contradict each other: use one of them")
     pool = load_pool()
     found = scrub_repair.to_repair(pool, array)
-    for line in scrub_repair.explained(found):
+    for line in scrub_repair.explained(found, keep_data, bays()):
         click.echo(line, err=True)
-    if not yes:
+    newer = [] if keep_data else changed_since(pool, found, attempt)
+    for line in newer:
+        click.echo(line, err=True)
+    if not yes or (newer and not write_back):
         for line in scrub_repair.doubtful(found, pool, attempt):
             click.echo(line, err=True)
+    if newer and not write_back:
+        raise Refused(
+            "a block that was overwritten after the drive returned wrong data would be set back. Compare the files "
+            "with a backup, then repair with --keep-data if they are right, with --write-back if they are wrong"
+        )
+    if not yes:
         confirm("Rewrite these sectors?", "--yes")
     must(attempt, ["systemctl", "stop", CHECKING])
-    scrub_repair.ask(pool, found, quickly)
+    scrub_repair.ask(pool, found, quickly, keep_data)
     must(attempt, ["systemctl", "start", CHECKING])
     show(_status(), lines)
 
@@ -142,6 +160,13 @@ def run(show: Output) -> None:
             # it opens directories of all users, which this service may not
             must(quickly, ["systemctl", "start", "--no-block", damaged_files.UNIT])
     show(found, _ended)
+
+
+@scrub.command(hidden=True)
+def release() -> None:
+    """Let writes go on that a check or repair has stopped (started by millrace-scrub-release.service)."""
+    with as_root():
+        checks.settle(load_pool())
 
 
 def _ended(found: ScrubRecord) -> list[str]:

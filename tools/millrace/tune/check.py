@@ -9,6 +9,8 @@ Seen in a booted server: after one has ended, md may be idle and still refuse th
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,9 @@ from millrace.tune.knob import Knob
 CHECK, REPAIR, IDLE = "check", "repair", "idle"
 FLOOR_KIB = 1000
 """What a check is granted beside clients, in KiB/s: the kernel's default."""
+
+SMALLEST_CACHE = "17"
+"""Stripes, the fewest that the kernel takes (raid5.c raid5_set_cache_size)."""
 
 IDLE_BUSY_PAUSES = (0.1,) * 300
 """While these last, in seconds, an idle array may refuse a check: not measured, a limit to an error that stays."""
@@ -120,6 +125,27 @@ def read_kib(device: str) -> int | None:
     [mine] = re.findall(rf"^{device} :.*(?:\n[ \t].*)*", text, re.MULTILINE) or [""]
     found = re.search(r"check *= *[\d.]+% \((\d+)/\d+\)", mine)
     return int(found[1]) if found else None
+
+
+def cache(device: str) -> str | None:
+    """Return the size of the stripe cache of an array with parity, in stripes; None where there is none."""
+    return sysfs.text(_md(device) / "stripe_cache_size")
+
+
+def resize_cache(device: str, stripes: str) -> None:
+    """Set the size of the stripe cache. OSError: the kernel refuses."""
+    sysfs.write(_md(device) / "stripe_cache_size", stripes)
+
+
+@contextmanager
+def smallest_cache(device: str) -> Iterator[None]:
+    """Let md drop all stripes that it has in memory but 17. OSError: the kernel refuses."""
+    before = cache(device)
+    resize_cache(device, SMALLEST_CACHE)
+    try:
+        yield
+    finally:
+        resize_cache(device, before or SMALLEST_CACHE)
 
 
 def mismatches(device: str) -> int:

@@ -9,7 +9,15 @@ from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.plan.policy_in_force import find
 from millrace.pool import scrub_due, scrub_pace
-from millrace.pool.scrub_record import FilesystemScrub, Scrubbed, ScrubRecord, files_in_words, load
+from millrace.pool.scrub_record import (
+    FilesystemScrub,
+    Scrubbed,
+    ScrubRecord,
+    files_in_words,
+    load,
+    located_in_words,
+    restorable,
+)
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
@@ -37,7 +45,7 @@ def check(host: Host) -> list[Finding]:
         last = record.of(one.uuid, one.array.name).last
         if last is not None:
             checked.append(last.ended)
-            findings += _mismatch(one, record, last)
+            findings += _mismatch(host, one, record, last)
         findings += _late(host.pool, policy, one, last, now, pace.days or 0)
     if problem and scrub_due.arrays(host.pool):
         findings.append(_period(host.pool, problem, pace.todo))
@@ -51,7 +59,7 @@ def check(host: Host) -> list[Finding]:
     return [Finding(check=NAME, level=Level.OK, sentence=since)]
 
 
-def _mismatch(one: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Finding]:
+def _mismatch(host: Host, one: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Finding]:
     """A repair by hand, of which md keeps no count, ends it until the next boot; the next check counts again."""
     device, kept = array_device(one.array.name), record.of(one.uuid, "")
     known = sysfs.text(block(device) / "md/last_sync_action") if device else None
@@ -64,8 +72,14 @@ def _mismatch(one: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Fin
         else "sectors where data and parity do not match: a power cut or a drive that returns wrong data"
     )
     files = "" if one.array.role is Role.LOG else f"; {files_in_words(record, kept)}"
-    sentence = f"{_title(one)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{files}."
+    # of other levels no drive can be named, which is no news at each check
+    drives = "".join(f"; {each}" for each in located_in_words(last, host.bays)) if one.array.level == "raid6" else ""
+    sentence = (
+        f"{_title(one)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{drives}{files}."
+    )
     todo = f"Compare the files with a backup, then: {REPAIR} {one.array.name}"
+    if restorable(last) == last.mismatches:
+        todo = f"Restore the blocks from the other drives: {REPAIR} {one.array.name}"
     if one.array.role is Role.LOG:
         todo = f"{REPAIR} {one.array.name}"
     if kept.repair is not None:

@@ -113,12 +113,14 @@ export interface ArrayRecord {
 /**
  * The checks of one array, and the last repair; null where there is none.
  *
- * `repair` is one that an administrator has confirmed and that has not come to its end.
+ * `repair` is one that an administrator has confirmed and that has not come to its end. `clean` is when the last check
+ * began that found no mismatch.
  */
 export interface ArrayScrub {
     array: string;
     uuid: string;
     last: Scrubbed | null;
+    clean: string | null;
     under_way: UnderWay | null;
     repair: Repair | null;
     repaired: Repaired | null;
@@ -1741,6 +1743,21 @@ export interface Located {
 }
 
 /**
+ * Blocks of one drive that explain why these sectors of each member do not match, `end` is the first after them.
+ *
+ * `serial` is null where no single drive explains it. `data` is which of the data blocks of its row the drive has
+ * there, null for parity. `digests` are of what the drive returned, one of each block of 8 sectors: one that was
+ * written since differs.
+ */
+export interface LocatedBlocks {
+    begin: number;
+    end: number;
+    serial: string | null;
+    data: number | null;
+    digests: string[];
+}
+
+/**
  * Where the records of NFS clients are, by which they get their locks back after a restart.
  *
  * `moved` is how many came from the boot drive; `set_aside` is the file of damaged records.
@@ -2505,12 +2522,19 @@ export interface RenderReport {
 /**
  * Ranges that are still to be rewritten; `rewritten` sectors did not match and were.
  *
- * `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+ * `write_back` is whether blocks of the wrong drive are written from the others, which is still to be done; else
+ * parity is computed from the data everywhere; `restored` sectors are written, and `kept` are left as they are because
+ * they changed since the check. `least` and `most` are the limits of a synchronisation to restore, and `cache` is the
+ * size of md's stripe cache, null while it does not run.
  */
 export interface Repair {
     asked: string;
     ranges: MismatchRange[];
     rewritten: number;
+    write_back: boolean;
+    restored: number;
+    kept: number;
+    cache: string | null;
     least: string | null;
     most: string | null;
 }
@@ -2523,11 +2547,17 @@ export interface RepairSize {
     blocks: number;
 }
 
-/** A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again. */
+/**
+ * A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again.
+ *
+ * `restored` of the sectors were written to the wrong drive, from the others. `kept` is why some were not rewritten.
+ */
 export interface Repaired {
     ended: string;
     rewritten: number;
     left: number;
+    restored: number;
+    kept: string;
 }
 
 /** What rollback or import did. `without_password` are users that were made and cannot log in yet. */
@@ -2877,14 +2907,17 @@ export interface Schema {
  * One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
  *
  * `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
- * the same in words, empty where all sectors match. `lost` are sectors of each member that can neither be read nor
- * rebuilt, and are in use: `millrace pool scrub retire`.
+ * the same in words, empty where all sectors match. `wrong` has the drives that are wrong, in sentences, and why
+ * others are not known. `restorable` sectors of data and parity are written to the wrong drive by a repair. `lost` are
+ * sectors of each member that can neither be read nor rebuilt, and are in use: `millrace pool scrub retire`.
  */
 export interface ScrubOfArray {
     kept: ArrayScrub;
     sync: Sync | null;
     files: FileSearch | null;
     doubt: string;
+    wrong: string[];
+    restorable: number;
     lost: number;
 }
 
@@ -2935,6 +2968,7 @@ export interface ScrubStop {
  * `mismatches` in sectors of 512 bytes, with where they are in `ranges`; `bad_areas` in md's lists of bad blocks.
  * `started` and `ended` are ISO 8601 in UTC; a check that took several windows lasted longer than it read.
  * `floor_kib` is what md was to read of each drive in KiB/s at least, null for a check of an earlier release.
+ * `located` are blocks of these ranges by drive, and `unlocated` why some or all have none, empty where all have.
  */
 export interface Scrubbed {
     started: string;
@@ -2945,6 +2979,8 @@ export interface Scrubbed {
     bad_areas: number;
     ranges: MismatchRange[];
     floor_kib: number | null;
+    located: LocatedBlocks[];
+    unlocated: string;
 }
 
 /** How the key of the secrets is made of a passphrase: scrypt (RFC 7914) with `salt` and its three costs. */

@@ -100,11 +100,15 @@ test("without administrative access a check is shown and cannot be started", asy
 });
 
 test("files in doubt are named, and a repair is explained and confirmed", async () => {
+    const found = status();
+    const wrong = ["which drive is wrong is not known: only RAID6 has two parities, which locate a wrong block"];
+    says("pool scrub status", { ...found, arrays: found.arrays.map((one) => ({ ...one, wrong: one.wrong.length > 0 ? wrong : [], restorable: 0 })) });
     does("pool scrub repair data --yes", (call) => { call.end(JSON.stringify(status())); });
     render(<App />);
     const differs = within(await screen.findByTestId("differs-data"));
     expect(differs.getByText("2 files are in doubt:")).toBeTruthy();
     expect(differs.getByText("data/corpus/shard-0007.tar")).toBeTruthy();
+    expect(differs.getByText(/which drive is wrong is not known/)).toBeTruthy();
     await userEvent.click(differs.getByRole("button", { name: "Repair…" }));
     const dialog = within(await screen.findByTestId("confirm"));
     expect(dialog.getByText(/restores no data/)).toBeTruthy();
@@ -113,6 +117,23 @@ test("files in doubt are named, and a repair is explained and confirmed", async 
     await userEvent.click(dialog.getByRole("button", { name: "Repair sectors" }));
     await waitFor(() => expect(started("pool scrub repair")[0]?.options.superuser).toBe("require"));
     await waitFor(() => expect(screen.queryByTestId("confirm")).toBeNull());
+});
+
+test.each([
+    ["Restore the wrong blocks from the other drives", "--write-back"],
+    ["Keep the data as they are", "--keep-data"],
+])("where the wrong drive is known, it is named and a choice is made: %s", async (choice, option) => {
+    does(`pool scrub repair data --yes ${option}`, (call) => { call.end(JSON.stringify(status())); });
+    render(<App />);
+    const differs = within(await screen.findByTestId("differs-data"));
+    expect(differs.getByText(/16 sectors of data are wrong on bay/)).toBeTruthy();
+    await userEvent.click(differs.getByRole("button", { name: "Repair…" }));
+    const dialog = within(await screen.findByTestId("confirm"));
+    expect(dialog.getByRole<HTMLButtonElement>("button", { name: "Repair sectors" }).disabled).toBe(true);
+    await userEvent.click(dialog.getByRole("radio", { name: choice }));
+    await userEvent.click(dialog.getByRole("button", { name: "Repair sectors" }));
+    await waitFor(() => expect(screen.queryByTestId("confirm")).toBeNull());
+    expect(started("pool scrub repair")).toHaveLength(1);
 });
 
 test("a repair that is confirmed is not offered again, and one that ended is shown", async () => {

@@ -2,6 +2,7 @@
 /** The checks of the arrays and of the file system: when, what they found and how long ago, started and stopped by hand. */
 import { useState } from "react";
 import type { JSX } from "react";
+import { Radio } from "@patternfly/react-core/dist/esm/components/Radio/index.js";
 import type { CheckPace, FilesystemScrub, Scrubbed, ScrubOfArray, ScrubStatus } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
@@ -83,12 +84,18 @@ function Differs({ of, onRepair }: { of: ScrubOfArray; onRepair: () => void }): 
     return (
         <div data-testid={`differs-${of.kept.array}`}>
             <h3>{format(_("Array $0: sectors that do not match"), of.kept.array)}</h3>
+            <Wrong of={of} />
             <Doubtful of={of} />
             {of.kept.repair !== null
                 ? <p>{_("A repair is confirmed. It goes on as soon as nothing else is more important.")}</p>
                 : <AdminButton variant="secondary" onClick={onRepair}>{_("Repair…")}</AdminButton>}
         </div>
     );
+}
+
+/** The drives that are wrong, in the words of the server. */
+function Wrong({ of: { wrong } }: { of: ScrubOfArray }): JSX.Element {
+    return <>{wrong.map((one) => <p key={one}>{one}</p>)}</>;
 }
 
 function Doubtful({ of }: { of: ScrubOfArray }): JSX.Element {
@@ -113,7 +120,13 @@ function Repaired({ of }: { of: ScrubOfArray }): JSX.Element | null {
     const text = repaired.left === 0
         ? format(_("Array $0 was repaired $1; all of it matches again."), array, moment(repaired.ended))
         : format(_("Array $0 was repaired $1; $2 sectors still do not match."), array, moment(repaired.ended), repaired.left);
-    return <p>{text}</p>;
+    return (
+        <>
+            <p>{text}</p>
+            {repaired.restored > 0 && <p>{format(_("$0 sectors were restored on the wrong drive from the others."), repaired.restored)}</p>}
+            {repaired.kept && <p>{repaired.kept}</p>}
+        </>
+    );
 }
 
 /** What no drive has any more, while the file system still uses it. */
@@ -137,13 +150,19 @@ function Retired({ of }: { of: ScrubOfArray }): JSX.Element | null {
     return <p>{format(_("Array $0: $1 sectors of each member are lost and retired; no file uses them."), array, sectors)}</p>;
 }
 
-/** Says what a repair is and is not before it is confirmed. */
+/** Says what a repair is and is not before it is confirmed; where the wrong drive is known, what to do is chosen. */
 function RepairDialog({ of, onClose }: { of: ScrubOfArray; onClose: () => void }): JSX.Element {
     const repair = useChange("pool scrub repair");
+    const [keeps, setKeeps] = useState<boolean | null>(null);
+    const known = of.restorable > 0;
+    const choice = !known ? [] : keeps === true ? ["--keep-data"] : ["--write-back"];
     return (
-        <ConfirmDialog title={format(_("Repair array $0?"), of.kept.array)} action={_("Repair sectors")} busy={repair.busy} error={repair.error} onClose={onClose}
-            onConfirm={() => { void repair.go([of.kept.array, "--yes"]).then((done) => { if (done) onClose(); }); }}>
-            <p>{_("A repair makes the array agree with itself again: it computes parity from the data, or copies one half of a mirror over the other. It does not know which is right, and restores no data.")}</p>
+        <ConfirmDialog title={format(_("Repair array $0?"), of.kept.array)} action={_("Repair sectors")} busy={repair.busy} ready={!known || keeps !== null} error={repair.error} onClose={onClose}
+            onConfirm={() => { void repair.go([of.kept.array, "--yes", ...choice]).then((done) => { if (done) onClose(); }); }}>
+            <Wrong of={of} />
+            {known
+                ? <Choice keeps={keeps} onChange={setKeeps} />
+                : <p>{_("A repair makes the array agree with itself again: it computes parity from the data as they are, or copies one half of a mirror over the other. It does not know which is right, and restores no data.")}</p>}
             <Doubtful of={of} />
             {of.kept.array !== LOG && <p>{_("Compare these files with a backup first, and restore those that differ.")}</p>}
         </ConfirmDialog>
@@ -153,6 +172,18 @@ function RepairDialog({ of, onClose }: { of: ScrubOfArray; onClose: () => void }
 function pace({ least_kib, most_kib }: CheckPace): string {
     const most = rate(most_kib * KIB);
     return least_kib === most_kib ? format(_("$0 of each drive"), most) : format(_("$0 of each drive beside clients, $1 at most"), rate(least_kib * KIB), most);
+}
+
+function Choice({ keeps, onChange }: { keeps: boolean | null; onChange: (keeps: boolean) => void }): JSX.Element {
+    return (
+        <>
+            <Radio id="repair-restore" name="repair" label={_("Restore the wrong blocks from the other drives")} isChecked={keeps === false} onChange={() => onChange(false)}
+                description={_("For files that are wrong. A block that was overwritten after the drive returned wrong data would be set back.")} />
+            <Radio id="repair-keep" name="repair" label={_("Keep the data as they are")} isChecked={keeps === true} onChange={() => onChange(true)}
+                description={_("For files that are right. Parity is computed from the data.")} />
+            <p>{_("Where no drive is located, parity is computed from the data as they are, which restores no data.")}</p>
+        </>
+    );
 }
 
 type Row = ScrubOfArray | FilesystemScrub | null;

@@ -32,10 +32,10 @@ from millrace.system.documents import read_model
 from millrace.system.run import Result, Runner
 from tests.fakes.files.raid6 import BLOCK, Raid6
 from tests.fakes.files.running import server
-from tests.unit.pool.md_check import CHUNK, SECTORS, Md
+from tests.unit.pool.md_check import SECTORS, Md
 
 NEVER = ScrubPolicy(every="never", rate_kib=50_000)
-ROW = CHUNK["data"]
+ROW = 128
 ROT = b"\x5a" * BLOCK
 # Ten members: P of row 2 is slot 7, Q slot 8, the data begin with slot 9.
 P, Q, FIRST = 7, 8, 9

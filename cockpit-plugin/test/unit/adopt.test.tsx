@@ -13,7 +13,7 @@ beforeEach(() => { open(["storage"]); serverIs("1u12-found"); });
 const here = (): FoundHere => golden("1u12-found", "pool found");
 const UUID = here().found?.pool?.uuid ?? "";
 const UNDER_WAY: Adoption = {
-    schema_version: 1, pool: UUID, generation: 42, by: "admin", at: "2026-11-24T10:00:00+00:00", secrets: true, ports: {}, problem: null,
+    schema_version: 1, pool: UUID, generation: 42, by: "admin", at: "2026-11-24T10:00:00+00:00", secrets: true, ports: {}, problem: null, again: false,
 };
 
 const begin = async () => {

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged areas become names of files, by the reverse mapping of XFS; no name of a client is followed."""
 
+import errno
+import fcntl
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.pool import damaged_files
+from millrace.pool import damaged_files, file_names
 from millrace.pool.damage import Area
 from millrace.pool.damaged_files import DamagedFiles, owners
 from millrace.pool.scrub_record import ArrayScrub, MismatchRange, Scrubbed, change, load
@@ -18,6 +21,7 @@ from millrace.system.documents import read_model
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
+from tests.fakes.xfs import ROOT, V5_OF_6_1, Xfs
 
 
 @pytest.fixture
@@ -105,10 +109,11 @@ def test_pool_without_damage_asks_nothing(box: Box) -> None:
 
 def test_search_that_takes_too_long_says_so(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     inode = made(box, "victim")
-    monkeypatch.setattr(damaged_files, "LIMIT", -1.0)
+    monkeypatch.setattr(file_names, "LIMIT", -1.0)
     found = search([f"inode {inode} data 0..7 8"])
     assert (found.files, found.complete) == ([], False)
-    assert damaged_files.notes(found)[-1] == "the search did not cover all files"
+    assert damaged_files.notes(found)[-1] == file_names.WALKED
+    assert file_names.WALKED.startswith("the search did not cover all files: the file system has no parent pointers")
 
 
 def test_pool_that_is_not_mounted_is_refused(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,3 +164,78 @@ def test_check_without_mismatches_needs_no_search(box: Box) -> None:
 def test_tool_that_fails_is_an_error() -> None:
     with pytest.raises(Failed, match="no such command"):
         owners([Area(0, 8)], "/srv/pool", lambda argv, stdin=None: Result(1, "", "no such command"))
+
+
+@pytest.fixture
+def xfs(monkeypatch: pytest.MonkeyPatch) -> Xfs:
+    """The pool is on XFS; which files there are in it is of no concern."""
+    made = Xfs()
+    monkeypatch.setattr(fcntl, "ioctl", made.ioctl)
+    for number, (above, name) in enumerate([(ROOT, b"data"), (ROOT, os.fsencode(paths.POOL_OWN)), (1000, b"deep")]):
+        made.directory(1000 + number, above, name)
+    return made
+
+
+def test_parent_pointers_name_files_without_a_walk(box: Box, xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_names, "regular_files", None)
+    xfs.add(5000, (1002, b"vic\ntim\x1b[2J\xff"), (1000, b"link"))
+    found = search(["inode 5000 data 0..7 8"])
+    assert found.files == ["data/deep/vic\\ntim\\x1b[2J\\xff", "data/link"]
+    assert (found.complete, found.others, found.notes) == (True, ["free space"], [])
+
+
+def test_what_is_no_file_of_a_client_is_named_as_what_it_is(box: Box, xfs: Xfs) -> None:
+    xfs.add(5000, (1001, b"heartbeat"))
+    xfs.add(5001, (1000, b"link"), mode=stat.S_IFLNK | 0o777)
+    rows = ["inode 5000 data 0..7 8", "inode 5001 data 0..7 8", "inode 1002 data 0..7 8", "inode 1001 data 0..7 8"]
+    found = search(rows)
+    assert (found.files, found.complete) == ([], True)
+    assert found.others == [
+        "free space",
+        "directory of the server .millrace",
+        "directory data/deep",
+        "file of the server .millrace/heartbeat",
+        "symbolic link data/link",
+    ]
+    assert damaged_files.notes(found)[2] == "directory data/deep is in a damaged area"
+
+
+def test_share_that_begins_like_the_directory_of_the_server_is_of_a_client(box: Box, xfs: Xfs) -> None:
+    xfs.directory(2000, ROOT, os.fsencode(f"{paths.POOL_OWN}-of-mine"))
+    xfs.add(5000, (2000, b"victim"))
+    assert search(["inode 5000 data 0..7 8"]).files == [".millrace-of-mine/victim"]
+
+
+def test_file_removed_meanwhile_is_dropped(box: Box, xfs: Xfs) -> None:
+    found = search(["inode 5000 data 0..7 8"])
+    assert (found.files, found.others, found.complete) == ([], ["free space"], True)
+
+
+def test_file_with_more_names_than_are_listed_says_so(box: Box, xfs: Xfs) -> None:
+    xfs.add(5000, *((1000, b"%04d" % number) for number in range(1000)))
+    found = search(["inode 5000 data 0..7 8"])
+    assert len(found.files) == file_names.MOST
+    assert damaged_files.notes(found)[-1] == f"data/0000 has 1000 names, of which {file_names.MOST} are listed"
+
+
+def test_inode_that_cannot_be_read_leaves_the_others(box: Box, xfs: Xfs) -> None:
+    xfs.add(5000, (1000, b"bad"))
+    xfs.add(5001, (1000, b"good"))
+    xfs.nodes[5000].problem = errno.EUCLEAN
+    found = search(["inode 5000 data 0..7 8", "inode 5001 data 0..7 8"])
+    assert (found.files, found.complete) == (["data/good"], True)
+    assert found.others[-1] == "inode 5000, whose name cannot be read (Structure needs cleaning)"
+
+
+def test_many_inodes_that_take_too_long_are_counted(box: Box, xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_names, "LIMIT", -1.0)
+    xfs.add(5000, (1000, b"victim"))
+    found = search(["inode 5000 data 0..7 8"])
+    assert (found.files, found.complete) == ([], False)
+    assert damaged_files.notes(found)[-1] == f"{file_names.UNFINISHED}: 1 inode has no name yet"
+
+
+def test_pool_without_parent_pointers_is_walked(box: Box, xfs: Xfs) -> None:
+    xfs.flags = V5_OF_6_1
+    inode = made(box, "deep/victim")
+    assert search([f"inode {inode} data 0..7 8"]).files == ["data/deep/victim"]

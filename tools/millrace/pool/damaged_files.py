@@ -3,13 +3,13 @@
 
 import os
 import re
-import time
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.model import Role
+from millrace.pool import file_names
 from millrace.pool import scrub_due as due
 from millrace.pool.damage import Area, damage
 from millrace.pool.scrub_record import FileSearch, change, load, stamp
@@ -17,10 +17,6 @@ from millrace.pool.scrub_watch import now_here
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
 from millrace.system.run import Runner, must
-from millrace.system.walk import regular_files
-
-LIMIT = 600.0
-"""Seconds for the search for names."""
 
 KEPT = 10
 """How many names are kept: the verb lists them all."""
@@ -35,7 +31,8 @@ _LENGTH = re.compile(r"( \d+\.\.\d+)?( \d+)?( blocks)?\s*$")
 class DamagedFiles(Contract):
     """Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
 
-    `notes` is what is damaged and has no known place. `complete` is false where not all names could be searched.
+    `notes` is what is damaged and has no known place, and which names are not listed. `complete` is false where not all
+    names could be searched.
     """
 
     schema_version: Literal[1] = 1
@@ -59,26 +56,16 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
     began = stamp(now_here())
     inodes, others = owners(found.areas, mountpoint, run)
     differ, _ = owners(found.mismatched, mountpoint, run)
-    files, doubtful, complete = list[str](), list[str](), True
-    end = time.monotonic() + LIMIT
-    missing = set(inodes)
-    for name, held in regular_files(top, paths.POOL_OWN) if inodes else ():
-        if name is None or held is None or time.monotonic() > end:
-            complete = False
-            break
-        if held.st_ino in inodes:
-            files.append(name)
-            doubtful += [name] if held.st_ino in differ else []
-            missing.discard(held.st_ino)
-    kept = FileSearch(at=began, count=len(doubtful), names=sorted(doubtful)[:KEPT], complete=complete)
+    named = file_names.names(top, inodes)
+    doubtful = [name for inode, each in named.files.items() if inode in differ for name in each]
+    kept = FileSearch(at=began, count=len(doubtful), names=sorted(doubtful)[:KEPT], complete=named.complete)
     change(lambda old: old.model_copy(update={"files": kept}))
-    unnamed = [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in sorted(missing)]
     return DamagedFiles(
         sectors=sum(one.end - one.begin for one in found.areas),
-        files=sorted(files),
-        others=[*others, *unnamed],
-        notes=found.notes,
-        complete=complete,
+        files=sorted(name for each in named.files.values() for name in each),
+        others=[*others, *named.others],
+        notes=[*found.notes, *named.notes],
+        complete=named.complete,
     )
 
 
@@ -113,5 +100,4 @@ def lines(found: DamagedFiles) -> Iterator[str]:
 
 def notes(found: DamagedFiles) -> list[str]:
     """Return what is not a file, in sentences."""
-    said = [f"{one} is in a damaged area" for one in found.others]
-    return [*said, *found.notes, *(() if found.complete else ["the search did not cover all files"])]
+    return [*(f"{one} is in a damaged area" for one in found.others), *found.notes]

@@ -13,6 +13,11 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
+def printable_name(name: bytes) -> str:
+    """Return the name of a file on one line, whatever bytes a client has chosen."""
+    return printable(name.decode(errors="backslashreplace"))
+
+
 def shown(text: str) -> str:
     """Return input of a user, fit for one line of an error."""
     return f"'{text[:40].encode('unicode_escape').decode()}{'…' if len(text) > 40 else ''}'"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from functools import partial
 from pathlib import Path
 
-from millrace.system.text import printable
+from millrace.system.text import printable_name
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -55,7 +55,7 @@ def _entries(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat_resu
             except OSError:
                 continue
             if stat.S_ISREG(held.st_mode):
-                shown = _printable_name(os.path.relpath(os.path.join(directory, name), top))
+                shown = printable_name(os.fsencode(os.path.relpath(os.path.join(directory, name), top)))
                 yield shown, held, partial(os.open, name, _OPEN, dir_fd=descriptor)
         own = skipped if directory == os.fspath(top) else None
         inner[:] = [name for name in inner if name != own and _is_on_device(device, name, descriptor)]
@@ -68,8 +68,3 @@ def _is_on_device(device: int, name: str, descriptor: int) -> bool:
         return os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_dev == device
     except OSError:
         return False
-
-
-def _printable_name(name: str) -> str:
-    """One line of text, whatever bytes a client has chosen."""
-    return printable(os.fsencode(name).decode(errors="backslashreplace"))

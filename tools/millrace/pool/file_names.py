@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inodes of the pool become names of files: by parent pointers, else by reading every directory.
+
+Parent pointers take as long as there are inodes to name, and a directory is a file like others. A pool that was made
+by another mkfs.xfs may have none (health reports it): then 10⁸ files are more than can be searched in the time.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace import paths
+from millrace.system import xfs
+from millrace.system.inode_names import InodeNames, Named
+from millrace.system.text import printable_name
+from millrace.system.walk import regular_files
+
+LIMIT = 600.0
+"""Seconds for the search."""
+
+MOST = 100
+"""How many names of a file are listed; a client can give it 2³¹."""
+
+UNFINISHED = "the search for names ended after 10 minutes"
+WALKED = (
+    "the search did not cover all files: the file system has no parent pointers, and not all of its directories could "
+    "be read within 10 minutes"
+)
+
+_OWN = os.fsencode(paths.POOL_OWN)
+
+
+@dataclass
+class FileNames:
+    """Names of regular files by inode, relative to the pool; control characters are escaped.
+
+    `others` is what is no file of a client, or has no name, in words; `notes` is what is not listed, in sentences.
+    `complete` is false where the time was too short.
+    """
+
+    files: dict[int, list[str]] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    complete: bool = True
+
+
+def names(top: Path, inodes: Collection[int]) -> FileNames:
+    """Search for the names of inodes of the file system that is mounted at `top`. OSError: it cannot be opened."""
+    if not inodes:
+        return FileNames()
+    with _opened(top) as directory:
+        if _has_parents(directory):
+            return _by_parents(directory, sorted(inodes))
+    return _by_walk(top, inodes)
+
+
+@contextmanager
+def _opened(top: Path) -> Iterator[int]:
+    directory = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield directory
+    finally:
+        os.close(directory)
+
+
+def _has_parents(top: int) -> bool:
+    try:
+        return bool(xfs.features(top) & xfs.PARENT)
+    except OSError:
+        return False
+
+
+def _by_parents(top: int, inodes: list[int]) -> FileNames:
+    found, reader, end = FileNames(), InodeNames(top), time.monotonic() + LIMIT
+    for at, number in enumerate(inodes):
+        if time.monotonic() > end:
+            left = len(inodes) - at
+            found.notes.append(f"{UNFINISHED}: {left} inode{'s have' if left > 1 else ' has'} no name yet")
+            found.complete = False
+            break
+        try:
+            named = reader.named(number, MOST)
+        except OSError as error:
+            found.others.append(f"inode {number}, whose name cannot be read ({error.strerror or error})")
+            continue
+        if named is not None:
+            _sort(named, found)
+    return found
+
+
+def _sort(named: Named, found: FileNames) -> None:
+    number, mode = named.inode.handle.number, named.inode.mode
+    what = "file" if stat.S_ISREG(mode) else "directory" if stat.S_ISDIR(mode) else "special file"
+    what = "symbolic link" if stat.S_ISLNK(mode) else what
+    shown = [(printable_name(path), path == _OWN or path.startswith(_OWN + b"/")) for path in named.paths]
+    clients = [name for name, own in shown if not own]
+    if stat.S_ISREG(mode) and clients:
+        found.files[number] = clients
+    elif clients:
+        found.others += [f"{what} {name}" for name in clients]
+    found.others += [f"{what} of the server {name}" for name, own in shown if own]
+    if named.more:
+        found.notes.append(f"{shown[0][0]} has {named.inode.links} names, of which {len(shown)} are listed")
+    if named.problem:
+        found.others.append(f"{what} with inode {number}, which {named.problem}")
+
+
+def _by_walk(top: Path, inodes: Collection[int]) -> FileNames:
+    found, end = FileNames(), time.monotonic() + LIMIT
+    for name, held in regular_files(top, paths.POOL_OWN):
+        if name is None or held is None or time.monotonic() > end:
+            found.notes.append(WALKED)
+            found.complete = False
+            break
+        if held.st_ino in inodes:
+            found.files.setdefault(held.st_ino, []).append(name)
+    missing = sorted(set(inodes) - found.files.keys())
+    found.others += [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in missing]
+    return found

@@ -584,7 +584,8 @@ export interface CopyReport {
 /**
  * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
  *
- * `notes` is what is damaged and has no known place. `complete` is false where not all names could be searched.
+ * `notes` is what is damaged and has no known place, and which names are not listed. `complete` is false where not all
+ * names could be searched.
  */
 export interface DamagedFiles {
     schema_version: 1;
@@ -1156,8 +1157,8 @@ export interface FileSearch {
  * The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
  *
  * `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it. `allocation_group_size` in
- * bytes, `autofsck` (xfs_scrub(8)) and `discard`, whether discards may reach the drives, are None for a pool that was
- * made before they were planned.
+ * bytes, `autofsck` (xfs_scrub(8)), `discard`, whether discards may reach the drives, and `features`, those that are
+ * named for mkfs.xfs, are None for a pool that was made before they were planned.
  */
 export interface Filesystem {
     label: string;
@@ -1172,6 +1173,7 @@ export interface Filesystem {
     sector: number;
     autofsck: "none" | "check" | "optimize" | "repair" | null;
     discard: boolean | null;
+    features: string[] | null;
     mount_options: string[];
 }
 
@@ -1269,7 +1271,8 @@ export interface FoundNetwork {
 /**
  * A pool on the drives. `uuid` is that of its file system. `missing` counts members that are not there.
  *
- * `problem` is why it cannot be adopted. `devices` are the serial numbers of external devices that it lies on.
+ * `problem` is why it cannot be adopted. `devices` are the serial numbers of external devices that it lies on. `lacks`
+ * is what its file system was made without, a clause for each feature.
  */
 export interface FoundPool {
     uuid: string | null;
@@ -1278,6 +1281,7 @@ export interface FoundPool {
     kept: KeptState | null;
     problem: string | null;
     devices: string[];
+    lacks: string[];
 }
 
 /** One measurement of the ladder and its weight among all goals; weights add up to 1. */

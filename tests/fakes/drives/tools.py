@@ -16,9 +16,17 @@ from tests.fakes.drives.answers import NOTHING, export, option
 from tests.fakes.drives.disks import Disk, Running
 from tests.fakes.drives.hardware import BY_PARTUUID, Hardware
 
+# tried with mkfs.xfs 7.2.0
+FEATURES = (
+    "-m uuid=*,autofsck=check,crc=1,finobt=1,inobtcount=1,rmapbt=1,reflink=1,bigtime=1,metadir=0"
+    " -i size=512,sparse=1,nrext64=1,exchange=1 -n version=2,ftype=1,parent=1"
+)
+# as xfs_db shows the superblock of its result
+SUPERBLOCK = {"versionnum": "0xb4a5", "features_ro_compat": "0xf", "features_incompat": "0xeb"}
+
 
 class Tools(Hardware, Commands):
-    """`unstarted` are arrays that were created and never ran."""
+    """`unstarted` are arrays that were created and never ran, `made_otherwise` fields that mkfs.xfs writes instead."""
 
     TAKEN: ClassVar[Iterable[str]] = (
         "mdadm --detail --export /dev/md*",
@@ -43,9 +51,8 @@ class Tools(Hardware, Commands):
         "mdadm /dev/md/millrace-* --remove /dev/nvme*",
         "mdadm --stop /dev/md*",
         "mdadm --zero-superblock /dev/*",
-        "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
-        "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*]"
-        " /dev/disk/by-partuuid/*",
+        f"mkfs.xfs -K [-f] -L millrace {FEATURES} -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
+        f"mkfs.xfs -K [-f] -L millrace {FEATURES} -b size=* -s size=* -d * [-l] [*] /dev/disk/by-partuuid/*",
         "xfs_db -r [-l] [/dev/disk/by-partuuid/*] -c sb?0 -c print /dev/disk/by-partuuid/*",
         "udevadm trigger --settle --action=change /dev/md*",
         "systemctl daemon-reload",
@@ -60,6 +67,7 @@ class Tools(Hardware, Commands):
         self.starts_what_never_ran = True
         self.knows_older_mount = False
         self.refuse_force = False
+        self.made_otherwise: dict[str, str] = {}
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
@@ -103,7 +111,7 @@ class Tools(Hardware, Commands):
         held = self.content(words[-1]) or {}
         shown = ("inprogress", "unit", "width", "agblocks")
         fields = {"uuid": held.get("UUID", "?"), "blocksize": "4096", "sectsize": "4096"}
-        fields |= {key: value for key, value in held.items() if key in shown}
+        fields |= {key: value for key, value in held.items() if key in (*shown, *SUPERBLOCK)}
         return Result(0, "".join(f"{key} = {value}\n" for key, value in fields.items()), "")
 
     def _mdadm(self, words: list[str], _: str) -> Result:
@@ -262,6 +270,7 @@ class Tools(Hardware, Commands):
         # xfsprogs 7.2 rounds to the stripe unit without failing
         blocks = int(stripe["agsize"]) // 4096
         blocks += -blocks % (unit or 1)
+        data_held |= SUPERBLOCK | self.made_otherwise
         data_held |= {"unit": str(unit), "width": str(unit * width), "agblocks": str(blocks)}
         self.tick()
         if log:

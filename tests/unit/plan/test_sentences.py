@@ -25,7 +25,8 @@ SHOUTED = re.compile(r"[A-Z]{2,} [A-Z]{2,} [A-Z]{2,}|XX")
 DECISIONS = [
     "bitmap", "chunk", "discard", "drives.data", "drives.log", "drives.spares", "exports.networks",
     "exports.privileged_ports", "filesystem.allocation_group_size", "filesystem.allocation_groups",
-    "filesystem.autofsck", "filesystem.log_size", "filesystem.mount_options", "filesystem.sector", "filesystem.stripe",
+    "filesystem.autofsck", "filesystem.features", "filesystem.log_size", "filesystem.mount_options",
+    "filesystem.sector", "filesystem.stripe",
     "layout", "log", "md.group_thread_cnt", "md.read_ahead", "md.stripe_cache_size", "md.sync_speed_max",
     "md.workqueue", "nfsd.copy_from", "nfsd.io_modes", "nfsd.lease_time", "nfsd.localio",
     "nfsd.max_block_size", "nfsd.pool_mode", "nfsd.threads", "partition",

@@ -2,6 +2,7 @@
 """Small plans made by hand, RAID6 and RAID50 with their log on a RAID1, and those of the planner for more drives."""
 
 from millrace.inventory.model import DriveState
+from millrace.plan import xfs_features
 from millrace.plan.model import Array, DriveRole, Filesystem, MdSettings, Nfsd, Partition, Plan, Role
 from millrace.plan.policy import ExternalPolicy, LayoutPolicy, Policy
 from millrace.plan.propose import propose
@@ -76,6 +77,7 @@ def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
             allocation_group_size=GROUP,
             sector=4096,
             autofsck="check",
+            features=xfs_features.NAMES,
             mount_options=["noatime", "logbsize=256k", "largeio", "logdev=/dev/md/millrace-log"],
         ),
         nfsd=Nfsd(threads_min=8, threads_max=16, pool_mode="global", max_block_size=MIB, lease_time=45, grace_time=45),

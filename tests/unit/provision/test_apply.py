@@ -57,7 +57,10 @@ def test_legs_come_before_the_array_over_them() -> None:
 
 def test_the_file_system_has_the_planned_geometry_and_its_log_outside() -> None:
     assert mkfs_command(raid6_plan().filesystem, "U", force=False) == [
-        *("mkfs.xfs", "-K", "-L", "millrace", "-m", "uuid=U,autofsck=check", "-b", "size=4096", "-s", "size=4096"),
+        *("mkfs.xfs", "-K", "-L", "millrace"),
+        *("-m", "uuid=U,autofsck=check,crc=1,finobt=1,inobtcount=1,rmapbt=1,reflink=1,bigtime=1,metadir=0"),
+        *("-i", "size=512,sparse=1,nrext64=1,exchange=1", "-n", "version=2,ftype=1,parent=1"),
+        *("-b", "size=4096", "-s", "size=4096"),
         *("-d", f"su=131072,sw=2,agsize={GROUP}"),
         *("-l", f"logdev=/dev/md/millrace-log,size={2038 * MIB}"),
         "/dev/md/millrace-data",
@@ -75,13 +78,32 @@ def test_a_file_system_that_mkfs_made_otherwise_is_no_pool(world: World) -> None
     assert not paths.pool_file().exists()
 
 
+@pytest.mark.parametrize(
+    ("made", "off"),
+    [
+        ({"features_incompat": "0x6b"}, "parent is off"),
+        ({"features_ro_compat": "0x9"}, "rmapbt is off, reflink is off"),
+        ({"features_ro_compat": "", "versionnum": "0xb4a4"}, "crc is off, finobt is off, inobtcount is off"),
+    ],
+)
+def test_file_system_without_a_feature_is_no_pool(world: World, made: dict[str, str], off: str) -> None:
+    world.made_otherwise = made
+    approve_plan(raid6_plan())
+    with pytest.raises(Failed, match=f"mkfs.xfs differs from the plan: {off}"):
+        provision(world)
+    assert not paths.pool_file().exists()
+
+
 def test_a_journal_of_an_earlier_version_is_finished_with_the_number_of_groups() -> None:
-    older = raid6_plan().filesystem.model_copy(update={"allocation_group_size": None, "autofsck": None})
+    older = raid6_plan().filesystem.model_copy(
+        update={"allocation_group_size": None, "autofsck": None, "features": None}
+    )
     command = mkfs_command(older, "U", force=False)
     assert (command[command.index("-d") + 1], command[command.index("-m") + 1]) == (
         "su=131072,sw=2,agcount=32",
         "uuid=U",
     )
+    assert "-n" not in command
 
 
 def test_small_log_drives_carry_no_more_than_the_data_drives_can_take_over() -> None:

@@ -28,6 +28,7 @@ def lines(found: Found) -> Iterator[str]:
     yield f"pool {found.pool.uuid or '(not readable)'}"
     yield from (f"  {_array(one)}" for one in found.pool.arrays)
     yield from (f"  external device {one}" for one in found.pool.devices)
+    yield from (f"  made {one}" for one in found.pool.lacks)
     if found.pool.kept is not None:
         yield from _kept(found.pool.kept)
     if found.problem:

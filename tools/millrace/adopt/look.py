@@ -21,6 +21,7 @@ from millrace.errors import BadInput, Failed, LaterRelease, MillraceError, Refus
 from millrace.keep import generations
 from millrace.keep.generations import LaterState, Newest
 from millrace.keep.model import Manifest
+from millrace.plan import xfs_features
 from millrace.plan.model import Role
 from millrace.provision import md, unclean
 from millrace.provision.md import load_modules
@@ -29,7 +30,7 @@ from millrace.provision.signature import signature
 from millrace.provision.superblock import Superblock, examine
 from millrace.provision.system import System
 from millrace.state.model import Config
-from millrace.system import sysfs
+from millrace.system import sysfs, xfs
 from millrace.system.documents import parse_model
 from millrace.system.files import describe
 from millrace.system.run import Runner, must
@@ -48,13 +49,15 @@ UNTIL_THEN = "nothing was written; keep the drives as they are until then"
 class Seen:
     """What is on the drives: arrays, the UUID of the file system, and the newest kept state with its files.
 
-    `external` has the devices of a pool without arrays.
+    `external` has the devices of a pool without arrays. `features` is XFS_FSOP_GEOM_FLAGS_* of the file system, None
+    where they are not known.
     """
 
     arrays: list[OnDrives]
     uuid: str
     newest: Newest
     external: OnExternal | None = None
+    features: int | None = None
 
 
 def find(system: System, run: Runner) -> Found:
@@ -65,7 +68,7 @@ def find(system: System, run: Runner) -> Found:
     refuse_if_pool()
     arrays: list[OnDrives] = []
     external: OnExternal | None = None
-    uuid, kept, problem, todo, state = None, None, None, None, None
+    uuid, kept, problem, todo, state, lacks = None, None, None, None, None, list[str]()
     try:
         arrays = on_drives(system)
         external = None if arrays else on_external(system)
@@ -73,6 +76,7 @@ def find(system: System, run: Runner) -> Found:
             return Found(pool=None, problem=NOTHING, todo="`millrace plan` proposes a new pool")
         seen = see_any(system, arrays, external)
         arrays, uuid = seen.arrays, seen.uuid
+        lacks = xfs_features.clauses(seen.features)
         kept, state = _kept(seen, run), pool_of(seen.newest)
     except LaterRelease as error:
         problem, todo = str(error), UNTIL_THEN
@@ -83,7 +87,13 @@ def find(system: System, run: Runner) -> Found:
     missing = sum(one.missing for one in arrays)
     devices = external.serials if external else []
     pool = FoundPool(
-        uuid=uuid, arrays=_shown(arrays, state), missing=missing, kept=kept, problem=problem, devices=devices
+        uuid=uuid,
+        arrays=_shown(arrays, state),
+        missing=missing,
+        kept=kept,
+        problem=problem,
+        devices=devices,
+        lacks=lacks,
     )
     return Found(pool=pool, problem=problem, todo=todo)
 
@@ -116,11 +126,12 @@ def see_external(system: System, one: OnExternal) -> Seen:
         data = f"/dev/{devices[one.data]}"
         log = f"/dev/{devices[one.log]}" if one.log else None
         with _mounted(system, data, log) as where:
+            features = xfs.features_at(where)
             newest = _kept_on(where) or rebuilt_external(
                 system, one, data, where, _damaged(generations.directory(where))
             )
     _refuse_other(newest, one.uuid)
-    return Seen([], one.uuid, newest, one)
+    return Seen([], one.uuid, newest, one, features)
 
 
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
@@ -146,12 +157,13 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
         log = f"/dev/{started[Role.LOG.value]}" if Role.LOG.value in started else None
         uuid = signature(system, data).get("UUID", "")
         with _mounted(system, data, log) as where:
+            features = xfs.features_at(where)
             newest = _kept_on(where)
             if newest is None:
                 of = {device: array for array, device in started.items()}
                 newest = rebuilt(system, arrays, of, where, uuid, _damaged(generations.directory(where)))
     _refuse_other(newest, uuid)
-    return Seen([one for one in arrays if one.level != "raid0"], uuid, newest)
+    return Seen([one for one in arrays if one.level != "raid0"], uuid, newest, features=features)
 
 
 def _refuse_used(system: System, names: Sequence[str]) -> None:

@@ -69,7 +69,8 @@ class KeptState(Contract):
 class FoundPool(Contract):
     """A pool on the drives. `uuid` is that of its file system. `missing` counts members that are not there.
 
-    `problem` is why it cannot be adopted. `devices` are the serial numbers of external devices that it lies on.
+    `problem` is why it cannot be adopted. `devices` are the serial numbers of external devices that it lies on. `lacks`
+    is what its file system was made without, a clause for each feature.
     """
 
     uuid: str | None
@@ -78,6 +79,7 @@ class FoundPool(Contract):
     kept: KeptState | None
     problem: str | None
     devices: list[str] = Field(default_factory=list)
+    lacks: list[str] = Field(default_factory=list)
 
 
 class Found(Contract):

@@ -24,7 +24,7 @@ class Heartbeat(Contract):
     """The result of the last heartbeat. Sizes in bytes, `uptime` in seconds since boot.
 
     `problem` is why there was none; `error` is the name of the error, empty where the pool does not answer. `known` is
-    false where none was requested.
+    false where none was requested. `features` is XFS_FSOP_GEOM_FLAGS_* of the file system, None where it is not known.
     """
 
     uptime: float
@@ -35,6 +35,7 @@ class Heartbeat(Contract):
     free: int | None = None
     inodes: int | None = None
     inodes_free: int | None = None
+    features: int | None = None
     known: bool = True
 
 

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from millrace.plan import sources
+from millrace.plan import sources, xfs_features
 from millrace.plan.allocation_groups import AllocationGroups, Stripes, equal_groups, planned_groups
 from millrace.plan.discard import plan_discard
 from millrace.plan.labels import array_path
@@ -68,6 +68,7 @@ def shaped(
         sector=SECTOR,
         autofsck=AUTOFSCK,
         discard=discard[0],
+        features=xfs_features.NAMES,
         mount_options=[*mount_options(policy.xfs), *base.logdev],
     )
     return filesystem, [
@@ -76,6 +77,7 @@ def shaped(
         _group_size(groups, base),
         _log(filesystem, base, policy),
         _sector(filesystem),
+        _features(),
         _autofsck(),
         discard[1],
         _options(filesystem, base, policy.xfs),
@@ -240,6 +242,17 @@ def _sector(filesystem: Filesystem) -> Decision:
         value=filesystem.sector,
         reason="Log and metadata are written in units of 4096 bytes, so that no drive needs a read-modify-write.",
         source=sources.XFS_SECTOR,
+    )
+
+
+def _features() -> Decision:
+    return Decision(
+        name="filesystem.features",
+        value=list(xfs_features.NAMES),
+        reason="Names of damaged files need rmapbt and parent, clones reflink, checks of metadata crc, times after "
+        "2038 bigtime; sparse and finobt keep a pool fast that is nearly full. Each is named for mkfs.xfs and verified "
+        "after it: its defaults differ between versions, and most cannot be added later.",
+        source=sources.XFS_FEATURES,
     )
 
 

@@ -18,7 +18,7 @@ from millrace.system.documents import Contract
 
 VOLATILE = {"findings", "prediction"}
 # Of the file system, added after the first release: a plan that was approved without them keeps its hash.
-LATER_KEYS = ("allocation_group_size", "autofsck", "discard")
+LATER_KEYS = ("allocation_group_size", "autofsck", "discard", "features")
 
 Backend = Literal["md", "external"]
 Direction = Literal["read", "write"]
@@ -95,8 +95,8 @@ class Filesystem(Contract):
     """The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
 
     `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it. `allocation_group_size` in
-    bytes, `autofsck` (xfs_scrub(8)) and `discard`, whether discards may reach the drives, are None for a pool that was
-    made before they were planned.
+    bytes, `autofsck` (xfs_scrub(8)), `discard`, whether discards may reach the drives, and `features`, those that are
+    named for mkfs.xfs, are None for a pool that was made before they were planned.
     """
 
     label: str
@@ -111,6 +111,7 @@ class Filesystem(Contract):
     sector: int
     autofsck: Literal["none", "check", "optimize", "repair"] | None = None
     discard: bool | None = None
+    features: list[str] | None = None
     mount_options: list[str]
 
 

@@ -20,6 +20,7 @@ TRIM = "raid5.c make_discard_request: 4 KiB of each member at a time through the
 XFS_GROUP_SIZE = "xfsprogs 7.2: mkfs/xfs_mkfs.c warns where a given agsize is a multiple of the stripe width"
 XFS_ALIGNMENT = "kernel 7.2: fs/xfs/libxfs/xfs_bmap.c xfs_bmap_compute_alignments"
 XFS_AUTOFSCK = "xfsprogs 7.2: xfs_scrub(8), file system property autofsck"
+XFS_FEATURES = "xfsprogs 7.2: mkfs.xfs(8), defaults of /usr/share/xfsprogs/mkfs; kernel 7.2: libxfs/xfs_fs.h"
 XFS_SECTOR = "XFS: log writes of 4 KiB suit drives of 512 and 4096 byte sectors"
 NFSD_BLOCK = "kernel 7.2: Linux clients cap rsize and wsize at 1 MiB"
 NFSD_IO_MODES = "kernel 7.2: fs/nfsd/debugfs.c io_cache_read, io_cache_write; measured: tools/perf iocache"

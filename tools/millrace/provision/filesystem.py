@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The XFS file system of the pool, its log on an array or a device of its own where that is planned."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from millrace.errors import Failed, Refused
+from millrace.plan import xfs_features
 from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Filesystem
 from millrace.plan.sizes import down_to_power_of_two
@@ -163,7 +164,11 @@ class FilesystemStep:
 
     def _finished(self) -> bool:
         """mkfs.xfs clears `inprogress` when everything else is on the device."""
-        return self._expected().items() <= self._superblock().items()
+        found = self._superblock()
+        return self._expected().items() <= found.items() and not self._lacking(found)
+
+    def _lacking(self, superblock: Mapping[str, str]) -> list[str]:
+        return xfs_features.missing_in(superblock, self._filesystem.features or [])
 
     def _check_geometry(self) -> None:
         """mkfs.xfs corrects what it does not like with a word on its output; Failed names what it changed."""
@@ -173,6 +178,7 @@ class FilesystemStep:
             for key, value in self._expected().items()
             if found.get(key) != value
         ]
+        other += [f"{name} is off" for name in self._lacking(found)]
         if other:
             raise Failed(
                 f"the result of mkfs.xfs differs from the plan: {', '.join(other)} (in blocks of {BLOCK} bytes)"
@@ -207,10 +213,16 @@ def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
         else f"agcount={filesystem.allocation_groups}"
     )
     autofsck = [f"autofsck={filesystem.autofsck}"] if filesystem.autofsck is not None else []
+    wanted = filesystem.features
+    features = {one: xfs_features.options(wanted, one) for one in ("-m", "-i", "-n")} if wanted is not None else {}
+    # nothing was tried with quota files in a directory of metadata
+    metadata = [f"uuid={uuid}", *autofsck, *features.get("-m", []), *(["metadir=0"] if features else [])]
+    inodes = ["-i", ",".join([f"size={xfs_features.INODE}", *features["-i"]])] if features else []
+    naming = ["-n", ",".join(["version=2", *features["-n"]])] if features else []
     return [
         # The drives are blank, and md is slow with discards where it passes them on: -K saves them.
         *("mkfs.xfs", "-K", *(["-f"] if force else [])),
-        *("-L", filesystem.label, "-m", ",".join([f"uuid={uuid}", *autofsck])),
+        *("-L", filesystem.label, "-m", ",".join(metadata), *inodes, *naming),
         *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),
         *("-d", f"{stripe},{groups}"),
         *_log(filesystem),

@@ -5,8 +5,10 @@ kernel 7.2: fs/xfs/libxfs/xfs_fs.h. The last two need CAP_SYS_ADMIN, and none op
 """
 
 import fcntl
+import os
 import struct
 from array import array
+from pathlib import Path
 from typing import NamedTuple
 
 PARENT = 1 << 25
@@ -72,6 +74,20 @@ def features(descriptor: int) -> int:
     """Return the features of the XFS that an open file is on, as XFS_FSOP_GEOM_FLAGS_*. OSError: it is not on XFS."""
     found: int = _FLAGS.unpack(fcntl.ioctl(descriptor, _GEOMETRY, bytes(_FLAGS.size)))[0]
     return found
+
+
+def features_at(path: Path) -> int | None:
+    """Return the features of the XFS that is mounted at a directory; None where it is another file system.
+
+    OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return features(descriptor)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def inode(top: int, number: int) -> Inode | None:

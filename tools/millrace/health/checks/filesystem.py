@@ -6,6 +6,7 @@ import re
 from millrace.health import heartbeats
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.plan import xfs_features
 from millrace.provision.mount_unit import REMOUNT, differences
 from millrace.system.mounts import mounted
 from millrace.system.text import size
@@ -25,10 +26,10 @@ _ROOM = "Delete or move what is not needed any more."
 
 
 def check(host: Host) -> list[Finding]:
-    """Check the pool's file system: mounted, read-write, written and read just now, percentage in use."""
+    """Check the pool's file system: mounted, read-write, written and read just now, percentage in use, features."""
     if host.pool is None:
         return []
-    return not_mounted(host) or [_failure(host) or _space(host), *_options(host)]
+    return not_mounted(host) or [_failure(host) or _space(host), *_options(host), *_features(host)]
 
 
 def not_mounted(host: Host) -> list[Finding]:
@@ -78,6 +79,16 @@ def _options(host: Host) -> list[Finding]:
     sentence = f"{filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}."
     finding = Finding(check=NAME, kind="options", level=Level.WARN, sentence=sentence, todo=REMOUNT)
     return [finding] if differ else []
+
+
+def _features(host: Host) -> list[Finding]:
+    assert host.pool is not None
+    flags = host.heartbeat.features
+    if flags is None or not (lacking := xfs_features.missing(flags)):
+        return []
+    sentence = f"{host.pool.filesystem.mountpoint} was made {'; '.join(xfs_features.clauses(flags))}."
+    todo = xfs_features.remedy(lacking)
+    return [Finding(check=NAME, kind="features", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _failure(host: Host) -> Finding | None:

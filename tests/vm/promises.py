@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel says must be what the plan said, whatever the shape of the server."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,14 @@ def file_system_equals_the_plan(box: Box) -> None:
     assert geometry["meta-data.agcount"] == filesystem["allocation_groups"]
     assert geometry["meta-data.agsize"] * geometry["data.bsize"] == filesystem["allocation_group_size"]
     assert box.say("xfs_property /srv/pool get autofsck") == f"autofsck={filesystem['autofsck']}"
+    made = {name.rpartition(".")[2]: value for name, value in geometry.items()}
+    assert {"crc", "rmapbt", "reflink", "exchange", "parent"} <= set(filesystem["features"])
+    assert [one for one in filesystem["features"] if made[one] != 1] == []
+    assert made["metadir"] == 0
+    # the same by the flags that the heartbeat has read
+    findings = box.shown("health --json")["findings"]
+    assert [one for one in findings if one["key"] == "filesystem/features"] == []
+    assert json.loads(box.say("cat /run/millrace/heartbeat.json"))["features"] & 1 << 25
     assert geometry["meta-data.sectsz"] == filesystem["sector"] == 4096
     assert set(filesystem["mount_options"]) <= box.mount_options()
     assert "not mounted as planned" not in box.millrace("pool verify").err

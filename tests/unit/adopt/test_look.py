@@ -11,8 +11,10 @@ from millrace.adopt import adopt, listing, look
 from millrace.adopt.model import Found
 from millrace.errors import MillraceError, Refused
 from millrace.keep import generation
+from millrace.system import xfs
 from millrace.system.run import Result
 from tests.fakes.samples import pool
+from tests.fakes.xfs import V5_OF_6_1
 from tests.unit.adopt import states
 from tests.unit.adopt.conftest import Held
 from tests.unit.adopt.finder import FileSystem, Finder, kept_of
@@ -66,6 +68,25 @@ def test_pool_is_found_with_what_comes_back(finder: Finder) -> None:
     one = found(finder)
     assert one.problem is None and one.pool is not None and one.pool.kept is not None
     assert (one.pool.uuid, one.pool.missing, one.pool.kept.users) == (UUID, 0, ["anna"])
+
+
+def test_what_the_file_system_was_made_without_is_named_before_it_is_adopted(
+    finder: Finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path | None] = []
+
+    def features_at(where: Path) -> int:
+        # while it is mounted over a snapshot
+        asked.append(finder.mounted)
+        assert where == finder.mounted
+        return V5_OF_6_1
+
+    monkeypatch.setattr(xfs, "features_at", features_at)
+    mirror(finder)
+    one = found(finder)
+    assert one.problem is None and one.pool is not None and len(asked) == 1
+    assert [clause.partition(":")[0] for clause in one.pool.lacks] == ["without exchange", "without parent"]
+    assert f"  made {one.pool.lacks[1]}" in list(listing.lines(one))
 
 
 def test_pool_of_a_server_on_which_nothing_was_decided_is_found(finder: Finder) -> None:

@@ -27,6 +27,7 @@ from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import Tools, plan
 from tests.fakes.sockets import listen
+from tests.fakes.xfs import V5, V5_OF_6_1
 from tests.unit.health.servers import beats, deaf, filled, host, sentences, well
 from tests.unit.tune.fake_sysfs import add_rdma_device
 
@@ -209,6 +210,28 @@ class TestFilesystem:
         assert (room.level, finding.level) == (Level.OK, Level.WARN)
         assert finding.sentence == "/srv/pool is not mounted as planned: noexec is missing, noatime is missing."
         assert finding.todo and "srv-pool.mount" in finding.todo
+
+    def test_pool_that_was_made_with_every_feature_has_no_finding(self, serving: Path) -> None:
+        beats(features=V5)
+        [room] = filesystem.check(host())
+        assert room.level is Level.OK
+
+    def test_pool_that_was_made_without_features_names_what_it_lacks(self, serving: Path) -> None:
+        beats(features=V5_OF_6_1)
+        [room, finding] = filesystem.check(host())
+        assert (room.level, finding.level, finding.key) == (Level.OK, Level.WARN, "filesystem/features")
+        assert finding.sentence == (
+            "/srv/pool was made without exchange: xfs_scrub cannot repair directories; without parent: names of "
+            "damaged files are searched by reading every directory, for 10 minutes at most."
+        )
+        assert finding.todo == (
+            "Only a pool that Millrace creates has parent: copy the data to one on occasion. While the pool is not "
+            "mounted, xfs_admin -O exchange=1 adds exchange. Acknowledge it: millrace alert ack filesystem/features"
+        )
+
+    def test_features_that_are_not_known_are_no_finding(self, serving: Path) -> None:
+        beats(features=None)
+        assert [one.kind for one in filesystem.check(host())] == ["space"]
 
     def test_an_xfs_that_shut_itself_down_fails_for_all_who_use_it(self, serving: Path) -> None:
         beats(problem="Input/output error", error="EIO")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool is written to, synced and read; what a client could plant there is not followed."""
 
+import fcntl
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from millrace.health import heartbeat, heartbeats
 from millrace.health.heartbeats import Heartbeat
 from millrace.system.run import Result
 from tests.fakes.samples import Tools
+from tests.fakes.xfs import FSGEOMETRY, V5_OF_6_1, Xfs
 
 
 @pytest.fixture
@@ -84,6 +86,13 @@ def test_a_directory_that_others_may_write_is_not_used(pool: Path) -> None:
     (pool / ".millrace").chmod(0o777)
     assert beat(pool).error == "EPERM"
     assert not list((pool / ".millrace").iterdir())
+
+
+def test_features_of_xfs_are_those_that_its_ioctl_shows(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert beat(pool).features is None
+    fake = Xfs(V5_OF_6_1)
+    monkeypatch.setattr(fcntl, "ioctl", fake.ioctl)
+    assert (beat(pool).features, fake.asked) == (V5_OF_6_1, [FSGEOMETRY])
 
 
 def test_nothing_is_written_where_nothing_is_mounted(tmp_path: Path) -> None:

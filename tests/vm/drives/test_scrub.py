@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """All arrays are checked: the check is stopped and goes on, finds what does not match, and keeps its result."""
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ MEMBERS = len(FIVE.drives)
 SLOW, FASTER, UNLIMITED = 5_000, 15_000, 10_000_000
 POLICY = "/etc/millrace/policy.toml"
 BLOCK = 4096
+# by hand also a million, which takes longer to make than to name
+FILES = 100_000
 
 
 def limit(box: Box, kib: int) -> None:
@@ -114,6 +118,96 @@ def check_all(box: Box) -> dict[str, Any]:
     box.millrace("pool scrub start")
     wait_checked(box)
     return dict(scrubs(box)["data"]["last"])
+
+
+@contextmanager
+def damaged(box: Box, path: str) -> Iterator[None]:
+    """The middle of a file of 8 MiB is in an area that a member lists as bad; a write of the file clears it."""
+    box.say(f"head -c 8M /dev/urandom > {path}; sync {path}")
+    found = re.search(r"0: \[0\.\.(\d+)\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {path}"))
+    assert found and int(found[1]) == (8 << 11) - 1
+    chunk = int(box.array_sysfs("data", "md/chunk_size")) // 512
+    number, inside = divmod(int(found[2]) + (4 << 11), chunk)
+    member = box.say(f"for d in {MD}/dev-*; do grep -qx 0 $d/slot && basename $d; done; true")
+    offset = int(box.array_sysfs("data", f"md/{member}/offset"))
+    box.say(f"echo '{offset + number // (MEMBERS - 1) * chunk + inside} {BLOCK // 512}' > {MD}/{member}/bad_blocks")
+    try:
+        yield
+    finally:
+        box.say(f"dd if=/dev/zero of={path} bs=8M count=1 conv=notrunc,fsync oflag=direct status=none")
+    assert box.say(f"cat {MD}/{member}/bad_blocks") == ""
+
+
+def test_damaged_file_is_named_by_its_parents(box: Box) -> None:
+    box.say(f"mkdir -p {EXPORT}/names/deep")
+    # as a client may call it
+    path = f"'{EXPORT}/names/deep/vic\ntim'"
+    with damaged(box, path):
+        box.say(f"ln {path} {EXPORT}/names/link")
+        named = box.shown("pool scrub files --json")
+        print(named)
+        assert named["files"] == ["data/names/deep/vic\\ntim", "data/names/link"]
+        assert (named["complete"], named["notes"]) == (True, [])
+        box.say(f"mv {EXPORT}/names/deep {EXPORT}/names/moved; rm {EXPORT}/names/link")
+        # with the rights of the unit that a check starts
+        box.say("systemctl start --wait millrace-scrub-files.service")
+        said = box.say("journalctl -b -o cat -u millrace-scrub-files.service")
+        print(said)
+        assert "data/names/moved/vic\\ntim" in said
+        box.say(f"mv {EXPORT}/names/moved {EXPORT}/names/deep")
+    box.say(f"rm -r {EXPORT}/names")
+
+
+MANY = """
+import os, sys, time
+top, count = sys.argv[1], int(sys.argv[2])
+for directory in range(count // 1000):
+    path = f"{top}/{directory:04}"
+    os.makedirs(path)
+    at = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    for number in range(1000):
+        os.close(os.open(f"file {number}", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=at))
+    os.close(at)
+"""
+# The place of the last file in the walk that names files where there are no parent pointers, and its seconds.
+WALK = """
+import pathlib, time
+from millrace.system.walk import regular_files
+begin = time.monotonic()
+names = [name for name, _ in regular_files(pathlib.Path("/srv/pool"), ".millrace")]
+print(len(names), time.monotonic() - begin, names[-1])
+"""
+
+
+def seconds(box: Box) -> float:
+    """How long the search takes for all names, with nothing in memory."""
+    box.say("sync -f /srv/pool; echo 3 > /proc/sys/vm/drop_caches")
+    timed = "begin=$(date +%s%N); millrace pool scrub files --json > /run/named; echo $(($(date +%s%N) - begin))"
+    return int(box.say(timed, seconds=600)) / 10**9
+
+
+@pytest.mark.soak
+def test_name_among_many_files_takes_as_long_as_among_few(box: Box) -> None:
+    few_at, many = f"{EXPORT}/few", f"{EXPORT}/many"
+    with damaged(box, few_at):
+        few = seconds(box)
+        assert json.loads(box.say("cat /run/named"))["files"] == ["data/few"]
+    try:
+        box.machine.run(["python3", "-c", MANY, many, str(FILES)], seconds=7200)
+        # its name is in the directory that a walk reads last
+        last = box.machine.run(["python3", "-c", WALK], seconds=3600).out.split(maxsplit=2)[2].strip()
+        victim = f"/srv/pool/{last.rpartition('/')[0]}/zz"
+        with damaged(box, victim):
+            took = seconds(box)
+            named = json.loads(box.say("cat /run/named"))
+            box.say("echo 3 > /proc/sys/vm/drop_caches")
+            count, walked, end = box.machine.run(["python3", "-c", WALK], seconds=3600).out.split(maxsplit=2)
+            print(f"{count} files: named in {took:.1f} s, among few in {few:.1f} s; read in {float(walked):.1f} s")
+            assert (named["files"], named["complete"]) == ([victim.removeprefix("/srv/pool/")], True)
+            assert int(count) > FILES and end.rpartition("/")[0] == last.rpartition("/")[0]
+            assert took < few + 10
+    finally:
+        box.machine.run(f"rm -rf {few_at} {many}", seconds=3600)
 
 
 @pytest.mark.soak

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millrace import paths
+from millrace.errors import Failed
 from millrace.system import xfs
-from millrace.system.inode_names import InodeNames, Named
+from millrace.system.descend import below
+from millrace.system.inode_names import TRIES, InodeNames, Named
 from millrace.system.text import printable_name
-from millrace.system.walk import regular_files
+from millrace.system.walk import WRITTEN, opened_files, regular_files
 
 LIMIT = 600.0
 """Seconds for the search."""
@@ -67,6 +69,56 @@ def _opened(top: Path) -> Iterator[int]:
         os.close(directory)
 
 
+def opened(top: Path, inodes: Collection[int]) -> Iterator[tuple[str, int]]:
+    """Yield each regular file of a client that is one of these inodes: a printable name, and a descriptor to write.
+
+    The descriptor is closed after the next step. A file that cannot be opened, or is removed meanwhile, is none.
+    Without parent pointers a file comes once for each of its names. OSError: the file system cannot be opened.
+    """
+    with _opened(top) as directory:
+        if not _has_parents(directory):
+            yield from opened_files(top, paths.POOL_OWN, inodes)
+            return
+        reader = InodeNames(directory)
+        for number in sorted(inodes):
+            found = _open(directory, reader, number)
+            if found is None:
+                continue
+            name, descriptor = found
+            try:
+                yield name, descriptor
+            finally:
+                os.close(descriptor)
+
+
+def _open(top: int, reader: InodeNames, number: int) -> tuple[str, int] | None:
+    """A file by one of its names, each step without following a link; its names may change between the steps."""
+    for _ in range(TRIES):
+        try:
+            named = reader.named(number, MOST)
+        except OSError:
+            return None
+        for path in named.paths if named is not None else []:
+            if _is_own(path):
+                continue
+            *above, name = os.fsdecode(path).split("/")
+            try:
+                with below(top, above) as directory:
+                    descriptor = os.open(name, WRITTEN, dir_fd=directory)
+            except (OSError, Failed):
+                continue
+            held = os.fstat(descriptor)
+            if stat.S_ISREG(held.st_mode) and (held.st_ino, held.st_dev) == (number, os.fstat(top).st_dev):
+                return printable_name(path), descriptor
+            os.close(descriptor)
+        reader.forget()
+    return None
+
+
+def _is_own(path: bytes) -> bool:
+    return path == _OWN or path.startswith(_OWN + b"/")
+
+
 def _has_parents(top: int) -> bool:
     try:
         return bool(xfs.features(top) & xfs.PARENT)
@@ -96,7 +148,7 @@ def _sort(named: Named, found: FileNames) -> None:
     number, mode = named.inode.handle.number, named.inode.mode
     what = "file" if stat.S_ISREG(mode) else "directory" if stat.S_ISDIR(mode) else "special file"
     what = "symbolic link" if stat.S_ISLNK(mode) else what
-    shown = [(printable_name(path), path == _OWN or path.startswith(_OWN + b"/")) for path in named.paths]
+    shown = [(printable_name(path), _is_own(path)) for path in named.paths]
     clients = [name for name, own in shown if not own]
     if stat.S_ISREG(mode) and clients:
         found.files[number] = clients

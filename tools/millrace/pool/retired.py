@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from millrace import paths
+from millrace.pool import file_names
 from millrace.pool.damage import Area, merged
 from millrace.pool.lost import LostRows, Owner
 from millrace.provision.model import Pool
-from millrace.system.walk import opened_files
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def areas(found: Sequence[LostRows]) -> list[Area]:
 def files(pool: Pool, wanted: Mapping[int, list[Owner]]) -> Iterator[tuple[str, int, list[Owner]]]:
     """Yield each of these files once, however many names it has."""
     top, seen = paths.ROOT / pool.filesystem.mountpoint.lstrip("/"), set[int]()
-    for name, file in opened_files(top, paths.POOL_OWN, wanted) if wanted else ():
+    for name, file in file_names.opened(top, wanted) if wanted else ():
         inode = os.fstat(file).st_ino
         if inode not in seen:
             seen.add(inode)

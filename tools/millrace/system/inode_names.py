@@ -62,9 +62,12 @@ class InodeNames:
             found = self._named(inode, most)
             if found.problem != RENAMED:
                 return found
-            # what is known of directories may be what has changed
-            self._above.clear()
+            self.forget()
         return found
+
+    def forget(self) -> None:
+        """Read the directories again: what is known of them may be what has changed."""
+        self._above.clear()
 
     def _named(self, inode: Inode, most: int) -> Named:
         try:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from millrace.system.text import printable_name
 
-_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+WRITTEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""How a file of a client is opened to write: nothing is followed, and no pipe is waited for."""
 
 
 def regular_files(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat_result | None]]:
@@ -56,7 +57,7 @@ def _entries(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat_resu
                 continue
             if stat.S_ISREG(held.st_mode):
                 shown = printable_name(os.fsencode(os.path.relpath(os.path.join(directory, name), top)))
-                yield shown, held, partial(os.open, name, _OPEN, dir_fd=descriptor)
+                yield shown, held, partial(os.open, name, WRITTEN, dir_fd=descriptor)
         own = skipped if directory == os.fspath(top) else None
         inner[:] = [name for name in inner if name != own and _is_on_device(device, name, descriptor)]
     if lost:

@@ -43,6 +43,7 @@ export function AdoptPanel({ found, pool, reload }: { found: Found; pool: FoundP
                             <AdminButton variant="primary" onClick={() => ask(true)}>{_("Adopt…")}</AdminButton>
                             {again}
                         </div>
+                        {pool.lacks.map((one) => <p key={one}>{_("File system")}: {one}</p>)}
                         <small className="mr-subtle">{_("File system")} <code className="mr-hash">{pool.uuid}</code></small>
                     </Verdict>
                 )}

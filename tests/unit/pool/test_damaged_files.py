@@ -218,6 +218,18 @@ def test_file_with_more_names_than_are_listed_says_so(box: Box, xfs: Xfs) -> Non
     assert damaged_files.notes(found)[-1] == f"data/0000 has 1000 names, of which {file_names.MOST} are listed"
 
 
+def test_names_that_are_all_too_long_are_one_note(box: Box, xfs: Xfs) -> None:
+    above = 1000
+    for number in range(20):
+        above = xfs.directory(2000 + number, above, b"d" * 255)
+    xfs.add(5000, *((above, b"%d" % number) for number in range(500)))
+    found = search(["inode 5000 data 0..7 8"])
+    assert (found.files, found.notes, found.complete) == ([], [], True)
+    assert found.others[-1].startswith(
+        "file with inode 5000, which has a path of more than 4096 bytes that ends in ddd"
+    )
+
+
 def test_inode_that_cannot_be_read_leaves_the_others(box: Box, xfs: Xfs) -> None:
     xfs.add(5000, (1000, b"bad"))
     xfs.add(5001, (1000, b"good"))

@@ -9,13 +9,12 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.system import xfs
+from millrace.system import nofollow, xfs
 from millrace.system.descend import below
 from millrace.system.inode_names import TRIES, InodeNames, Named
 from millrace.system.text import printable_name
@@ -51,31 +50,22 @@ class FileNames:
 
 
 def names(top: Path, inodes: Collection[int]) -> FileNames:
-    """Search for the names of inodes of the file system that is mounted at `top`. OSError: it cannot be opened."""
+    """Search for the names of inodes of the file system that is mounted at `top`. Failed: it cannot be opened."""
     if not inodes:
         return FileNames()
-    with _opened(top) as directory:
+    with nofollow.directory(top) as directory:
         if _has_parents(directory):
             return _by_parents(directory, sorted(inodes))
     return _by_walk(top, inodes)
-
-
-@contextmanager
-def _opened(top: Path) -> Iterator[int]:
-    directory = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield directory
-    finally:
-        os.close(directory)
 
 
 def opened(top: Path, inodes: Collection[int]) -> Iterator[tuple[str, int]]:
     """Yield each regular file of a client that is one of these inodes: a printable name, and a descriptor to write.
 
     The descriptor is closed after the next step. A file that cannot be opened, or is removed meanwhile, is none.
-    Without parent pointers a file comes once for each of its names. OSError: the file system cannot be opened.
+    Without parent pointers a file comes once for each of its names. Failed: the file system cannot be opened.
     """
-    with _opened(top) as directory:
+    with nofollow.directory(top) as directory:
         if not _has_parents(directory):
             yield from opened_files(top, paths.POOL_OWN, inodes)
             return
@@ -155,7 +145,7 @@ def _sort(named: Named, found: FileNames) -> None:
     elif clients:
         found.others += [f"{what} {name}" for name in clients]
     found.others += [f"{what} of the server {name}" for name, own in shown if own]
-    if named.more:
+    if named.more and shown:
         found.notes.append(f"{shown[0][0]} has {named.inode.links} names, of which {len(shown)} are listed")
     if named.problem:
         found.others.append(f"{what} with inode {number}, which {named.problem}")

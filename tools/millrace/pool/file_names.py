@@ -39,7 +39,7 @@ _OWN = os.fsencode(paths.POOL_OWN)
 class FileNames:
     """Names of regular files by inode, relative to the pool; control characters are escaped.
 
-    `others` is what is no file of a client, or has no name, in words; `notes` is what is not listed, in sentences.
+    `others` is what is not a file of a client, or has no name, in words; `notes` is what is not listed, in sentences.
     `complete` is false where the time was too short.
     """
 

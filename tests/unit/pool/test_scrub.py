@@ -224,6 +224,15 @@ def test_rate_that_the_period_needs_is_granted_beside_clients(md: Md) -> None:
     assert least == most and 500_000 < int(least) < 510_000
 
 
+def test_check_by_hand_takes_no_more_from_clients_than_before(md: Md) -> None:
+    md.box.md("data", component_size=str(40 * 10**12 // 1024))
+    md.now = MONDAY
+    scrub.begin(pool(), md.run)
+    md.asked = True
+    scrub.carry_on(pool(), ScrubPolicy(), md.around())
+    assert md.limits[-1][0] == "1000"
+
+
 def test_nothing_runs_outside_of_the_window(md: Md) -> None:
     md.now = MONDAY
     assert carry_on(md) == ScrubRecord()

@@ -180,7 +180,7 @@ class _Check:
         with self._refusals():
             self._limits = check.limits(self._device)
             limits = {"least": self._limits.least, "most": self._limits.most}
-            kept = kept.model_copy(update={**limits, "floor_kib": self._of.pace.least_kib})
+            kept = kept.model_copy(update={**limits, "floor_kib": self._of.granted_kib})
             self._before = self._seen = _keep(self._one, kept)
             if kept.sector < sectors:
                 self._of.limit()

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 
 from millrace.plan.policy import ScrubPolicy
-from millrace.plan.scrub import CheckPace
+from millrace.plan.scrub import FLOOR_KIB, CheckPace
 from millrace.pool import scrub_due as due
 from millrace.pool.scrub_pace import pace_of
 from millrace.pool.scrub_record import ScrubStop, StoppedBy, stamp
@@ -63,9 +63,14 @@ class Watch:
 
     def limit(self) -> None:
         """Set the limits, again while it runs: `millrace tune` may have begun before. OSError: the kernel refuses."""
-        wanted = Limits(str(self.pace.least_kib), str(self.pace.most_kib))
+        wanted = Limits(str(self.granted_kib), str(self.pace.most_kib))
         if check.limits(self.device) != wanted:
             check.limit(self.device, wanted)
+
+    @property
+    def granted_kib(self) -> int:
+        """KiB/s of each drive that md reads also beside clients; without a window they come first."""
+        return FLOOR_KIB if self.closes is None else self.pace.least_kib
 
     @cached_property
     def pace(self) -> CheckPace:

@@ -17,6 +17,7 @@ from millrace.keep.generations import Newest
 from millrace.provision.pool_file import load_pool
 from millrace.state import files, store
 from millrace.system.documents import write_model
+from tests.fakes import mounts
 from tests.fakes.drives.hardware import PowerCut
 from tests.fakes.samples import found_pool, pool
 from tests.unit.adopt import states
@@ -103,6 +104,7 @@ def test_journal_that_survived_pool_json_never_restores_the_state_again(
     adoption = Adoption(pool=pool().filesystem_uuid, generation=3, by="anna", at="2026-11-24", secrets=True, ports={})
     journal.begin(adoption, states.packed(states.kept()))
     write_model(files.config_file(), store.read().config.model_copy(update={"serial": 8}))
+    mounts.unmount_all(root)
     with pytest.raises(Refused, match="has a pool already"):
         by_hand()
     assert journal.under_way() is None

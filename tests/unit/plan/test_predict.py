@@ -84,10 +84,10 @@ class TestTheReferenceServers:
         read, write = outcome(prediction, "read rdma healthy"), outcome(prediction, "write rdma healthy")
         assert gigabytes(layer(read, "memory").limit) == 161.3
         assert gigabytes(layer(read, "cpu").limit) == 154.8
-        assert gigabytes(layer(write, "cpu").limit) == 51.1
+        assert gigabytes(layer(write, "cpu").limit) == 61.5
         # 8+2 drives: 1 in, 2 page cache, 2 stripe copy, 1 parity read, 2/8 parity, 10/8 out: 7.5 for each byte
         assert gigabytes(layer(write, "memory").limit) == 43.0
-        assert (gigabytes(write.limit), write.bound_by) == (37.5, "md")
+        assert (gigabytes(write.limit), write.bound_by) == (43.0, "memory")
         assert gigabytes(outcome(prediction, "read tcp healthy").limit) == 40.0
         assert not read.not_known() and not write.not_known()
 
@@ -114,9 +114,9 @@ class TestWhatIsNotKnown:
         ("name", "limit"),
         [
             ("read tcp healthy", 132.4),
-            ("write tcp healthy", 46.2),
+            ("write tcp healthy", 54.5),
             ("read smb healthy", 51.3),
-            ("write smb healthy", 33.5),
+            ("write smb healthy", 37.7),
         ],
     )
     def test_what_was_counted_on_an_emulated_cpu_is_a_limit_at_best(self, name: str, limit: float) -> None:
@@ -137,9 +137,9 @@ class TestWhatIsNotKnown:
         prediction = predicted(servers_hw.one_u_12())
         assert "md" not in {layer.name for layer in outcome(prediction, "read rdma healthy").layers}
         for name, limit in (
-            ("write rdma healthy", 37.5),
-            ("write tcp healthy", 37.5),
-            ("write rdma degraded", 37.5),
+            ("write rdma healthy", 50.0),
+            ("write tcp healthy", 50.0),
+            ("write rdma degraded", 50.0),
             ("read rdma degraded", 600.0),
         ):
             md = layer(outcome(prediction, name), "md")

@@ -144,7 +144,7 @@ def test_24_drives_of_61_tb_are_checked_every_month_by_default() -> None:
     least, most = rates(plan)
     assert 770_000 < least == most < 780_000
     assert "checked once in" not in " ".join(plan.warnings)
-    assert "2 arrays at the same time" in rate(plan).reason and "5 % of its link" in rate(plan).reason
+    assert "4 arrays at the same time" in rate(plan).reason and "5 % of its link" in rate(plan).reason
     assert comes_round(read_of(plan), least, "Sun 01:00-07:00", "month") == 28
 
 

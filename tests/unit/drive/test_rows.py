@@ -128,7 +128,7 @@ def test_a_replacement_needs_another_drive_that_is_large_enough(size: int | None
 @pytest.mark.parametrize(
     ("state", "actions"),
     [
-        (DriveState.BLANK, ["add", "erase", "locate"]),
+        (DriveState.BLANK, ["add", "test", "erase", "locate"]),
         (DriveState.FOREIGN, ["erase", "locate"]),
         (DriveState.BOOT, ["locate"]),
         (DriveState.UNKNOWN, ["locate"]),
@@ -218,4 +218,4 @@ def test_a_blank_drive_beside_an_external_device_takes_no_place_in_the_pool() ->
         facts, present=[*facts.present, blank], examined=[*facts.examined, examined("X", DriveState.BLANK)]
     )
     one = by_serial(rows(facts))["X"]
-    assert (one.verdict, one.actions) == ("blank", ["erase", "locate"])
+    assert (one.verdict, one.actions) == ("blank", ["test", "erase", "locate"])

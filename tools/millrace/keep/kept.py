@@ -118,6 +118,8 @@ LEFT = [
     Left(f"{STATE}/rescue.json", "a rescue under way, in which the pool is not mounted"),
     Left(f"{STATE}/unrepaired", "a rescue under way, in which the pool is not mounted"),
     Left(f"{STATE}/rescue-*.metadump", "as large as the metadata of the pool, and about a state of the past"),
+    Left(f"{STATE}/scrub-replaced", "blocks of files that a repair replaced, for the administrator to verify"),
+    Left(f"{STATE}/scrub-replaced/*", "blocks of files that a repair replaced, for the administrator to verify"),
     Left(f"{STATE}/*.lock", "held by processes"),
     Left(f"{STATE}/*/.lock", "held by processes"),
     Left(f"{STATE}/.*", "a file that is being written"),

@@ -26,7 +26,7 @@ from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
-from millrace.system.files import write_text
+from millrace.system.files import describe, write_text
 
 
 def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situation] | None = None) -> Pool:
@@ -54,9 +54,14 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
         else:
             report(f"{md.title(record.array)}: {'; '.join([outcome, *_readd_returned(system, record)])}")
     pool = in_sync.record(system, pool, report)
-    # From here on udev starts millrace-readd.service for members that appear.
-    standstill.record(system, pool)
-    write_text(paths.assembled_file(), "")
+    try:
+        # before the file: what it lets start compares with this, and would try the same drives again
+        standstill.record(system, pool)
+    except OSError as error:
+        report(f"cannot record which arrays do not run: {describe(error)}")
+    finally:
+        # From here on udev starts millrace-readd.service for members that appear.
+        write_text(paths.assembled_file(), "")
     if problems:
         raise Failed("; ".join(problems.values()))
     return pool

@@ -185,6 +185,41 @@ def test_full_boot_drive_keeps_nothing_from_being_started(pool: World, monkeypat
     assert ", with D2 again" in lines[0] and "could not be recorded" in lines[0]
 
 
+def test_record_of_starts_that_is_torn_keeps_nothing_from_being_started(pool: World) -> None:
+    one_after_another(pool, "D0", "D1", "D2")
+    for serial in ("D0", "D1", "D2"):
+        plug_in(pool, disk(pool, serial))
+    paths.unclean_file().write_text("{")
+    lines: list[str] = []
+    assemble(pool, lines.append)
+    assert ", with D2 again" in lines[0] and "could not be recorded" in lines[0]
+    assert paths.unclean_file().read_text() == "{"
+
+
+def read_only(*_: object) -> None:
+    raise OSError(30, "Read-only file system")
+
+
+@pytest.mark.parametrize("what", ["write_model", "withdraw"])
+def test_read_only_boot_drive_and_a_start_that_mdadm_refuses(
+    pool: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """The other arrays are started, and what is wrong is said: from the start of the mount, or in the middle of it."""
+    one_after_another(pool, "D0", "D1", "D2")
+    for serial in ("D0", "D1", "D2"):
+        plug_in(pool, disk(pool, serial))
+    pool.refuse_force = True
+    monkeypatch.setattr(unclean, what, read_only)
+    if what == "write_model":
+        monkeypatch.setattr(unclean, "withdraw", read_only)
+    lines: list[str] = []
+    with pytest.raises(Failed, match="failed to RUN_ARRAY"):
+        assemble(pool, lines.append)
+    assert any(line.startswith("RAID1 log:") for line in lines) and "data" in {
+        one.name for one in standstill.load().values()
+    }
+
+
 def test_record_that_cannot_be_read_is_none() -> None:
     write_model(paths.stopped_file(), standstill.StoppedArrays(arrays=[]))
     assert standstill.load() == {}

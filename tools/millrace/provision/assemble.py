@@ -159,18 +159,15 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     without = [member.serial for member in absent(record.members, [found[name] for name in names])]
     spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
     rebuilding = any(block.recovering for block in blocks if block.name in spares)
-    now, lost = system.now(), ""
-    try:
-        # before the start: after a power cut in between nothing else tells that it was forced
-        unclean.add(record, without, last_write, now, rebuilding)
-    except OSError as error:
-        lost = f"; this could not be recorded: {error.strerror or type(error).__name__}"
+    now = system.now()
+    # before the start: after a power cut in between nothing else tells that it was forced
+    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding)
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)
     except Failed:
         if not lost:
-            unclean.withdraw(record, now)
+            unclean.withdraw_if_possible(record, now)
         raise
     return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
 

@@ -16,7 +16,6 @@ from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import System
-from millrace.system.files import describe
 from millrace.system.names import several
 
 REVIVE = "millrace pool revive"
@@ -95,15 +94,13 @@ def start(system: System, one: Situation) -> str:
     assert one.choice is not None and one.choice.possible
     record, names = one.record, [block.name for block in one.choice.start]
     without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
-    now, unrecorded = system.now(), ""
-    try:
-        unclean.add(record, without, _last_write(one), now)
-    except OSError as error:
-        unrecorded = f"; this start could not be recorded: {describe(error)}"
+    now = system.now()
+    unrecorded = unclean.add_if_possible(record, without, _last_write(one), now)
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:
-        unclean.withdraw(record, now)
+        if not unrecorded:
+            unclean.withdraw_if_possible(record, now)
         raise
     back = several(one.serials(one.choice.brought))
     return f", with {back} again: files written in the last minutes before it broke may be damaged{unrecorded}"

@@ -76,7 +76,8 @@ def link(world: World) -> None:
 
 def boot(world: World) -> list[str]:
     world.boot()
-    paths.apart_now_file().unlink(missing_ok=True)
+    for now in (paths.apart_now_file(), paths.in_sync_now_file()):
+        now.unlink(missing_ok=True)
     link(world)
     lines: list[str] = []
     assemble(world, lines.append)

@@ -42,7 +42,7 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
     md.load_modules(system)
     discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
-    problems = _stop_broken(system, order)
+    problems = _stop_broken(system, pool, order, report)
     waited = WaitTime()
     for record in order:
         if record.uuid in problems:
@@ -67,7 +67,7 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
     return pool
 
 
-def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
+def _stop_broken(system: System, pool: Pool, order: list[ArrayRecord], report: Report) -> dict[str, str]:
     """Stop what runs without enough members, so that it can be started again; what went wrong, by UUID."""
     dead: set[str] = set()
     problems = {}
@@ -76,6 +76,9 @@ def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
         lost = record.array.over_arrays and dead & set(record.array.members)
         if active is not None and active.running and (lost or md.broken(system, record, active)):
             dead.add(record.array.name)
+    if dead:
+        # md forgets with the array which half of a mirror went last
+        in_sync.record(system, pool, report)
     # a raid0 holds its legs
     for record in reversed([one for one in order if one.array.name in dead]):
         try:
@@ -116,8 +119,9 @@ def _start(
         forced = _force(system, record, found) or _revive(system, record, found, chosen)
         if not forced:
             now = revival.situation(system, record, found)
+            reason = now.doubt if now.choice is not None else None
             raise Failed(
-                f"{md.title(record.array)} does not start ({now.doubt or error}); "
+                f"{md.title(record.array)} does not start ({reason or error}); "
                 f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
             ) from error
     md.ensure_link(system, record)

@@ -28,8 +28,8 @@ REVIVE = "millrace-revive.service"
 class StoppedArray(Contract):
     """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
 
-    `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
-    them to start with. `doubt` is why it is not.
+    `behind` were not members until the end. `current`: without these there are enough, and none that is missing may have
+    gone on without them. `proven`: it is certain which of them to start with. `doubt` is why it does not start.
     """
 
     uuid: str
@@ -135,7 +135,7 @@ def _stopped(one: Situation, running: bool) -> StoppedArray:
         present=sorted(who.partuuid or who.serial for who in one.found.values()),
         behind=sorted(one.serials(blocks)),
         missing=one.missing,
-        current=choice is None and bool(one.blocks),
+        current=choice is None and bool(one.blocks) and not one.unseen,
         proven=choice is not None and choice.proven,
         doubt=one.doubt,
     )

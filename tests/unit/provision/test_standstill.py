@@ -140,7 +140,7 @@ def test_older_half_of_a_broken_log_is_not_replayed(
     assert any("log does not start by itself: SN001 may have left after SN000, and would" in line for line in said)
     assert started(shared) == []
     # also where the arrays are started by hand: md's own knowledge outlives the stop of the array
-    with pytest.raises(Failed, match="SN000.* is present, but was out of sync .* SN001 was in sync. Reinsert SN001"):
+    with pytest.raises(Failed, match=r"SN000.* but was out of sync .* SN001 was in sync. Reinsert SN001"):
         assemble(shared, lambda _: None)
     assert in_sync.last_of(load_pool().arrays[1]).members[0].serial == "SN001"
     plug_in(shared, newest)

@@ -28,7 +28,7 @@ REVIVE = "millrace-revive.service"
 class StoppedArray(Contract):
     """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
 
-    `behind` were not members until the end. `current`: without these there are enough, and none that is missing may have
+    `behind` were not members until the end. `current`: without these there are enough, and no missing one may have
     gone on without them. `proven`: it is certain which of them to start with. `doubt` is why it does not start.
     """
 

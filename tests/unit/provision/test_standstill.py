@@ -203,6 +203,19 @@ def test_mirror_whose_last_half_is_gone_is_broken_before_any_write(pool: World) 
     assert [(one.name, one.broken, one.starts) for one in standstill.load().values()] == [("log", True, False)]
 
 
+def test_mirror_whose_last_half_takes_no_write_has_when_the_other_left(pool: World) -> None:
+    log = pool.md_link("millrace-log")
+    assert log is not None
+    in_sync.record(pool, load_pool(), lambda _: None)
+    die(pool, "L0")
+    # md fails every write from now on, with the drive in its place
+    pool.arrays[log].state = "broken"
+    in_sync.record(pool, load_pool(), lambda _: None)
+    last = in_sync.last_of(load_pool().arrays[1])
+    assert [one.serial for one in last.members] == ["L1"]
+    assert [(one.member.serial, one.beside) for one in last.left] == [("L0", [1])]
+
+
 def test_one_drive_that_is_not_enough_starts_nothing(pool: World) -> None:
     boot_without(pool, "D0", "D1", "D2", "D3")
     with pytest.raises(Failed):

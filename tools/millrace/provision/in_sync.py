@@ -4,7 +4,7 @@
 `/run/millrace/in-sync.json` counts in this boot, also where the boot drive takes no record.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -21,7 +21,7 @@ from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, Pool
 from millrace.provision.pool_file import known_pool, save_pool
 from millrace.provision.superblock import examine
-from millrace.provision.system import Report, System
+from millrace.provision.system import LiveMember, Report, System
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.locks import held
 
@@ -129,11 +129,21 @@ def _last_half(system: System, one: ArrayRecord, before: InSyncArray | None) -> 
     active = None if one.array.level != "raid1" else md.find(system, one.uuid)
     if active is None or not active.running:
         return before
-    kept = [one.members[slot] for slot in sorted(system.md_kept_slots(active.device)) if slot < len(one.members)]
-    if not kept or (before and absent(kept, before.members)):
+    slots = system.md_kept_slots(active.device)
+    kept = {slot: one.members[slot] for slot in sorted(slots) if slot < len(one.members)}
+    if not kept or (before and absent([*kept.values()], before.members)):
         # pool.json has another member in this slot than the array had
         return before
-    return InSyncArray(uuid=one.uuid, members=kept, left=before.left if before else [])
+    left, events = before.left if before else [], _events(system, system.md_members(active.device))
+    if before and events is not None:
+        left = lives.left_now(left, before.members, kept, [*kept.values()], events)
+    return InSyncArray(uuid=one.uuid, members=[*kept.values()], left=left)
+
+
+def _events(system: System, live: Iterable[LiveMember]) -> int | None:
+    """How often md has written the superblocks of members in sync; None where none of them can be read."""
+    blocks = (examine(system, member.name) for member in live if member.in_sync)
+    return max((block.events for block in blocks if block is not None), default=None)
 
 
 def _write_now(found: InSync) -> None:
@@ -192,13 +202,12 @@ def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
     present = [who for member, who in live.items() if "faulty" not in member.flags]
     twice = lives.possible(len(one.members), md.needed(one.array))
-    blocks = (examine(system, member.name) for member in live if member.in_sync and twice)
     return RunningMembers(
         up_to_date(one, in_sync, present, spares),
         [in_sync[slot] for slot in sorted(in_sync)],
         present,
         in_sync,
-        max((block.events for block in blocks if block is not None), default=None),
+        _events(system, live) if twice else None,
     )
 
 

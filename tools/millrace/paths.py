@@ -208,6 +208,11 @@ def in_sync_file() -> Path:
     return state_dir() / "in-sync.json"
 
 
+def in_sync_now_file() -> Path:
+    """The same for this boot, also where the boot drive does not take it."""
+    return run_dir() / "in-sync.json"
+
+
 def unclean_file() -> Path:
     """Arrays that were started unclean while degraded, until an administrator acknowledges it."""
     return state_dir() / "unclean.json"

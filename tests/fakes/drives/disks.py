@@ -40,7 +40,7 @@ class Disk:
 class Running:
     """An array that the kernel has started. `members` are devices as mdadm was given them; `state` is md's own word.
 
-    `faulty` are those of them that md has given up.
+    `faulty` are those of them that md has given up. `kept` is the slot of a mirror's last member, whose drive is gone.
     """
 
     uuid: str
@@ -51,3 +51,4 @@ class Running:
     state: str = "active"
     in_use: bool = False
     faulty: set[str] = field(default_factory=set)
+    kept: int | None = None

@@ -88,6 +88,11 @@ class World(Tools):
         found = ((one, self.content(one)) for one in array.members)
         return [superblocks.live(self.name_of(one), held, one in array.faulty) for one, held in found if held]
 
+    def md_kept_slots(self, name: str) -> set[int]:
+        kept = self.arrays[name].kept
+        slots = {one.slot for one in self.md_members(name) if one.in_sync and one.slot is not None}
+        return slots if kept is None else {*slots, kept}
+
     def md_discard(self, allowed: bool) -> None:
         self.discard = allowed
 

@@ -15,6 +15,10 @@ def die(world: World, *serials: str) -> None:
         lost = [one for array in world.arrays.values() for one in array.members if serial in world.serials(one)]
         for device in lost:
             array = next(one for one in world.arrays.values() if device in one.members)
+            full = [(one, held) for one in array.members if (held := world.content(one)) and "recovering" not in held]
+            if array.level == "raid1" and [one for one, held in full if held["role"] != "spare"] == [device]:
+                # raid1.c raid1_error: no write is possible, and the last is not given up
+                array.kept, array.state = int(dict(full)[device]["role"]), "broken"
             array.members.remove(device)
         world.names = {name: disk for name, disk in world.names.items() if disk.serial != serial}
     for array in world.arrays.values():

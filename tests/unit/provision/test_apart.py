@@ -8,7 +8,7 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.provision import apart, in_sync, returned
+from millrace.provision import apart, in_sync, returned, standstill
 from millrace.provision.assemble import assemble
 from millrace.provision.in_sync import InSync
 from millrace.provision.model import ArrayRecord, Pool
@@ -76,7 +76,8 @@ def link(world: World) -> None:
 
 def boot(world: World) -> list[str]:
     world.boot()
-    paths.apart_now_file().unlink(missing_ok=True)
+    for now in (paths.apart_now_file(), paths.in_sync_now_file()):
+        now.unlink(missing_ok=True)
     link(world)
     lines: list[str] = []
     assemble(world, lines.append)
@@ -151,6 +152,12 @@ def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_start
         boot(mirror)
     assert "Choose which to go on with, take the other out of the server" in str(error.value)
     assert mirror.arrays == {} and set(apart.undecided()) >= {"data"}
+    # all else that is done at the end is done
+    assert paths.assembled_file().exists()
+    stopped = {array.name: array for array in standstill.load().values()}
+    assert set(stopped) == {array.array.name for array in load_pool().arrays} and not stopped["data"].starts
+    assert "it ran on" in (stopped["data"].doubt or "") and len(stopped["data"].present) == 2
+    paths.assembled_file().unlink()
     # an administrator takes one out
     die(mirror, one)
     assert boot_without(mirror, one)
@@ -159,6 +166,18 @@ def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_start
     lines: list[str] = []
     returned.readd(mirror, lines.append)
     assert lines and all("is kept apart" in line for line in lines)
+
+
+def test_what_does_not_start_is_told_also_where_nothing_can_be_recorded(
+    mirror: World, drives: tuple[Disk, Disk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(standstill, "write_model", full)
+    paths.assembled_file().unlink(missing_ok=True)
+    assert any("cannot record which arrays do not run" in line for line in boot(mirror))
+    assert paths.assembled_file().exists()
 
 
 def boot_without(world: World, serial: str) -> list[str]:

@@ -2,23 +2,25 @@
 """Drives that come late, or were gone for a moment: the arrays are started again where that is certain."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.plan.model import Role
 from millrace.provision import in_sync, standstill, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.failures import Failure
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
-from millrace.system.documents import write_model
+from millrace.system.documents import Contract, write_model
 from millrace.system.files import append_line
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, plug_in, writing
-from tests.unit.provision.plans import raid6_plan
-from tests.unit.provision.server import built
+from tests.unit.provision.plans import planned, raid6_plan
+from tests.unit.provision.server import built, server_for
 
 RESTART = ["systemctl", "--no-block", "restart", "millrace-assemble.service"]
 REVIVE = ["systemctl", "--no-block", "start", "millrace-revive.service"]
@@ -68,13 +70,150 @@ def test_drives_that_come_after_the_assembly_failed_start_it_again_once(pool: Wo
     started(pool)
     # nothing came
     assert run(pool) == [] and started(pool) == []
+    # D1 and D2 may have gone on without D0 and D3: by their superblocks all are in sync
     plug_in(pool, disk(pool, "D0"))
+    (said,) = run(pool)
+    assert said.startswith("RAID6 data does not start by itself: D1, D2 may have left after D")
+    assert started(pool) == []
+    # D2 alone cannot have gone on
+    plug_in(pool, disk(pool, "D1"))
     assert run(pool) == ["/dev/md/millrace-data: the drives are back; starting the pool"]
     assert started(pool) == [RESTART]
     # the same drives are not tried twice
     assert run(pool) == [] and started(pool) == []
     assemble(pool, lambda _: None)
     assert standstill.load() == {}
+
+
+@pytest.fixture(params=[False, True], ids=["pair", "spare"])
+def shared(request: pytest.FixtureRequest) -> World:
+    """A RAID6 of ten drives, with its log on partitions of the first two, and maybe of a third as its hot spare."""
+    plan = planned(10)
+    if not request.param:
+        log = plan.arrays[1].model_copy(update={"spares": []})
+        drives = [
+            one.model_copy(update={"partitions": [part for part in one.partitions if part.role is Role.DATA]})
+            if one.serial in plan.arrays[1].spares
+            else one
+            for one in plan.drives
+        ]
+        plan = plan.model_copy(update={"arrays": [plan.arrays[0], log], "drives": drives})
+    world = server_for(plan)
+    built(world, plan)
+    in_sync.record(world, load_pool(), lambda _: None)
+    return world
+
+
+def break_log(world: World, full: bool, monkeypatch: pytest.MonkeyPatch) -> list[Disk]:
+    """SN000 drops, the log goes on with SN001, which drops with SN002: the array of the data breaks, too."""
+    drives = [disk(world, serial) for serial in ("SN000", "SN001", "SN002")]
+    die(world, "SN000")
+    writing(world, "log")
+    writing(world, "data")
+    if full:
+        # recorded in time, but not on the boot drive
+        monkeypatch.setattr(in_sync, "write_model", state_drive_full)
+        in_sync.record(world, load_pool(), lambda _: None)
+    die(world, "SN001")
+    writing(world, "data")
+    die(world, "SN002")
+    return drives
+
+
+def state_drive_full(path: Path, model: Contract) -> bool:
+    if path == paths.in_sync_file():
+        raise OSError(28, "No space left on device")
+    return write_model(path, model)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("seen", [False, True])
+def test_older_half_of_a_broken_log_is_not_replayed(
+    shared: World, monkeypatch: pytest.MonkeyPatch, full: bool, seen: bool
+) -> None:
+    first, newest, third = break_log(shared, full, monkeypatch)
+    if seen:
+        in_sync.record(shared, load_pool(), lambda _: None)
+    for one in (first, third):
+        plug_in(shared, one)
+    said = run(shared)
+    assert any("log does not start by itself: SN001 may have left after SN000, and would" in line for line in said)
+    assert started(shared) == []
+    # also where the arrays are started by hand: md's own knowledge outlives the stop of the array
+    with pytest.raises(Failed, match=r"SN000.* but was out of sync .* SN001 was in sync. Reinsert SN001"):
+        assemble(shared, lambda _: None)
+    assert in_sync.last_of(load_pool().arrays[1]).members[0].serial == "SN001"
+    plug_in(shared, newest)
+    lines: list[str] = []
+    assemble(shared, lines.append)
+    assert any(line.startswith("RAID1 log: started without SN000") for line in lines), lines
+
+
+def test_two_of_four_that_left_at_once_do_not_start_without_those_that_went_on(pool: World) -> None:
+    away = [disk(pool, serial) for serial in ("D0", "D1")]
+    die(pool, "D0", "D1")
+    writing(pool, "data")
+    die(pool, "D2", "D3")
+    for one in away:
+        plug_in(pool, one)
+    (said,) = run(pool)
+    assert said == "RAID6 data does not start by itself: D2, D3 may have left after D0, D1, and would be newer"
+    assert started(pool) == []
+
+
+def test_record_of_this_boot_counts_and_is_not_left_older_than_the_other(
+    pool: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = load_pool().arrays[1]
+    die(pool, "L0")
+    monkeypatch.setattr(in_sync, "write_model", state_drive_full)
+    in_sync.record(pool, load_pool(), lambda _: None)
+    assert [one.serial for one in in_sync.last_of(record).members] == ["L1"]
+
+    def run_full(path: Path, model: Contract) -> bool:
+        if path == paths.in_sync_now_file():
+            raise OSError(28, "No space left on device")
+        return write_model(path, model)
+
+    plug_in(pool, disk(pool, "L0"))
+    run(pool)
+    monkeypatch.setattr(in_sync, "write_model", run_full)
+    in_sync.record(pool, load_pool(), lambda _: None)
+    assert [one.serial for one in in_sync.last_of(record).members] == ["L0", "L1"]
+    monkeypatch.setattr(in_sync, "write_model", write_model)
+    in_sync.record(pool, load_pool(), lambda _: None)
+    in_sync.forget_left()
+    assert not paths.in_sync_now_file().exists() and in_sync.last_of(record).members
+
+
+def test_mirror_whose_last_half_is_gone_is_broken_before_any_write(pool: World) -> None:
+    away = [disk(pool, serial) for serial in ("L0", "L1")]
+    die(pool, "L0")
+    writing(pool, "log")
+    die(pool, "L1")
+    log = pool.md_link("millrace-log")
+    assert log is not None
+    # nothing was written since: md does not know it yet
+    pool.arrays[log].state = "active"
+    plug_in(pool, away[0])
+    assert not [line for line in run(pool) if "resyncing" in line]
+    assert [command for command in pool.calls if "--re-add" in command] == []
+    in_sync.record(pool, load_pool(), lambda _: None)
+    assert [one.serial for one in in_sync.last_of(load_pool().arrays[1]).members] == ["L1"]
+    assert [(one.name, one.broken, one.starts) for one in standstill.load().values()] == [("log", True, False)]
+
+
+def test_mirror_whose_last_half_takes_no_write_has_when_the_other_left(pool: World) -> None:
+    log = pool.md_link("millrace-log")
+    assert log is not None
+    in_sync.record(pool, load_pool(), lambda _: None)
+    die(pool, "L0")
+    # md fails every write from now on, with the drive in its place
+    pool.arrays[log].state = "broken"
+    in_sync.record(pool, load_pool(), lambda _: None)
+    last = in_sync.last_of(load_pool().arrays[1])
+    assert [one.serial for one in last.members] == ["L1"]
+    assert [(one.member.serial, one.beside) for one in last.left] == [("L0", [1])]
 
 
 def test_one_drive_that_is_not_enough_starts_nothing(pool: World) -> None:
@@ -183,6 +322,41 @@ def test_full_boot_drive_keeps_nothing_from_being_started(pool: World, monkeypat
     lines: list[str] = []
     assemble(pool, lines.append)
     assert ", with D2 again" in lines[0] and "could not be recorded" in lines[0]
+
+
+def test_record_of_starts_that_is_torn_keeps_nothing_from_being_started(pool: World) -> None:
+    one_after_another(pool, "D0", "D1", "D2")
+    for serial in ("D0", "D1", "D2"):
+        plug_in(pool, disk(pool, serial))
+    paths.unclean_file().write_text("{")
+    lines: list[str] = []
+    assemble(pool, lines.append)
+    assert ", with D2 again" in lines[0] and "could not be recorded" in lines[0]
+    assert paths.unclean_file().read_text() == "{"
+
+
+def read_only(*_: object) -> None:
+    raise OSError(30, "Read-only file system")
+
+
+@pytest.mark.parametrize("what", ["write_model", "withdraw"])
+def test_read_only_boot_drive_and_a_start_that_mdadm_refuses(
+    pool: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """The other arrays are started, and what is wrong is said: from the start of the mount, or in the middle of it."""
+    one_after_another(pool, "D0", "D1", "D2")
+    for serial in ("D0", "D1", "D2"):
+        plug_in(pool, disk(pool, serial))
+    pool.refuse_force = True
+    monkeypatch.setattr(unclean, what, read_only)
+    if what == "write_model":
+        monkeypatch.setattr(unclean, "withdraw", read_only)
+    lines: list[str] = []
+    with pytest.raises(Failed, match="failed to RUN_ARRAY"):
+        assemble(pool, lines.append)
+    assert any(line.startswith("RAID1 log:") for line in lines) and "data" in {
+        one.name for one in standstill.load().values()
+    }
 
 
 def test_record_that_cannot_be_read_is_none() -> None:

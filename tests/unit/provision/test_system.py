@@ -70,6 +70,7 @@ def test_members_of_an_array_are_those_whose_drive_is_there(root: Path) -> None:
         LiveMember("nvme1n1p1", None, frozenset({"spare"})),
     ]
     assert [one.in_sync for one in members] == [True, False, False, False]
+    assert Linux().md_kept_slots("md127") == {0, 1}
 
 
 def test_arrays_with_parity_start_with_what_is_written_to_the_module(root: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision import in_sync, md, returned, unclean
@@ -171,6 +172,28 @@ def test_a_full_boot_drive_keeps_no_array_from_starting(world: World, monkeypatc
 
     monkeypatch.setattr(unclean, "add", full)
     assert started(world)[0].endswith("; this could not be recorded: No space left on device")
+
+
+def test_a_torn_record_keeps_no_array_from_starting(world: World) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    paths.unclean_file().write_text("{")
+    assert "; this could not be recorded: " in started(world)[0] and len(forced(world)) == 1
+
+
+def test_a_forced_start_that_fails_on_a_read_only_boot_drive_stops_no_other_array(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    world.refuse_force = True
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(unclean, "withdraw", read_only)
+    said = started(world)
+    assert said[0].startswith("RAID1 log: ") and said[-1].startswith("failed: ")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
-from millrace.system.files import write_text
+from millrace.system.files import describe, write_text
 
 
 def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situation] | None = None) -> Pool:
@@ -42,7 +42,7 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
     md.load_modules(system)
     discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
-    problems = _stop_broken(system, order)
+    problems = _stop_broken(system, pool, order, report)
     waited = WaitTime()
     for record in order:
         if record.uuid in problems:
@@ -54,15 +54,20 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
         else:
             report(f"{md.title(record.array)}: {'; '.join([outcome, *_readd_returned(system, record)])}")
     pool = in_sync.record(system, pool, report)
-    # From here on udev starts millrace-readd.service for members that appear.
-    standstill.record(system, pool)
-    write_text(paths.assembled_file(), "")
+    try:
+        # before the file: what it lets start compares with this, and would try the same drives again
+        standstill.record(system, pool)
+    except OSError as error:
+        report(f"cannot record which arrays do not run: {describe(error)}")
+    finally:
+        # From here on udev starts millrace-readd.service for members that appear.
+        write_text(paths.assembled_file(), "")
     if problems:
         raise Failed("; ".join(problems.values()))
     return pool
 
 
-def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
+def _stop_broken(system: System, pool: Pool, order: list[ArrayRecord], report: Report) -> dict[str, str]:
     """Stop what runs without enough members, so that it can be started again; what went wrong, by UUID."""
     dead: set[str] = set()
     problems = {}
@@ -71,6 +76,9 @@ def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
         lost = record.array.over_arrays and dead & set(record.array.members)
         if active is not None and active.running and (lost or md.broken(system, record, active)):
             dead.add(record.array.name)
+    if dead:
+        # md forgets with the array which half of a mirror went last
+        in_sync.record(system, pool, report)
     # a raid0 holds its legs
     for record in reversed([one for one in order if one.array.name in dead]):
         try:
@@ -111,8 +119,9 @@ def _start(
         forced = _force(system, record, found) or _revive(system, record, found, chosen)
         if not forced:
             now = revival.situation(system, record, found)
+            reason = now.doubt if now.choice is not None else None
             raise Failed(
-                f"{md.title(record.array)} does not start ({now.doubt or error}); "
+                f"{md.title(record.array)} does not start ({reason or error}); "
                 f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
             ) from error
     md.ensure_link(system, record)
@@ -154,18 +163,15 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     without = [member.serial for member in absent(record.members, [found[name] for name in names])]
     spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
     rebuilding = any(block.recovering for block in blocks if block.name in spares)
-    now, lost = system.now(), ""
-    try:
-        # before the start: after a power cut in between nothing else tells that it was forced
-        unclean.add(record, without, last_write, now, rebuilding)
-    except OSError as error:
-        lost = f"; this could not be recorded: {error.strerror or type(error).__name__}"
+    now = system.now()
+    # before the start: after a power cut in between nothing else tells that it was forced
+    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding)
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)
     except Failed:
         if not lost:
-            unclean.withdraw(record, now)
+            unclean.withdraw_if_possible(record, now)
         raise
     return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
 

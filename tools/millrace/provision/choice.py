@@ -91,6 +91,17 @@ def choose(
     )
 
 
+def went_on(blocks: Sequence[Superblock], needed: int, absent: Collection[int]) -> list[int]:
+    """Return slots of members that are not there and may have gone on without all that are; none where it cannot be.
+
+    Members that left at once say that all are in sync, as they do after a stop. Those that stayed are newer, if they
+    were as many as the array needs: the other half of a mirror, two of a RAID6 of four.
+    """
+    current = latest_members(list(blocks))
+    slots = {slot for slot in absent if any(one.states[slot : slot + 1] in ("A", "R") for one in current)}
+    return sorted(slots) if len(slots) >= needed else []
+
+
 def is_older(one: Superblock, other: Superblock) -> bool:
     """Whether `one` left its array before `other`, by what their superblocks say.
 

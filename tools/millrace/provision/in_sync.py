@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of the members: pool.json has who belongs to an array, in-sync.json who held its data last."""
+"""The record of the members: pool.json has who belongs to an array, in-sync.json who held its data last.
 
-from collections.abc import Callable, Mapping, Sequence
+`/run/millrace/in-sync.json` counts in this boot, also where the boot drive takes no record.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from millrace import paths
-from millrace.errors import BadInput, Failed
+from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
 from millrace.provision import lives, md, removed
@@ -18,7 +21,7 @@ from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, Pool
 from millrace.provision.pool_file import known_pool, save_pool
 from millrace.provision.superblock import examine
-from millrace.provision.system import Report, System
+from millrace.provision.system import LiveMember, Report, System
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.locks import held
 
@@ -88,13 +91,14 @@ def _record(
     for one in (_without(one, given_up.get(one.array.name)) for one in pool.arrays):
         seen = None if one.array.over_arrays else running_members(system, one)
         arrays.append(seen.record if seen else one)
-        last = _now(seen, before.get(one.uuid)) if seen else before.get(one.uuid)
+        last = _now(seen, before.get(one.uuid)) if seen else _last_half(system, one, before.get(one.uuid))
         if last is not None:
             in_sync.append(last)
         present |= {member.serial for member in seen.present} if seen else set()
     update = {"arrays": arrays, "drives": drives(pool.drives)}
     changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
+        _write_now(InSync(arrays=in_sync))
         removed.forget(present)
         write_model(paths.in_sync_file(), InSync(arrays=in_sync))
         if update == {"arrays": pool.arrays, "drives": pool.drives}:
@@ -116,6 +120,40 @@ def _now(seen: RunningMembers, before: InSyncArray | None) -> InSyncArray:
     return InSyncArray(uuid=seen.record.uuid, members=seen.in_sync, left=out)
 
 
+def _last_half(system: System, one: ArrayRecord, before: InSyncArray | None) -> InSyncArray | None:
+    """An array that does not run as it is recorded: as before, but of a broken mirror only the half that went last.
+
+    md never gives that one up. This may be the first look since the other half left, and the last before the array is
+    stopped: its superblock may say that both are in sync.
+    """
+    active = None if one.array.level != "raid1" else md.find(system, one.uuid)
+    if active is None or not active.running:
+        return before
+    slots = system.md_kept_slots(active.device)
+    kept = {slot: one.members[slot] for slot in sorted(slots) if slot < len(one.members)}
+    if not kept or (before and absent([*kept.values()], before.members)):
+        # pool.json has another member in this slot than the array had
+        return before
+    left, events = before.left if before else [], _events(system, system.md_members(active.device))
+    if before and events is not None:
+        left = lives.left_now(left, before.members, kept, [*kept.values()], events)
+    return InSyncArray(uuid=one.uuid, members=[*kept.values()], left=left)
+
+
+def _events(system: System, live: Iterable[LiveMember]) -> int | None:
+    """How often md has written the superblocks of members in sync; None where none of them can be read."""
+    blocks = (examine(system, member.name) for member in live if member.in_sync)
+    return max((block.events for block in blocks if block is not None), default=None)
+
+
+def _write_now(found: InSync) -> None:
+    """Write what counts in this boot. OSError: it can be neither written nor, with what it had before, removed."""
+    try:
+        write_model(paths.in_sync_now_file(), found)
+    except OSError:
+        paths.in_sync_now_file().unlink(missing_ok=True)
+
+
 def last_of(one: ArrayRecord) -> InSyncArray:
     """Return what is recorded of an array; nothing where it was never recorded."""
     found = (array for array in _recorded().arrays if array.uuid == one.uuid)
@@ -125,8 +163,9 @@ def last_of(one: ArrayRecord) -> InSyncArray:
 def forget_left() -> None:
     """Forget when members left: a record that is older than the arrays would accuse those that came back since.
 
-    OSError: the record cannot be written.
+    That of this boot is forgotten with it. OSError: the record cannot be written.
     """
+    paths.in_sync_now_file().unlink(missing_ok=True)
     if paths.in_sync_file().exists():
         kept = [one.model_copy(update={"left": []}) for one in _recorded().arrays]
         write_model(paths.in_sync_file(), InSync(arrays=kept))
@@ -163,13 +202,12 @@ def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
     present = [who for member, who in live.items() if "faulty" not in member.flags]
     twice = lives.possible(len(one.members), md.needed(one.array))
-    blocks = (examine(system, member.name) for member in live if member.in_sync and twice)
     return RunningMembers(
         up_to_date(one, in_sync, present, spares),
         [in_sync[slot] for slot in sorted(in_sync)],
         present,
         in_sync,
-        max((block.events for block in blocks if block is not None), default=None),
+        _events(system, live) if twice else None,
     )
 
 
@@ -178,11 +216,11 @@ def _without(one: ArrayRecord, spare: str | None) -> ArrayRecord:
 
 
 def _recorded() -> InSync:
-    """Return the record; nothing where the file is missing or cannot be parsed: it guards, it must not stop."""
-    try:
-        return read_model(paths.in_sync_file(), InSync)
-    except BadInput:
-        return InSync(arrays=[])
+    """Return the record; nothing where no file of it is there or can be parsed: it guards, it must not stop."""
+    for path in (paths.in_sync_now_file(), paths.in_sync_file()):
+        with suppress(MillraceError):
+            return read_model(path, InSync)
+    return InSync(arrays=[])
 
 
 def _serials(members: Sequence[MemberRecord]) -> str:

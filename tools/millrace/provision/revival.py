@@ -4,19 +4,18 @@
 By itself only where it is certain which members have everything that was acknowledged; what left before is rebuilt.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from millrace.errors import Failed
 from millrace.provision import apart, failures, md, unclean
-from millrace.provision.choice import Choice, choose
+from millrace.provision.choice import Choice, choose, went_on
 from millrace.provision.gather import members_present
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import System
-from millrace.system.files import describe
 from millrace.system.names import several
 
 REVIVE = "millrace pool revive"
@@ -26,8 +25,9 @@ REVIVE = "millrace pool revive"
 class Situation:
     """An array that does not run: what is there of it by kernel name, and what it can be started with.
 
-    `choice` is None where enough members were members until the end. `broke` is when it broke, in seconds since 1970,
-    None where that was not recorded. `written` has when each superblock was written, in the same way.
+    `choice` is None where enough members were members until the end, as far as they know: `unseen` are the slots of
+    those that are not there and may have gone on without them. `broke` is when it broke, in seconds since 1970, None
+    where that was not recorded. `written` has when each superblock was written, in the same way.
     """
 
     record: ArrayRecord
@@ -36,6 +36,7 @@ class Situation:
     written: Mapping[str, int | None]
     choice: Choice | None
     broke: float | None
+    unseen: Sequence[int] = ()
 
     @property
     def needed(self) -> int:
@@ -55,6 +56,8 @@ class Situation:
     def doubt(self) -> str | None:
         """Why this array does not start by itself, in words; None where it does."""
         choice = self.choice
+        if choice is None and self.unseen:
+            return self._newer(self.unseen, [*self.blocks.values()])
         if choice is None or choice.proven:
             return None
         if choice.lacking:
@@ -64,9 +67,12 @@ class Situation:
         if choice.rivals:
             return f"{several(self.serials(choice.rivals))} were not in use at the same time, and contradict each other"
         if choice.later:
-            gone = several([self.record.members[slot].serial for slot in choice.later])
-            return f"{gone} may have left after {several(self.serials(choice.brought))}, and would be newer"
+            return self._newer(choice.later, choice.brought)
         return f"it is not known which of {several(self.serials(choice.tied))} left last"
+
+    def _newer(self, slots: Sequence[int], members: Collection[Superblock]) -> str:
+        gone = several([self.record.members[slot].serial for slot in slots])
+        return f"{gone} may have left after {several(self.serials(members))}, and would be newer"
 
 
 def situation(
@@ -82,8 +88,10 @@ def situation(
     there = [found[name] for name in blocks]
     gone = {slot for slot, one in enumerate(record.members) if absent([one], there)}
     last, broke = _last(record, found, written)
-    choice = choose(list(blocks.values()), md.needed(record.array), gone, last, wanted)
-    return Situation(record, found, blocks, written, choice, broke)
+    needed = md.needed(record.array)
+    choice = choose(list(blocks.values()), needed, gone, last, wanted)
+    unseen = went_on(list(blocks.values()), needed, gone) if choice is None else []
+    return Situation(record, found, blocks, written, choice, broke, unseen)
 
 
 def start(system: System, one: Situation) -> str:
@@ -95,15 +103,13 @@ def start(system: System, one: Situation) -> str:
     assert one.choice is not None and one.choice.possible
     record, names = one.record, [block.name for block in one.choice.start]
     without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
-    now, unrecorded = system.now(), ""
-    try:
-        unclean.add(record, without, _last_write(one), now)
-    except OSError as error:
-        unrecorded = f"; this start could not be recorded: {describe(error)}"
+    now = system.now()
+    unrecorded = unclean.add_if_possible(record, without, _last_write(one), now)
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:
-        unclean.withdraw(record, now)
+        if not unrecorded:
+            unclean.withdraw_if_possible(record, now)
         raise
     back = several(one.serials(one.choice.brought))
     return f", with {back} again: files written in the last minutes before it broke may be damaged{unrecorded}"

@@ -14,6 +14,8 @@ from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
 from millrace.provision import md
+from millrace.provision.gather import members_present
+from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.revival import Situation, situation
 from millrace.provision.system import Report, System
@@ -26,8 +28,8 @@ REVIVE = "millrace-revive.service"
 class StoppedArray(Contract):
     """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
 
-    `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
-    them to start with. `doubt` is why it is not.
+    `behind` were not members until the end. `current`: without these there are enough, and no missing one may have
+    gone on without them. `proven`: it is certain which of them to start with. `doubt` is why it does not start.
     """
 
     uuid: str
@@ -67,7 +69,10 @@ def of(system: System, record: ArrayRecord) -> StoppedArray | None:
     running = active is not None and active.running
     if active is not None and running and not md.broken(system, record, active):
         return None
-    return _stopped(situation(system, record), running)
+    try:
+        return _stopped(situation(system, record), running)
+    except MillraceError as error:
+        return _undecided(system, record, running, str(error))
 
 
 def record(system: System, pool: Pool) -> dict[str, StoppedArray]:
@@ -105,6 +110,21 @@ def _has_more(one: StoppedArray, before: Mapping[str, StoppedArray]) -> bool:
     return known is None or known.broken != one.broken or bool(set(one.present) - set(known.present))
 
 
+def _undecided(system: System, record: ArrayRecord, running: bool, doubt: str) -> StoppedArray:
+    """An array of which the members say that nothing is to be started with them, as a mirror that ran twice."""
+    there = list(members_present(system, record).values())
+    return StoppedArray(
+        uuid=record.uuid,
+        name=record.array.name,
+        broken=running,
+        present=sorted(who.partuuid or who.serial for who in there),
+        missing=[one.serial for one in absent(record.members, there)],
+        current=False,
+        proven=False,
+        doubt=doubt,
+    )
+
+
 def _stopped(one: Situation, running: bool) -> StoppedArray:
     choice = one.choice
     blocks = [] if choice is None else [*choice.brought, *choice.behind]
@@ -115,7 +135,7 @@ def _stopped(one: Situation, running: bool) -> StoppedArray:
         present=sorted(who.partuuid or who.serial for who in one.found.values()),
         behind=sorted(one.serials(blocks)),
         missing=one.missing,
-        current=choice is None and bool(one.blocks),
+        current=choice is None and bool(one.blocks) and not one.unseen,
         proven=choice is not None and choice.proven,
         doubt=one.doubt,
     )

@@ -4,7 +4,7 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,6 +107,10 @@ class System(Protocol):
 
     def md_members(self, name: str) -> list[LiveMember]:
         """Return the members that an md device has now, without those that are missing."""
+        ...
+
+    def md_kept_slots(self, name: str) -> set[int]:
+        """Return the slots that md holds for in sync, also those of members that are gone: it keeps a mirror's last."""
         ...
 
     def md_discard(self, allowed: bool) -> None:
@@ -235,13 +239,12 @@ class Linux:
 
     def md_members(self, name: str) -> list[LiveMember]:
         """Read the `dev-*` directories of the array in sysfs."""
-        md, found = paths.ROOT / "sys/block" / name / "md", []
-        for entry in (md / member for member in sysfs.names(md) if member.startswith("dev-")):
-            flags = frozenset((sysfs.text(entry / "state") or "").split(","))
-            # the last member of a mirror stays when its drive is pulled; the link to the drive leads nowhere then
-            if (entry / "block").exists():
-                found.append(LiveMember(entry.name.removeprefix("dev-"), sysfs.number(entry / "slot"), flags))
-        return found
+        # the last member of a mirror stays when its drive is pulled; the link to the drive leads nowhere then
+        return [member for entry, member in _md_entries(name) if (entry / "block").exists()]
+
+    def md_kept_slots(self, name: str) -> set[int]:
+        """Read them without regard to the links to the drives."""
+        return {one.slot for _, one in _md_entries(name) if one.in_sync and one.slot is not None}
 
     def md_discard(self, allowed: bool) -> None:
         """Write the parameter of raid456. OSError: the kernel refuses, or the module is not loaded."""
@@ -283,6 +286,13 @@ class Linux:
 def settle(system: System) -> None:
     """Let udev finish, so that /dev/disk/by-partuuid and /dev/md show what is on the drives. Failed: it times out."""
     must(system.attempt, ["udevadm", "settle", "--timeout=120"])
+
+
+def _md_entries(name: str) -> Iterator[tuple[Path, LiveMember]]:
+    md = paths.ROOT / "sys/block" / name / "md"
+    for entry in (md / member for member in sysfs.names(md) if member.startswith("dev-")):
+        flags = frozenset((sysfs.text(entry / "state") or "").split(","))
+        yield entry, LiveMember(entry.name.removeprefix("dev-"), sysfs.number(entry / "slot"), flags)
 
 
 def _device(name: str) -> Path:

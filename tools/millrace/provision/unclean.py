@@ -9,7 +9,7 @@ is added until they are recorded.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -142,6 +142,28 @@ def withdraw(record: ArrayRecord, started: str) -> None:
             write_model(paths.unclean_file(), UncleanStarts(starts=kept))
         else:
             paths.unclean_file().unlink(missing_ok=True)
+
+
+def add_if_possible(
+    record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str, rebuilding: bool = False
+) -> str:
+    """Record a start as `add` does; return what the sentence about it ends with: nothing, or why it is not recorded.
+
+    An array that stays down is worse than a record that is lost: a boot drive that is full, or a file that was torn.
+    """
+    try:
+        add(record, missing, last_write, started, rebuilding)
+    except OSError as error:
+        return f"; this could not be recorded: {error.strerror or type(error).__name__}"
+    except MillraceError as error:
+        return f"; this could not be recorded: {error}"
+    return ""
+
+
+def withdraw_if_possible(record: ArrayRecord, started: str) -> None:
+    """Remove a start as `withdraw` does; it stays, and is acknowledged by hand, where nothing can be written."""
+    with suppress(OSError, MillraceError):
+        withdraw(record, started)
 
 
 def is_checkable(record: ArrayRecord, missing: int) -> bool:

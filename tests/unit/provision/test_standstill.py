@@ -71,10 +71,33 @@ def test_drives_that_come_after_the_assembly_failed_start_it_again_once(pool: Wo
     plug_in(pool, disk(pool, "D0"))
     assert run(pool) == ["/dev/md/millrace-data: the drives are back; starting the pool"]
     assert started(pool) == [RESTART]
+    # nobody has tried it yet
+    assert run(pool) == ["/dev/md/millrace-data: the drives are back; starting the pool"]
+    assert started(pool) == [RESTART]
     # the same drives are not tried twice
+    standstill.record(pool, load_pool())
     assert run(pool) == [] and started(pool) == []
     assemble(pool, lambda _: None)
     assert standstill.load() == {}
+
+
+def test_doubt_is_said_once_for_the_same_drives(pool: World) -> None:
+    fail_together(pool)
+    (said,) = run(pool)
+    assert said.startswith("RAID6 data does not start by itself: it is not known which of D1, D2 left last")
+    assert run(pool) == [] and started(pool) == []
+
+
+def test_revival_that_did_not_end_is_started_by_the_next_event(pool: World) -> None:
+    away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
+    one_after_another(pool, "D0", "D1", "D2")
+    for one in away:
+        plug_in(pool, one)
+    for _ in range(2):
+        run(pool)
+        assert started(pool) == [REVIVE]
+    standstill.record(pool, load_pool())
+    assert run(pool) == [] and started(pool) == []
 
 
 def test_one_drive_that_is_not_enough_starts_nothing(pool: World) -> None:

@@ -4,14 +4,18 @@
 import io
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from millrace.cli import run
+from millrace.errors import Failed
 from millrace.provision import unclean
+from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
-from millrace.provision.writer import PROVISIONING, writing
+from millrace.provision.returned import readd
+from millrace.provision.writer import PROVISIONING, READDING, writing
 from tests.fakes.drives.without_log import WithoutLog, without_log
 from tests.unit.drive.pools import confirmed, pool_of, put_in
 from tests.unit.provision.conftest import root
@@ -169,3 +173,70 @@ def test_pool_that_is_in_use_is_named_and_nothing_is_started(
 def test_service_starts_only_what_is_certain(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
     gone(world, ("D0",), ("D1", "D2"))
     assert "it is not known which of D1, D2 left last" in refused(world, capsys, "--automatic")
+
+
+def test_service_waits_for_the_return_of_members_that_started_it(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    thread = threading.Thread(target=run, args=(["pool", "revive", "--automatic"],))
+    with writing(READDING):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive() and unclean.pending() is None
+    thread.join(20)
+    assert not thread.is_alive() and unclean.pending() is not None
+    assert "/srv/pool is mounted and served" in capsys.readouterr().err
+
+
+def waits(world: WithoutLog, monkeypatch: pytest.MonkeyPatch, leaves_after: int | None = None) -> list[float]:
+    """How long the service waits, each time; the directory of the pool is in use until it has waited so often."""
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        world.busy = len(waited) != leaves_after
+
+    world.busy = True
+    monkeypatch.setattr(world, "wait", wait)
+    return waited
+
+
+def test_service_tries_again_where_the_pool_is_in_use(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mounted_pool()
+    gone(world, ("D0",), ("D1",), ("D2",))
+    waited = waits(world, monkeypatch, 2)
+    status, _, error = revive(capsys, "--automatic")
+    assert status == 0 and waited == [60, 60]
+    assert error.count("is still in use") == 2 and "the next attempt is in 60 seconds" in error
+
+
+def test_service_gives_up_after_three_attempts_and_these_drives_are_not_tried_again(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mounted_pool()
+    gone(world, ("D0",), ("D1",), ("D2",))
+    waited = waits(world, monkeypatch)
+    assert revive(capsys, "--automatic")[0] == 1
+    assert waited == [60, 60] and unclean.pending() is None
+    world.calls.clear()
+    readd(world, lambda _: None)
+    assert not [command for command in world.calls if "millrace-revive.service" in command]
+
+
+def test_pool_that_is_not_mounted_at_once_is_served_by_the_next_attempt(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    answers = [Failed("/srv/pool is not mounted"), None]
+
+    def verify(_: object) -> Pool:
+        if error := answers.pop(0):
+            raise error
+        return load_pool()
+
+    monkeypatch.setattr("millrace.rescue.revive.pools.verify", verify)
+    assert revive(capsys, "--automatic")[0] == 0 and answers == []
+    assert world.calls.count(["systemctl", "restart", "millrace-assemble.service"]) == 2

@@ -5,7 +5,6 @@ Drives of a slow switch appear a minute after boot, and those that were pulled b
 arrays are started without an administrator, where it is certain that they have everything.
 """
 
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -27,7 +26,8 @@ class StoppedArray(Contract):
     """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
 
     `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
-    them to start with. `doubt` is why it is not.
+    them to start with. `doubt` is why it is not. `tried` is what was present when a start was tried last, null where none
+    was.
     """
 
     uuid: str
@@ -39,6 +39,7 @@ class StoppedArray(Contract):
     current: bool
     proven: bool
     doubt: str | None = None
+    tried: list[str] | None = None
 
     @property
     def starts(self) -> bool:
@@ -70,9 +71,15 @@ def of(system: System, record: ArrayRecord) -> StoppedArray | None:
     return _stopped(situation(system, record), running)
 
 
-def record(system: System, pool: Pool) -> dict[str, StoppedArray]:
-    """Record which arrays do not run; return them."""
-    found = {one.uuid: now for one in pool.arrays if not one.array.over_arrays and (now := of(system, one))}
+def record(system: System, pool: Pool, tried: bool = True) -> dict[str, StoppedArray]:
+    """Record which arrays do not run; return them. `tried`: with what is there of them a start was tried."""
+    before, found = load(), {}
+    for one in pool.arrays:
+        now = None if one.array.over_arrays else of(system, one)
+        if now is not None:
+            known = before.get(one.uuid)
+            last = known.tried if known is not None and known.broken == now.broken else None
+            found[one.uuid] = now.model_copy(update={"tried": now.present if tried else last})
     write_model(paths.stopped_file(), StoppedArrays(arrays=list(found.values())))
     return found
 
@@ -80,17 +87,17 @@ def record(system: System, pool: Pool) -> dict[str, StoppedArray]:
 def start_again(system: System, pool: Pool, report: Report) -> None:
     """Start the arrays whose drives have come since the last attempt, with all that depends on them.
 
-    Nothing is tried twice with the same drives.
+    Nothing is tried twice with the same drives; who starts them records at the end of that with which.
     """
-    before = load()
-    now = record(system, pool)
-    if not any(_has_more(one, before) for one in now.values()):
+    now = record(system, pool, tried=False)
+    if not any(_has_more(one) for one in now.values()):
         return
     for one in pool.arrays:
         stopped = now.get(one.uuid)
         if stopped and not stopped.starts and stopped.doubt:
             report(f"{md.title(one.array)} does not start by itself: {stopped.doubt}")
     if not all(one.starts for one in now.values()):
+        record(system, pool)
         return
     names = ", ".join(array_path(one.name) for one in now.values())
     report(f"{names}: the drives are back; starting the pool")
@@ -100,9 +107,8 @@ def start_again(system: System, pool: Pool, report: Report) -> None:
         system.attempt(["systemctl", "--no-block", "restart", ASSEMBLE])
 
 
-def _has_more(one: StoppedArray, before: Mapping[str, StoppedArray]) -> bool:
-    known = before.get(one.uuid)
-    return known is None or known.broken != one.broken or bool(set(one.present) - set(known.present))
+def _has_more(one: StoppedArray) -> bool:
+    return one.tried is None or bool(set(one.present) - set(one.tried))
 
 
 def _stopped(one: Situation, running: bool) -> StoppedArray:

@@ -17,6 +17,7 @@ from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.revival import Situation, situation
 from millrace.provision.system import Report, System
 from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.units import is_working
 
 ASSEMBLE = "millrace-assemble.service"
 REVIVE = "millrace-revive.service"
@@ -84,27 +85,36 @@ def record(system: System, pool: Pool, tried: bool = True) -> dict[str, StoppedA
     return found
 
 
-def start_again(system: System, pool: Pool, report: Report) -> None:
+def start_again(system: System, pool: Pool, report: Report) -> bool:
     """Start the arrays whose drives have come since the last attempt, with all that depends on them.
 
-    Nothing is tried twice with the same drives; who starts them records at the end of that with which.
+    Nothing is tried twice with the same drives; who starts them records at the end of that with which. Return whether
+    this is to be called again: while they are being started nothing is done, as a restart would kill that.
     """
     now = record(system, pool, tried=False)
     if not any(_has_more(one) for one in now.values()):
-        return
+        return False
+    if is_starting(system):
+        return True
     for one in pool.arrays:
         stopped = now.get(one.uuid)
         if stopped and not stopped.starts and stopped.doubt:
             report(f"{md.title(one.array)} does not start by itself: {stopped.doubt}")
     if not all(one.starts for one in now.values()):
         record(system, pool)
-        return
+        return False
     names = ", ".join(array_path(one.name) for one in now.values())
     report(f"{names}: the drives are back; starting the pool")
     if any(one.broken for one in now.values()):
         system.attempt(["systemctl", "--no-block", "start", REVIVE])
     else:
         system.attempt(["systemctl", "--no-block", "restart", ASSEMBLE])
+    return False
+
+
+def is_starting(system: System) -> bool:
+    """Whether the arrays are being started, or are about to."""
+    return any(is_working(unit, system.attempt) for unit in (ASSEMBLE, REVIVE))
 
 
 def _has_more(one: StoppedArray) -> bool:

@@ -16,6 +16,7 @@ from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
 from millrace.provision.writer import PROVISIONING, READDING, writing
+from millrace.system.run import Result
 from tests.fakes.drives.without_log import WithoutLog, without_log
 from tests.unit.drive.pools import confirmed, pool_of, put_in
 from tests.unit.provision.conftest import root
@@ -240,3 +241,41 @@ def test_pool_that_is_not_mounted_at_once_is_served_by_the_next_attempt(
     monkeypatch.setattr("millrace.rescue.revive.pools.verify", verify)
     assert revive(capsys, "--automatic")[0] == 0 and answers == []
     assert world.calls.count(["systemctl", "restart", "millrace-assemble.service"]) == 2
+
+
+class Slow(WithoutLog):
+    """A server on which drives move while the pool is being unmounted."""
+
+    def _systemctl(self, words: list[str], stdin: str) -> Result:
+        if words == ["stop", "srv-pool.mount"]:
+            self.moves()
+        return super()._systemctl(words, stdin)
+
+    def moves(self) -> None:
+        name = {disk.serial: name for name, disk in self.names.items()}
+        if self.pulled:
+            for serial in self.pulled:
+                del self.names[name[serial]]
+            return
+        first, second = name["D0"], name["D2"]
+        self.names[first], self.names[second] = self.names[second], self.names[first]
+
+
+def test_drive_that_leaves_while_the_pool_is_unmounted_ends_the_revival(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.__class__ = Slow
+    world.pulled = {"D0": world.disks[0]}
+    assert "drives came or went while the pool was being unmounted" in refused(world, capsys, "--yes")
+
+
+def test_names_that_changed_while_the_pool_was_unmounted_are_looked_up_again(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.__class__ = Slow
+    assert revive(capsys, "--yes")[0] == 0
+    (forced,) = [command for command in world.calls if "--force" in command]
+    used = {world.names[Path(word).name[: Path(word).name.index("p")]].serial for word in forced if "/dev/nvme" in word}
+    assert used == {"D2", "D3"}

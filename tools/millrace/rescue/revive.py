@@ -36,6 +36,10 @@ PAUSE = 60
 """Seconds between two attempts."""
 
 
+class Moved(Refused):
+    """The drives are not those that were there a moment ago."""
+
+
 def plan(system: System, wanted: Collection[str], bays: Mapping[str, str]) -> Revival:
     """Return what a revival would do; write nothing. `wanted` are serials of members that are brought back.
 
@@ -78,7 +82,7 @@ def _tried(system: System, report: Report, what: Callable[[], _Done]) -> _Done:
     for _ in range(ATTEMPTS - 1):
         try:
             return what()
-        except Failed as error:
+        except (Failed, Moved) as error:
             report(f"{error}; the next attempt is in {PAUSE} seconds")
         system.wait(PAUSE)
     return what()
@@ -107,9 +111,25 @@ def _start(
         if digest is None and (doubts := [one.doubt for one in before.arrays if one.doubt]):
             raise Refused(f"{'; '.join(doubts)}; nothing was written: {REVIVE}")
         _unmount(system, load_pool())
-        chosen = {uuid: one for uuid, one in found.items() if one.choice is not None}
+        # that may take minutes, in which names of the kernel went to other drives
+        now = _situations(system, wanted)
+        if _decided(_plan(now, bays)) != _decided(before):
+            raise Moved("drives came or went while the pool was being unmounted; nothing was started: run it again")
+        chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
         assemble(system, said, chosen)
     return before.model_copy(update={"done": True, "report": lines})
+
+
+def _decided(found: Revival) -> list[tuple[str, str | None, list[tuple[str, Part, int | None]]]]:
+    """What has to be the same for a start that was decided on: the unmount writes to members that are in use."""
+    return [
+        (
+            one.uuid,
+            one.doubt,
+            sorted((who.serial, who.part, who.events if who.part == "brought-back" else None) for who in one.members),
+        )
+        for one in found.arrays
+    ]
 
 
 def _serve(system: System, report: Report) -> None:

@@ -12,8 +12,9 @@ from pydantic import Field
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import md
+from millrace.provision import md, revivals
 from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.revival import REVIVE as BY_HAND
 from millrace.provision.revival import Situation, situation
 from millrace.provision.system import Report, System
 from millrace.system.documents import Contract, read_model, write_model
@@ -103,6 +104,11 @@ def start_again(system: System, pool: Pool, report: Report) -> bool:
     if not all(one.starts for one in now.values()):
         record(system, pool)
         return False
+    if spent := [why for one in pool.arrays if now.get(one.uuid) and (why := revivals.refusal(one, system.now()))]:
+        if any(one.broken for one in now.values()):
+            report(f"{'; '.join(spent)}, and is not started by itself any more: {BY_HAND}")
+            record(system, pool)
+            return False
     names = ", ".join(array_path(one.name) for one in now.values())
     report(f"{names}: the drives are back; starting the pool")
     if any(one.broken for one in now.values()):

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from millrace.errors import BadInput, Failed, Refused
-from millrace.provision import in_sync, md, standstill
+from millrace.provision import in_sync, md, revivals, standstill
 from millrace.provision import pool as pools
 from millrace.provision.assemble import assemble
 from millrace.provision.backend import AGAIN
@@ -58,7 +58,7 @@ def revive(
     Without it only what is certain is done. It can be repeated after a kill or a power cut. Refused, BadInput: as
     `plan`, or the drives are not those of the plan any more. Failed: the pool is in use, or an array does not start.
     """
-    done = _start(system, wanted, bays, digest, report, wait=False)
+    done = _start(system, wanted, bays, digest, report, automatic=False)
     _serve(system, report)
     return done
 
@@ -70,7 +70,7 @@ def revive_by_itself(system: System, bays: Mapping[str, str], report: Report) ->
     Refused, Failed: as `revive`.
     """
     try:
-        done = _tried(system, report, lambda: _start(system, (), bays, None, report, wait=True))
+        done = _tried(system, report, lambda: _start(system, (), bays, None, report, automatic=True))
         _tried(system, report, lambda: _serve(system, report))
     finally:
         # not before: what was tried with these drives is not tried again
@@ -94,7 +94,7 @@ def _start(
     bays: Mapping[str, str],
     digest: str | None,
     report: Report,
-    wait: bool,
+    automatic: bool,
 ) -> Revival:
     lines: list[str] = []
 
@@ -102,7 +102,7 @@ def _start(
         lines.append(line)
         report(line)
 
-    with writing(REVIVING, wait):
+    with writing(REVIVING, wait=automatic):
         require_no_change()
         found = _situations(system, wanted)
         before = _plan(found, bays)
@@ -110,12 +110,18 @@ def _start(
             raise Refused("the drives have changed since this was shown; nothing was written: run it again")
         if digest is None and (doubts := [one.doubt for one in before.arrays if one.doubt]):
             raise Refused(f"{'; '.join(doubts)}; nothing was written: {REVIVE}")
+        broken = [one.record for one in found.values()]
+        if automatic and (spent := [why for one in broken if (why := revivals.refusal(one, system.now()))]):
+            raise Refused(f"{'; '.join(spent)}; check its drives and what they are connected to, then: {REVIVE}")
         _unmount(system, load_pool())
         # that may take minutes, in which names of the kernel went to other drives
         now = _situations(system, wanted)
         if _decided(_plan(now, bays)) != _decided(before):
             raise Moved("drives came or went while the pool was being unmounted; nothing was started: run it again")
         chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
+        if automatic:
+            # before: a start that kills the server counts
+            revivals.add(broken, system.now())
         assemble(system, said, chosen)
     return before.model_copy(update={"done": True, "report": lines})
 

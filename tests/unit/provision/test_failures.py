@@ -4,6 +4,8 @@
 import json
 import os
 import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -141,7 +143,9 @@ def test_messages_that_were_overwritten_are_skipped(monkeypatch: pytest.MonkeyPa
         return one
 
     monkeypatch.setattr(os, "read", read)
-    assert list(failures.messages(0)) == [Message(7, 1.0, "one")]
+    log, _ = socket.socketpair()
+    (found,) = failures.messages(log.fileno())
+    assert found[:3] == (7, 1.0, "one")
 
 
 def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Failure:
@@ -164,3 +168,32 @@ def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Fai
 )
 def test_only_a_record_without_a_gap_says_who_was_last(known: list[Failure], last: list[str]) -> None:
     assert [one.member for one in last_of(UUID, 2, known)] == last
+
+
+def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_clock(
+    array: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stamps of the kernel drift: here by 20 s since the boot."""
+    monkeypatch.setattr(time, "monotonic", lambda: 500_000.0)
+    monkeypatch.setattr(time, "time", lambda: 1_795_000_000.0)
+    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+
+    def says(number: int, line: str) -> None:
+        kernel.send(f"2,{number},{499_980 * 1_000_000},-;{line}\n".encode())
+
+    says(1, failed(2))
+    says(2, goes_on(3))
+    recorder.start()
+    for _ in range(200):
+        if load():
+            break
+        recorder.join(0.05)
+    recorder.join(0.2)
+    says(3, failed(0))
+    says(4, goes_on(2))
+    recorder.join(0.2)
+    kernel.close()
+    recorder.join(20)
+    ours.close()
+    assert [one.at for one in load()] == [1_794_999_980.0, 1_795_000_000.0]

@@ -7,6 +7,9 @@ failure where md marks the member as faulty, with a line about what is left (rai
 as those lines are not rate-limited, and the log keeps them in their order. Events of mdadm --monitor and /proc/mdstat
 show a state, in which failures of one second are not ordered.
 
+The kernel stamps messages by a clock of its own, which nothing corrects: after days it is seconds away from the time of
+the superblocks. So what is logged while this runs is dated as it is read.
+
 millrace-failures.service runs this as long as the server runs. A record that cannot be written, as the boot drive is
 full, makes the order unknown and stops nothing. It imports next to nothing, because it stays in memory.
 """
@@ -14,6 +17,7 @@ full, makes the order unknown and stops nothing. It imports next to nothing, bec
 import json
 import os
 import re
+import select
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -38,11 +42,15 @@ _MESSAGE = 8192
 
 
 class Message(NamedTuple):
-    """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text."""
+    """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text.
+
+    `read` is when it was read, in seconds since 1970, None where it was logged before this began to read.
+    """
 
     number: int
     seconds: float
     text: str
+    read: float | None = None
 
 
 class Failure(NamedTuple):
@@ -91,7 +99,7 @@ class Recorder:
             uuid, member = self._members.get((array, name), ("", ""))
             # read again after a restart of this
             if uuid and member and message.number > self._last:
-                at = time.time() - time.monotonic() + message.seconds
+                at = message.read or time.time() - time.monotonic() + message.seconds
                 alone = left if len(found) == 1 else None
                 yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
 
@@ -136,7 +144,11 @@ def parsed(line: str) -> Message | None:
 
 def messages(log: int) -> Iterator[Message]:
     """Yield the messages of the kernel, from the oldest that it has, until the log ends."""
+    log_has = select.poll()
+    log_has.register(log, select.POLLIN)
+    is_live = False
     for _ in count():
+        is_live = is_live or not log_has.poll(0)
         try:
             line = os.read(log, _MESSAGE)
         except BrokenPipeError:
@@ -144,7 +156,7 @@ def messages(log: int) -> Iterator[Message]:
         if not line:
             return
         if message := parsed(line.decode(errors="replace")):
-            yield message
+            yield message._replace(read=time.time()) if is_live else message
 
 
 def main(log: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from millrace import paths
 from millrace.health.checks import returns
 from millrace.health.model import Level
-from millrace.provision import revivals
+from millrace.provision import failures, revivals
 from millrace.provision.model import Pool
 from millrace.provision.returned import Return, Returns
 from millrace.system.documents import read_model, write_model
@@ -93,3 +93,16 @@ def test_array_that_is_not_started_by_itself_any_more_fails(tmp_path: Path) -> N
         "any more."
     )
     assert finding.todo == "Check its drives, cables and backplane. If it does not run: millrace pool revive"
+
+
+def test_member_that_cannot_be_identified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    well(tmp_path)
+    assert returns.check(host()) == []
+    log = read_model(paths.pool_file(), Pool).arrays[-1].array.name
+    monkeypatch.setattr(failures, "unidentified", lambda _: ["sdc"])
+    finding = returns.check(host())[-1]
+    assert (finding.level, finding.subject) == (Level.WARN, log)
+    assert finding.sentence == (
+        f"sdc of array {log} cannot be identified: if drives fail together, it is not known which failed last, and the "
+        "array is not started by itself."
+    )

@@ -28,8 +28,8 @@ class StoppedArray(Contract):
     """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
 
     `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
-    them to start with. `doubt` is why it is not. `tried` is what was present when a start was tried last, null where none
-    was.
+    them to start with. `doubt` is why it is not. `tried` is what was present when a start was tried last, null
+    where none was.
     """
 
     uuid: str
@@ -104,11 +104,11 @@ def start_again(system: System, pool: Pool, report: Report) -> bool:
     if not all(one.starts for one in now.values()):
         record(system, pool)
         return False
-    if spent := [why for one in pool.arrays if now.get(one.uuid) and (why := revivals.refusal(one, system.now()))]:
-        if any(one.broken for one in now.values()):
-            report(f"{'; '.join(spent)}, and is not started by itself any more: {BY_HAND}")
-            record(system, pool)
-            return False
+    spent = [why for one in pool.arrays if one.uuid in now and (why := revivals.refusal(one, system.now()))]
+    if spent and any(one.broken for one in now.values()):
+        report(f"{'; '.join(spent)}, and is not started by itself any more: {BY_HAND}")
+        record(system, pool)
+        return False
     names = ", ".join(array_path(one.name) for one in now.values())
     report(f"{names}: the drives are back; starting the pool")
     if any(one.broken for one in now.values()):

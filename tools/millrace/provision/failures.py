@@ -161,7 +161,7 @@ def parsed(line: str) -> Message | None:
 
 
 def messages(log: int) -> Iterator[Message | None]:
-    """Yield the messages of the kernel, from the oldest that it has, until the log ends; None after LOOK without one."""
+    """Yield the messages of the kernel, from the oldest that it has, until its end; None after LOOK without one."""
     log_has = select.poll()
     log_has.register(log, select.POLLIN)
     is_live = False

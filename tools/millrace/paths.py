@@ -223,6 +223,16 @@ def failures_file() -> Path:
     return state_dir() / "failures.jsonl"
 
 
+def revivals_file() -> Path:
+    """When broken arrays were started again by themselves, a line each."""
+    return state_dir() / "revivals.jsonl"
+
+
+def unrecorded_revivals_file() -> Path:
+    """The same for this boot, where the boot drive did not take the last of them."""
+    return run_dir() / "revivals.jsonl"
+
+
 def stopped_file() -> Path:
     """The arrays of the pool that did not start in this boot or are broken, with what is there of them."""
     return run_dir() / "stopped.json"

@@ -58,6 +58,8 @@ class Tools(Hardware, Commands):
         "systemctl daemon-reload",
         "systemctl stop millrace-scrub.service",
         "systemctl --no-block start millrace-revive.service",
+        "systemctl show --property=ActiveState,Job millrace-assemble.service",
+        "systemctl show --property=ActiveState,Job millrace-revive.service",
         "systemctl --no-block restart millrace-assemble.service",
     )
 
@@ -68,9 +70,12 @@ class Tools(Hardware, Commands):
         self.knows_older_mount = False
         self.refuse_force = False
         self.made_otherwise: dict[str, str] = {}
+        self.activating: set[str] = set()
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
+        if "--property=ActiveState,Job" in words:
+            return Result(0, f"ActiveState={'activating' if words[-1] in self.activating else 'active'}\nJob=\n", "")
         return (
             GOOD
             if words[0] in ("daemon-reload", "stop", "--no-block")

@@ -9,6 +9,7 @@ import pytest
 from millrace import paths
 from millrace.health.checks import returns
 from millrace.health.model import Level
+from millrace.provision import failures, revivals
 from millrace.provision.model import Pool
 from millrace.provision.returned import Return, Returns
 from millrace.system.documents import read_model, write_model
@@ -73,3 +74,35 @@ def test_return_that_the_boot_drive_did_not_take_is_a_finding_of_its_own() -> No
     # nobody returned for a day
     write_model(paths.unrecorded_returns_file(), Returns(returns=[came_back("re-added", 25)]))
     assert returns.check(here) == []
+
+
+def test_array_that_is_not_started_by_itself_any_more_fails(tmp_path: Path) -> None:
+    well(tmp_path)
+    pool = read_model(paths.pool_file(), Pool)
+    data = pool.arrays[0].model_copy(update={"uuid": "1:2:3:4"})
+    write_model(paths.pool_file(), pool.model_copy(update={"arrays": [data, *pool.arrays[1:]]}))
+    now = datetime.now(UTC).isoformat()
+    for _ in range(2):
+        revivals.add([data], now)
+    assert returns.check(host()) == []
+    revivals.add([data], now)
+    [finding] = returns.check(host())
+    assert (finding.level, finding.subject) == (Level.FAIL, data.array.name)
+    assert finding.sentence == (
+        "Array data (RAID6) broke and was started again by itself 3 times in 24 hours, and is not started by itself "
+        "any more."
+    )
+    assert finding.todo == "Check its drives, cables and backplane. If it does not run: millrace pool revive"
+
+
+def test_member_that_cannot_be_identified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    well(tmp_path)
+    assert returns.check(host()) == []
+    log = read_model(paths.pool_file(), Pool).arrays[-1].array.name
+    monkeypatch.setattr(failures, "unidentified", lambda _: ["sdc"])
+    finding = returns.check(host())[-1]
+    assert (finding.level, finding.subject) == (Level.WARN, log)
+    assert finding.sentence == (
+        f"sdc of array {log} cannot be identified: if drives fail together, it is not known which failed last, and the "
+        "array is not started by itself."
+    )

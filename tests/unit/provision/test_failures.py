@@ -4,6 +4,8 @@
 import json
 import os
 import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from millrace import paths
 from millrace.provision import failures
 from millrace.provision.failures import Failure, Message, last_of, load, main, parsed
+from millrace.provision.system import Linux
 
 UUID = "1b55a454-5ae3-4661-903d-f5ac6d219372"
 SAME = "1b55a454:5ae34661:903df5ac:6d219372"
@@ -141,7 +144,10 @@ def test_messages_that_were_overwritten_are_skipped(monkeypatch: pytest.MonkeyPa
         return one
 
     monkeypatch.setattr(os, "read", read)
-    assert list(failures.messages(0)) == [Message(7, 1.0, "one")]
+    log, kernel = socket.socketpair()
+    kernel.close()
+    (found,) = failures.messages(log.fileno())
+    assert found is not None and found[:3] == (7, 1.0, "one")
 
 
 def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Failure:
@@ -164,3 +170,80 @@ def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Fai
 )
 def test_only_a_record_without_a_gap_says_who_was_last(known: list[Failure], last: list[str]) -> None:
     assert [one.member for one in last_of(UUID, 2, known)] == last
+
+
+def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_clock(
+    array: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stamps of the kernel drift: here by 20 s since the boot."""
+    monkeypatch.setattr(time, "monotonic", lambda: 500_000.0)
+    monkeypatch.setattr(time, "time", lambda: 1_795_000_000.0)
+    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+
+    def says(number: int, line: str) -> None:
+        kernel.send(f"2,{number},{499_980 * 1_000_000},-;{line}\n".encode())
+
+    says(1, failed(2))
+    says(2, goes_on(3))
+    recorder.start()
+    for _ in range(200):
+        if load():
+            break
+        recorder.join(0.05)
+    recorder.join(0.2)
+    says(3, failed(0))
+    says(4, goes_on(2))
+    recorder.join(0.2)
+    kernel.close()
+    recorder.join(20)
+    ours.close()
+    assert [one.at for one in load()] == [1_794_999_980.0, 1_795_000_000.0]
+
+
+def test_mirror_whose_two_lines_are_one_message_is_recorded(array: Path) -> None:
+    line = "md/raid1:md127: Disk failure on nvme2n1p1, disabling device."
+    main(log(f"{line}\\x0amd/raid1:md127: Operation continuing on 1 devices.\\x0a"))
+    assert [(one.member, one.left, one.broken) for one in load()] == [("guid-2", 1, False)]
+
+
+def whole(root: Path, array: Path, name: str, serial: str | None) -> None:
+    """A member that is a whole SCSI drive."""
+    (array / f"dev-{name}").mkdir()
+    device = root / f"sys/class/block/{name}/device"
+    device.mkdir(parents=True)
+    for attribute in ("vendor", "model"):
+        (device / attribute).write_text("ACME\n")
+    if serial:
+        (device / "vpd_pg80").write_bytes(b"\0\x80\0\4" + serial.encode())
+
+
+def test_whole_drive_is_known_by_the_serial_that_the_pool_has_of_it(array: Path, root: Path) -> None:
+    whole(root, array, "sdc", "Z4XX")
+    main(log("md/raid:md127: Disk failure on sdc, disabling device.", goes_on(3)))
+    assert [one.member for one in load()] == ["Z4XX"] == [Linux().identity("sdc").serial]
+
+
+def test_member_without_any_identity_is_named_and_the_others_are_not(array: Path, root: Path) -> None:
+    assert failures.unidentified(SAME) == []
+    whole(root, array, "sdc", None)
+    # md keeps the last member of a mirror when its drive is gone
+    (array / "dev-sdd").mkdir()
+    assert failures.unidentified(SAME) == ["sdc"]
+
+
+def test_members_are_looked_at_before_the_kernel_says_anything_and_from_time_to_time(
+    array: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "LOOK", 0.05)
+    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+    recorder.start()
+    recorder.join(0.3)
+    gone(root, 2)
+    kernel.send(f"2,1,1000000,-;{failed(2)}\n".encode())
+    kernel.send(f"2,2,1000000,-;{goes_on(3)}\n".encode())
+    kernel.close()
+    recorder.join(20)
+    ours.close()
+    assert [one.member for one in load()] == ["guid-2"]

@@ -9,7 +9,7 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Role
-from millrace.provision import in_sync, standstill, unclean
+from millrace.provision import in_sync, standstill, unclean, writer
 from millrace.provision.assemble import assemble
 from millrace.provision.failures import Failure
 from millrace.provision.pool_file import load_pool
@@ -45,7 +45,7 @@ def run(world: World) -> list[str]:
 
 
 def started(world: World) -> list[list[str]]:
-    found = [command for command in world.calls if command[0] == "systemctl" and "millrace" in command[-1]]
+    found = [command for command in world.calls if command in (RESTART, REVIVE)]
     world.calls.clear()
     return found
 
@@ -79,7 +79,11 @@ def test_drives_that_come_after_the_assembly_failed_start_it_again_once(pool: Wo
     plug_in(pool, disk(pool, "D1"))
     assert run(pool) == ["/dev/md/millrace-data: the drives are back; starting the pool"]
     assert started(pool) == [RESTART]
+    # nobody has tried it yet
+    assert run(pool) == ["/dev/md/millrace-data: the drives are back; starting the pool"]
+    assert started(pool) == [RESTART]
     # the same drives are not tried twice
+    standstill.record(pool, load_pool())
     assert run(pool) == [] and started(pool) == []
     assemble(pool, lambda _: None)
     assert standstill.load() == {}
@@ -214,6 +218,61 @@ def test_mirror_whose_last_half_takes_no_write_has_when_the_other_left(pool: Wor
     last = in_sync.last_of(load_pool().arrays[1])
     assert [one.serial for one in last.members] == ["L1"]
     assert [(one.member.serial, one.beside) for one in last.left] == [("L0", [1])]
+
+
+@pytest.mark.parametrize("unit", ["millrace-assemble.service", "millrace-revive.service"])
+def test_start_under_way_is_not_killed_and_what_came_meanwhile_is_started_after_it(
+    pool: World, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot_without(pool, "D0", "D1", "D2")
+    with pytest.raises(Failed):
+        assemble(pool, lambda _: None)
+    plug_in(pool, disk(pool, "D0"))
+    # D2 alone cannot have gone on
+    plug_in(pool, disk(pool, "D1"))
+    pool.activating.add(unit)
+    started(pool)
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        assert RESTART not in pool.calls
+        with writer.writing("a revival"):
+            waited.append(seconds)
+        if len(waited) == 3:
+            pool.activating.clear()
+
+    monkeypatch.setattr(pool, "wait", wait)
+    assert run(pool) == ["/dev/md/millrace-data: the drives are back; starting the pool"]
+    assert started(pool) == [RESTART] and len(waited) == 3
+
+
+def test_start_that_hangs_is_not_waited_for_for_ever(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_after_another(pool, "D0", "D1", "D2")
+    pool.activating.add("millrace-assemble.service")
+    waited: list[float] = []
+    monkeypatch.setattr(pool, "wait", waited.append)
+    (said,) = run(pool)
+    assert said.startswith("the arrays are being started for more than 30 minutes")
+    assert started(pool) == [] and sum(waited) == 1800
+
+
+def test_doubt_is_said_once_for_the_same_drives(pool: World) -> None:
+    fail_together(pool)
+    (said,) = run(pool)
+    assert said.startswith("RAID6 data does not start by itself: it is not known which of D1, D2 left last")
+    assert run(pool) == [] and started(pool) == []
+
+
+def test_revival_that_did_not_end_is_started_by_the_next_event(pool: World) -> None:
+    away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
+    one_after_another(pool, "D0", "D1", "D2")
+    for one in away:
+        plug_in(pool, one)
+    for _ in range(2):
+        run(pool)
+        assert started(pool) == [REVIVE]
+    standstill.record(pool, load_pool())
+    assert run(pool) == [] and started(pool) == []
 
 
 def test_one_drive_that_is_not_enough_starts_nothing(pool: World) -> None:

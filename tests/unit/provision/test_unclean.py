@@ -2,6 +2,7 @@
 """A degraded array starts after a power cut; stale members never replace current data."""
 
 import errno
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -452,3 +453,18 @@ def test_an_array_that_only_collects_members_has_none_that_run(world: World) -> 
     (array,) = [one for one in world.arrays.values() if one.uuid == data.uuid]
     array.state = "inactive"
     assert in_sync.running_members(world, data) is None
+
+
+def test_starts_that_never_end_have_no_list_that_grows(world: World) -> None:
+    built(world, raid6_plan())
+    data = load_pool().arrays[0]
+    for hour in range(50):
+        begun = f"2026-11-{1 + hour // 24:02}T{hour % 24:02}:30:00+00:00"
+        last = datetime.fromisoformat(begun).timestamp() - 600
+        unclean.add(data, [f"D{hour % 3}", "D3"], int(last), begun)
+    known = unclean.pending()
+    assert known is not None and len(known.starts) == unclean.KEPT
+    oldest = known.starts[0]
+    # a start that went into the next one left its time and its members there
+    assert (oldest.last_write, oldest.missing) == ("2026-11-01T00:20:00+00:00", ["D0", "D3", "D2", "D1"])
+    assert known.starts[-1].started == "2026-11-03T01:30:00+00:00"

@@ -4,18 +4,26 @@
 import io
 import json
 import os
+import threading
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from millrace import paths
 from millrace.cli import run
-from millrace.provision import unclean
+from millrace.errors import Failed
+from millrace.provision import revivals, unclean
+from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
-from millrace.provision.writer import PROVISIONING, writing
+from millrace.provision.returned import readd
+from millrace.provision.writer import PROVISIONING, READDING, writing
+from millrace.system.files import write_text
+from millrace.system.run import Result
 from tests.fakes.drives.without_log import WithoutLog, without_log
 from tests.unit.drive.pools import confirmed, pool_of, put_in
 from tests.unit.provision.conftest import root
-from tests.unit.provision.drive_life import die, plug_in
+from tests.unit.provision.drive_life import die, plug_in, rebuilt
 from tests.unit.provision.drive_life import writing as write
 from tests.unit.provision.plans import raid6_plan
 
@@ -169,3 +177,151 @@ def test_pool_that_is_in_use_is_named_and_nothing_is_started(
 def test_service_starts_only_what_is_certain(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
     gone(world, ("D0",), ("D1", "D2"))
     assert "it is not known which of D1, D2 left last" in refused(world, capsys, "--automatic")
+
+
+def test_service_waits_for_the_return_of_members_that_started_it(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    thread = threading.Thread(target=run, args=(["pool", "revive", "--automatic"],))
+    with writing(READDING):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive() and unclean.pending() is None
+    thread.join(20)
+    assert not thread.is_alive() and unclean.pending() is not None
+    assert "/srv/pool is mounted and served" in capsys.readouterr().err
+
+
+def waits(world: WithoutLog, monkeypatch: pytest.MonkeyPatch, leaves_after: int | None = None) -> list[float]:
+    """How long the service waits, each time; the directory of the pool is in use until it has waited so often."""
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        world.busy = len(waited) != leaves_after
+
+    world.busy = True
+    monkeypatch.setattr(world, "wait", wait)
+    return waited
+
+
+def test_service_tries_again_where_the_pool_is_in_use(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mounted_pool()
+    gone(world, ("D0",), ("D1",), ("D2",))
+    waited = waits(world, monkeypatch, 2)
+    status, _, error = revive(capsys, "--automatic")
+    assert status == 0 and waited == [60, 60]
+    assert error.count("is still in use") == 2 and "the next attempt is in 60 seconds" in error
+
+
+def test_service_gives_up_after_three_attempts_and_these_drives_are_not_tried_again(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mounted_pool()
+    gone(world, ("D0",), ("D1",), ("D2",))
+    waited = waits(world, monkeypatch)
+    assert revive(capsys, "--automatic")[0] == 1
+    assert waited == [60, 60] and unclean.pending() is None
+    world.calls.clear()
+    readd(world, lambda _: None)
+    assert ["systemctl", "--no-block", "start", "millrace-revive.service"] not in world.calls
+
+
+def test_pool_that_is_not_mounted_at_once_is_served_by_the_next_attempt(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    answers = [Failed("/srv/pool is not mounted"), None]
+
+    def verify(_: object) -> Pool:
+        if error := answers.pop(0):
+            raise error
+        return load_pool()
+
+    monkeypatch.setattr("millrace.rescue.revive.pools.verify", verify)
+    assert revive(capsys, "--automatic")[0] == 0 and answers == []
+    assert world.calls.count(["systemctl", "restart", "millrace-assemble.service"]) == 2
+
+
+class Slow(WithoutLog):
+    """A server on which drives move while the pool is being unmounted."""
+
+    def _systemctl(self, words: list[str], stdin: str) -> Result:
+        if words == ["stop", "srv-pool.mount"]:
+            self.moves()
+        return super()._systemctl(words, stdin)
+
+    def moves(self) -> None:
+        name = {disk.serial: name for name, disk in self.names.items()}
+        if self.pulled:
+            for serial in self.pulled:
+                del self.names[name[serial]]
+            return
+        first, second = name["D0"], name["D2"]
+        self.names[first], self.names[second] = self.names[second], self.names[first]
+
+
+def test_drive_that_leaves_while_the_pool_is_unmounted_ends_the_revival(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.__class__ = Slow
+    world.pulled = {"D0": world.disks[0]}
+    assert "drives came or went while the pool was being unmounted" in refused(world, capsys, "--yes")
+
+
+def test_names_that_changed_while_the_pool_was_unmounted_are_looked_up_again(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.__class__ = Slow
+    assert revive(capsys, "--yes")[0] == 0
+    (forced,) = [command for command in world.calls if "--force" in command]
+    used = {world.names[Path(word).name[: Path(word).name.index("p")]].serial for word in forced if "/dev/nvme" in word}
+    assert used == {"D2", "D3"}
+
+
+def test_service_starts_an_array_three_times_a_day_and_an_administrator_always(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(3):
+        gone(world, ("D0",), ("D1",), ("D2",))
+        assert revive(capsys, "--automatic")[0] == 0
+        rebuilt(world)
+    gone(world, ("D0",), ("D1",), ("D2",))
+    lines: list[str] = []
+    readd(world, lines.append)
+    assert lines == [
+        "RAID6 data broke and was started again 3 times in 24 hours, and is not started by itself any more: "
+        "millrace pool revive"
+    ]
+    assert ["systemctl", "--no-block", "start", "millrace-revive.service"] not in world.calls
+    error = refused(world, capsys, "--automatic")
+    assert "RAID6 data broke and was started again 3 times in 24 hours; check its drives" in error
+    assert revive(capsys, "--yes")[0] == 0
+
+
+def test_boot_drive_that_takes_no_record_counts_until_the_restart(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths.revivals_file().mkdir()
+    gone(world, ("D0",), ("D1",), ("D2",))
+    assert revive(capsys, "--automatic")[0] == 0
+    assert len(paths.unrecorded_revivals_file().read_text().splitlines()) == 1
+    (one,) = revivals.recent(world.now())
+    assert one.array == load_pool().arrays[0].uuid
+
+
+def test_only_starts_of_this_array_and_this_day_count(world: WithoutLog) -> None:
+    data, log = load_pool().arrays
+    now = datetime.fromisoformat(world.now())
+    lines = [json.dumps([data.uuid, (now - timedelta(hours=one)).isoformat()]) for one in (1, 2, 25)]
+    bad = ["{", "[]", "[1, 2]", json.dumps([data.uuid, "2026-11-28T00:00:00"]), json.dumps([log.uuid, world.now()])]
+    write_text(paths.revivals_file(), "".join(f"{line}\n" for line in [*lines, *bad]))
+    assert revivals.refusal(data, world.now()) is None
+    revivals.add([data], world.now())
+    assert revivals.refusal(data, world.now()) == "RAID6 data broke and was started again 3 times in 24 hours"
+    assert len(paths.revivals_file().read_text().splitlines()) == 4

@@ -52,6 +52,7 @@ KEPT = [
     Kept(f"{STATE}/apart.json", "members that ran without their array", decided=False),
     Kept(f"{STATE}/returns.json", "members that came back", decided=False),
     Kept(f"{STATE}/failures.jsonl", "members that failed, in their order", decided=False),
+    Kept(f"{STATE}/revivals.jsonl", "arrays that were started again by themselves", decided=False),
     Kept(f"{STATE}/unclean.json", "arrays that were started unclean while degraded", decided=False),
     Kept(f"{STATE}/unclean-files.txt", "files that may be damaged after such a start", decided=False),
     Kept(f"{STATE}/rescued.json", "the last rescue of the pool", decided=False),

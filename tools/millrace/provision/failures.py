@@ -7,6 +7,9 @@ failure where md marks the member as faulty, with a line about what is left (rai
 as those lines are not rate-limited, and the log keeps them in their order. Events of mdadm --monitor and /proc/mdstat
 show a state, in which failures of one second are not ordered.
 
+The kernel stamps messages by a clock of its own, which nothing corrects: after days it is seconds away from the time of
+the superblocks. So what is logged while this runs is dated as it is read.
+
 millrace-failures.service runs this as long as the server runs. A record that cannot be written, as the boot drive is
 full, makes the order unknown and stops nothing. It imports next to nothing, because it stays in memory.
 """
@@ -14,6 +17,7 @@ full, makes the order unknown and stops nothing. It imports next to nothing, bec
 import json
 import os
 import re
+import select
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -30,19 +34,28 @@ KEPT = 256
 TOLERANCE = 10.0
 """Seconds by which a record and the superblocks of the same failure may differ."""
 
-_FAILED = re.compile(r"md/raid:(md\d+): Disk failure on (\S+), disabling device")
-_LEFT = re.compile(r"md/raid:(md\d+): Operation continuing on (\d+) devices")
+LOOK = 60
+"""Seconds after which the members are looked at again, also where the kernel says nothing: an array may be new."""
+
+_FAILED = re.compile(r"md/raid(?:10?)?:(md\d+): Disk failure on (\S+), disabling device")
+_LEFT = re.compile(r"md/raid(?:10?)?:(md\d+): Operation continuing on (\d+) devices")
 _BROKEN = re.compile(r"md/raid:(md\d+): Cannot continue operation \((\d+)/(\d+) failed\)")
+_NEXT_LINE = "\\x0a"
+"""What /dev/kmsg has for a line feed: raid1.c and raid10.c log both lines in one message."""
 _MESSAGE = 8192
 """Bytes of the largest message (kernel, PRINTK_MESSAGE_MAX)."""
 
 
 class Message(NamedTuple):
-    """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text."""
+    """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text.
+
+    `read` is when it was read, in seconds since 1970, None where it was logged before this began to read.
+    """
 
     number: int
     seconds: float
     text: str
+    read: float | None = None
 
 
 class Failure(NamedTuple):
@@ -74,16 +87,17 @@ class Recorder:
         """Return the failures that are complete with this message."""
         if "md" not in message.text:
             return []
-        self._look()
-        if failed := _FAILED.search(message.text):
+        self.look()
+        return [one for line in message.text.split(_NEXT_LINE) for one in self._line(message, line)]
+
+    def _line(self, message: Message, line: str) -> Iterator[Failure]:
+        left, broken = _LEFT.search(line), _BROKEN.search(line)
+        if failed := _FAILED.search(line):
             self._open[failed[1]].append((message, failed[2]))
-            return []
-        left, broken = _LEFT.search(message.text), _BROKEN.search(message.text)
-        if left:
-            return list(self._complete(left[1], int(left[2]), False))
-        if broken:
-            return list(self._complete(broken[1], int(broken[3]) - int(broken[2]), True))
-        return []
+        elif left:
+            yield from self._complete(left[1], int(left[2]), False)
+        elif broken:
+            yield from self._complete(broken[1], int(broken[3]) - int(broken[2]), True)
 
     def _complete(self, array: str, left: int, broken: bool) -> Iterator[Failure]:
         found = self._open.pop(array, [])
@@ -91,19 +105,31 @@ class Recorder:
             uuid, member = self._members.get((array, name), ("", ""))
             # read again after a restart of this
             if uuid and member and message.number > self._last:
-                at = time.time() - time.monotonic() + message.seconds
+                at = message.read or time.time() - time.monotonic() + message.seconds
                 alone = left if len(found) == 1 else None
                 yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Take down who the members are. A drive that is gone keeps what it was."""
-        for array in sysfs.names(paths.ROOT / "sys/block"):
-            md = paths.ROOT / "sys/block" / array / "md"
-            uuid = sysfs.text(md / "uuid") if array.startswith("md") else None
-            for entry in sysfs.names(md) if uuid else []:
-                name = entry.removeprefix("dev-")
-                if uuid and entry != name and (member := _identity(name)):
-                    self._members[array, name] = (uuid, member)
+        for array, uuid, name in _members():
+            if member := _identity(name):
+                self._members[array, name] = (uuid, member)
+
+
+def unidentified(array: str) -> list[str]:
+    """Return the kernel names of the members of a running array, by its UUID, whose failures cannot be recorded."""
+    found = [name for _, uuid, name in _members() if _digits(uuid) == _digits(array) and not _identity(name)]
+    return [name for name in found if (paths.ROOT / "sys/class/block" / name).exists()]
+
+
+def _members() -> Iterator[tuple[str, str, str]]:
+    """Yield kernel name and UUID of each array with the kernel name of a member."""
+    for array in sysfs.names(paths.ROOT / "sys/block"):
+        md = paths.ROOT / "sys/block" / array / "md"
+        uuid = sysfs.text(md / "uuid") if array.startswith("md") else None
+        for entry in sysfs.names(md) if uuid else []:
+            if uuid and entry.startswith("dev-"):
+                yield array, uuid, entry.removeprefix("dev-")
 
 
 def load() -> list[Failure]:
@@ -134,9 +160,16 @@ def parsed(line: str) -> Message | None:
     return Message(int(fields[1]), int(fields[2]) / 1e6, rest.partition("\n")[0])
 
 
-def messages(log: int) -> Iterator[Message]:
-    """Yield the messages of the kernel, from the oldest that it has, until the log ends."""
+def messages(log: int) -> Iterator[Message | None]:
+    """Yield the messages of the kernel, from the oldest that it has, until its end; None after LOOK without one."""
+    log_has = select.poll()
+    log_has.register(log, select.POLLIN)
+    is_live = False
     for _ in count():
+        is_live = is_live or not log_has.poll(0)
+        if not log_has.poll(LOOK * 1000):
+            yield None
+            continue
         try:
             line = os.read(log, _MESSAGE)
         except BrokenPipeError:
@@ -144,15 +177,20 @@ def messages(log: int) -> Iterator[Message]:
         if not line:
             return
         if message := parsed(line.decode(errors="replace")):
-            yield message
+            yield message._replace(read=time.time()) if is_live else message
 
 
 def main(log: int) -> None:
     """Follow the kernel and record each failure; one that cannot be recorded is logged."""
     _shorten()
     recorder = Recorder(sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or "", load())
+    recorder.look()
+    looked = time.monotonic()
     for message in messages(log):
-        for failure in recorder.see(message):
+        if time.monotonic() - looked >= LOOK:
+            recorder.look()
+            looked = time.monotonic()
+        for failure in recorder.see(message) if message else []:
             try:
                 append_line(paths.failures_file(), json.dumps(failure._asdict()))
             except OSError as error:
@@ -184,9 +222,15 @@ def _parsed(line: str) -> Failure | None:
 
 
 def _identity(name: str) -> str:
-    """The GUID of a partition, else the serial of a drive; empty where the kernel has neither."""
-    directory = paths.ROOT / "sys/class/block" / name
-    return sysfs.uevent(directory).get("PARTUUID", "").lower() or sysfs.text(directory / "device/serial") or ""
+    """The GUID of a partition, else the serial of a drive, as `System.identity` has them; else empty."""
+    directory = (paths.ROOT / "sys/class/block" / name).resolve()
+    is_partition = (directory / "partition").exists()
+    if guid := sysfs.uevent(directory).get("PARTUUID", "").lower():
+        return guid
+    # hardly a server has such members, and this takes memory
+    from millrace.inventory.drives import identify
+
+    return identify(directory.parent if is_partition else directory).serial
 
 
 def _digits(uuid: str) -> str:

@@ -30,6 +30,10 @@ MOST = 3
 DAY = timedelta(hours=24)
 SETTLE = 30
 """Seconds for udev to read what is on a drive: two partitions of one come one after the other."""
+LONGEST = 30 * 60
+"""Seconds in which arrays that are being started are waited for."""
+POLL = 5
+"""Seconds between two looks at that."""
 
 
 class Return(Contract):
@@ -71,7 +75,18 @@ def readd(system: System, report: Report) -> None:
         # What appears while this runs starts no second run: it is looked for once more.
         while _readd_new(system, report, seen):
             pass
-        standstill.start_again(system, load_pool(), report)
+    _start_again(system, report)
+
+
+def _start_again(system: System, report: Report) -> None:
+    """Start what stands still, once nothing else starts it: a slow shelf shows its drives one by one."""
+    for _ in range(LONGEST // POLL):
+        with writing(READDING, wait=True):
+            if not standstill.start_again(system, load_pool(), report):
+                return
+        # without the lock, which a revival asks for
+        system.wait(POLL)
+    report(f"the arrays are being started for more than {LONGEST // 60} minutes; see systemctl list-jobs")
 
 
 def returning(system: System, record: ArrayRecord) -> Iterator[tuple[str, str, bool]]:

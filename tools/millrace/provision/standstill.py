@@ -5,7 +5,6 @@ Drives of a slow switch appear a minute after boot, and those that were pulled b
 arrays are started without an administrator, where it is certain that they have everything.
 """
 
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -13,13 +12,15 @@ from pydantic import Field
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import md
+from millrace.provision import md, revivals
 from millrace.provision.gather import members_present
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.revival import REVIVE as BY_HAND
 from millrace.provision.revival import Situation, situation
 from millrace.provision.system import Report, System
 from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.units import is_working
 
 ASSEMBLE = "millrace-assemble.service"
 REVIVE = "millrace-revive.service"
@@ -30,6 +31,9 @@ class StoppedArray(Contract):
 
     `behind` were not members until the end. `current`: without these there are enough, and no missing one may have
     gone on without them. `proven`: it is certain which of them to start with. `doubt` is why it does not start.
+    `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
+    them to start with. `doubt` is why it is not. `tried` is what was present when a start was tried last, null
+    where none was.
     """
 
     uuid: str
@@ -41,6 +45,7 @@ class StoppedArray(Contract):
     current: bool
     proven: bool
     doubt: str | None = None
+    tried: list[str] | None = None
 
     @property
     def starts(self) -> bool:
@@ -75,39 +80,58 @@ def of(system: System, record: ArrayRecord) -> StoppedArray | None:
         return _undecided(system, record, running, str(error))
 
 
-def record(system: System, pool: Pool) -> dict[str, StoppedArray]:
-    """Record which arrays do not run; return them."""
-    found = {one.uuid: now for one in pool.arrays if not one.array.over_arrays and (now := of(system, one))}
+def record(system: System, pool: Pool, tried: bool = True) -> dict[str, StoppedArray]:
+    """Record which arrays do not run; return them. `tried`: with what is there of them a start was tried."""
+    before, found = load(), {}
+    for one in pool.arrays:
+        now = None if one.array.over_arrays else of(system, one)
+        if now is not None:
+            known = before.get(one.uuid)
+            last = known.tried if known is not None and known.broken == now.broken else None
+            found[one.uuid] = now.model_copy(update={"tried": now.present if tried else last})
     write_model(paths.stopped_file(), StoppedArrays(arrays=list(found.values())))
     return found
 
 
-def start_again(system: System, pool: Pool, report: Report) -> None:
+def start_again(system: System, pool: Pool, report: Report) -> bool:
     """Start the arrays whose drives have come since the last attempt, with all that depends on them.
 
-    Nothing is tried twice with the same drives.
+    Nothing is tried twice with the same drives; who starts them records at the end of that with which. Return whether
+    this is to be called again: while they are being started nothing is done, as a restart would kill that.
     """
-    before = load()
-    now = record(system, pool)
-    if not any(_has_more(one, before) for one in now.values()):
-        return
+    now = record(system, pool, tried=False)
+    if not any(_has_more(one) for one in now.values()):
+        return False
+    if is_starting(system):
+        return True
     for one in pool.arrays:
         stopped = now.get(one.uuid)
         if stopped and not stopped.starts and stopped.doubt:
             report(f"{md.title(one.array)} does not start by itself: {stopped.doubt}")
     if not all(one.starts for one in now.values()):
-        return
+        record(system, pool)
+        return False
+    spent = [why for one in pool.arrays if one.uuid in now and (why := revivals.refusal(one, system.now()))]
+    if spent and any(one.broken for one in now.values()):
+        report(f"{'; '.join(spent)}, and is not started by itself any more: {BY_HAND}")
+        record(system, pool)
+        return False
     names = ", ".join(array_path(one.name) for one in now.values())
     report(f"{names}: the drives are back; starting the pool")
     if any(one.broken for one in now.values()):
         system.attempt(["systemctl", "--no-block", "start", REVIVE])
     else:
         system.attempt(["systemctl", "--no-block", "restart", ASSEMBLE])
+    return False
 
 
-def _has_more(one: StoppedArray, before: Mapping[str, StoppedArray]) -> bool:
-    known = before.get(one.uuid)
-    return known is None or known.broken != one.broken or bool(set(one.present) - set(known.present))
+def is_starting(system: System) -> bool:
+    """Whether the arrays are being started, or are about to."""
+    return any(is_working(unit, system.attempt) for unit in (ASSEMBLE, REVIVE))
+
+
+def _has_more(one: StoppedArray) -> bool:
+    return one.tried is None or bool(set(one.present) - set(one.tried))
 
 
 def _undecided(system: System, record: ArrayRecord, running: bool, doubt: str) -> StoppedArray:

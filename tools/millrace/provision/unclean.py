@@ -30,6 +30,9 @@ IN_DOUBT = "files in the rows that were being written at the power cut may be da
 WAITS = "parity is checked for torn rows first (millrace pool unclean)"
 GOES_ON = "the interrupted rebuild goes on, which corrects the parity that tells torn rows"
 
+KEPT = 32
+"""Starts that are recorded."""
+
 ParityCheck = Literal["none", "waiting", "found", "done", "failed"]
 
 
@@ -130,7 +133,37 @@ def add(
     )
     with _lock():
         before = pending()
-        write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
+        known = [*(before.starts if before else []), start]
+        write_model(paths.unclean_file(), UncleanStarts(starts=_folded(known)))
+
+
+def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
+    """Return the last KEPT starts. One that only a guess is about goes into the next one of its array: no file is lost.
+
+    An array that breaks and is started again for weeks has no list that grows.
+    """
+    kept = list(starts)
+    while len(kept) > KEPT:
+        guessed = [one for one in kept if one.check in ("none", "failed")]
+        pair = next(
+            ((one, later) for at, one in enumerate(guessed) for later in guessed[at + 1 :] if later.array == one.array),
+            None,
+        )
+        if pair is None:
+            del kept[0]
+            continue
+        old, later = pair
+        kept[kept.index(later)] = later.model_copy(
+            update={
+                "last_write": min(old.last_write, later.last_write, key=datetime.fromisoformat),
+                "dated": old.dated and later.dated,
+                "missing": [*later.missing, *(one for one in old.missing if one not in later.missing)],
+                # of all members
+                "slots": later.slots if later.slots == old.slots else None,
+            }
+        )
+        kept.remove(old)
+    return kept
 
 
 def withdraw(record: ArrayRecord, started: str) -> None:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start a pool whose drives were gone for a moment, with the members that left last."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import TypeVar
 
 from millrace.errors import BadInput, Failed, Refused
-from millrace.provision import in_sync, md
+from millrace.provision import in_sync, md, revivals, standstill
 from millrace.provision import pool as pools
 from millrace.provision.assemble import assemble
 from millrace.provision.backend import AGAIN
@@ -24,7 +25,19 @@ from millrace.system.mounts import mounted
 from millrace.system.names import several
 from millrace.system.run import last_words
 
+_Done = TypeVar("_Done")
+
 MOUNT = "srv-pool.mount"
+
+ATTEMPTS = 3
+"""How often a revival that nobody asked for is tried where it fails."""
+
+PAUSE = 60
+"""Seconds between two attempts."""
+
+
+class Moved(Refused):
+    """The drives are not those that were there a moment ago."""
 
 
 def plan(system: System, wanted: Collection[str], bays: Mapping[str, str]) -> Revival:
@@ -45,13 +58,51 @@ def revive(
     Without it only what is certain is done. It can be repeated after a kill or a power cut. Refused, BadInput: as
     `plan`, or the drives are not those of the plan any more. Failed: the pool is in use, or an array does not start.
     """
+    done = _start(system, wanted, bays, digest, report, automatic=False)
+    _serve(system, report)
+    return done
+
+
+def revive_by_itself(system: System, bays: Mapping[str, str], report: Report) -> Revival:
+    """Do the same for what is certain, and try what fails a few times: a shell in a directory of the pool is left soon.
+
+    Waits for everything else that writes to drives: it is started by the return of members, which is one of these.
+    Refused, Failed: as `revive`.
+    """
+    try:
+        done = _tried(system, report, lambda: _start(system, (), bays, None, report, automatic=True))
+        _tried(system, report, lambda: _serve(system, report))
+    finally:
+        # not before: what was tried with these drives is not tried again
+        standstill.record(system, load_pool())
+    return done
+
+
+def _tried(system: System, report: Report, what: Callable[[], _Done]) -> _Done:
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return what()
+        except (Failed, Moved) as error:
+            report(f"{error}; the next attempt is in {PAUSE} seconds")
+        system.wait(PAUSE)
+    return what()
+
+
+def _start(
+    system: System,
+    wanted: Collection[str],
+    bays: Mapping[str, str],
+    digest: str | None,
+    report: Report,
+    automatic: bool,
+) -> Revival:
     lines: list[str] = []
 
     def said(line: str) -> None:
         lines.append(line)
         report(line)
 
-    with writing(REVIVING):
+    with writing(REVIVING, wait=automatic):
         require_no_change()
         found = _situations(system, wanted)
         before = _plan(found, bays)
@@ -59,16 +110,41 @@ def revive(
             raise Refused("the drives have changed since this was shown; nothing was written: run it again")
         if digest is None and (doubts := [one.doubt for one in before.arrays if one.doubt]):
             raise Refused(f"{'; '.join(doubts)}; nothing was written: {REVIVE}")
+        broken = [one.record for one in found.values()]
+        if automatic and (spent := [why for one in broken if (why := revivals.refusal(one, system.now()))]):
+            raise Refused(f"{'; '.join(spent)}; check its drives and what they are connected to, then: {REVIVE}")
         _unmount(system, load_pool())
-        chosen = {uuid: one for uuid, one in found.items() if one.choice is not None}
-        pool = assemble(system, said, chosen)
+        # that may take minutes, in which names of the kernel went to other drives
+        now = _situations(system, wanted)
+        if _decided(_plan(now, bays)) != _decided(before):
+            raise Moved("drives came or went while the pool was being unmounted; nothing was started: run it again")
+        chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
+        if automatic:
+            # before: a start that kills the server counts
+            revivals.add(broken, system.now())
+        assemble(system, said, chosen)
+    return before.model_copy(update={"done": True, "report": lines})
+
+
+def _decided(found: Revival) -> list[tuple[str, str | None, list[tuple[str, Part, int | None]]]]:
+    """What has to be the same for a start that was decided on: the unmount writes to members that are in use."""
+    return [
+        (
+            one.uuid,
+            one.doubt,
+            sorted((who.serial, who.part, who.events if who.part == "brought-back" else None) for who in one.members),
+        )
+        for one in found.arrays
+    ]
+
+
+def _serve(system: System, report: Report) -> None:
     done = system.attempt(["systemctl", "restart", ASSEMBLE])
     try:
-        pools.verify(system)
+        pool = pools.verify(system)
     except Failed as error:
         raise Failed(f"the arrays run, but the pool is not served: {error} ({last_words(done)})") from error
     report(f"{pool.filesystem.mountpoint} is mounted and served")
-    return before.model_copy(update={"done": True, "report": lines})
 
 
 def _unmount(system: System, pool: Pool) -> None:

@@ -36,7 +36,7 @@ def revive(
     with as_root():
         places = {one.serial: place for one in present() if (place := one.bay or one.slot)}
         if automatic:
-            show(reviving.revive(system, (), places, None, _report), lambda _: ())
+            show(reviving.revive_by_itself(system, places, _report), lambda _: ())
             return
         found = reviving.plan(system, wanted, places)
         if dry_run:

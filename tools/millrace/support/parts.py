@@ -85,6 +85,7 @@ def _records() -> list[Part]:
         "rescue.json": ("rescue that is open", paths.rescue_file()),
         "rescued.json": ("last rescue that ended", paths.rescued_file()),
         "returns.json": ("members that returned", paths.returns_file()),
+        "revivals.jsonl": ("arrays that were started again by themselves", paths.revivals_file()),
         "scrub.json": ("checks of the arrays", paths.scrub_file()),
         "trim.json": ("last trim of the pool", paths.trim_file()),
     }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a member come and go, did it come back and is not in its array, and are its returns counted?"""
+"""Does a member or an array come and go, did one come back and is not in its array, and are its returns counted?"""
 
 from datetime import UTC, datetime
 
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.provision import returned
+from millrace.provision import failures, returned, revivals
 from millrace.provision.returned import MOST, Return
+from millrace.provision.revival import REVIVE
+from millrace.system.names import several
 
 NAME = "returns"
 
@@ -16,7 +18,44 @@ def check(host: Host) -> list[Finding]:
     now = datetime.now(UTC)
     latest = {(one.serial, one.array): one for one in returned.recent(now)}
     out = [_out(host, one) for one in latest.values() if one.outcome != "re-added"]
-    return [*out, *_unrecorded(host, returned.unrecorded(now))]
+    return [*out, *_unrecorded(host, returned.unrecorded(now)), *_revived(host, now), *_unidentified(host)]
+
+
+def _unidentified(host: Host) -> list[Finding]:
+    """Members that are whole drives without a serial number."""
+    return [
+        Finding(
+            check=NAME,
+            kind="unidentified",
+            subject=one.array.name,
+            level=Level.WARN,
+            sentence=f"{several(names)} of array {one.array.name} cannot be identified: if drives fail together, it is "
+            "not known which failed last, and the array is not started by itself.",
+            todo="Connect the drive so that its serial number can be read: millrace inventory",
+        )
+        for one in (host.pool.arrays if host.pool else ())
+        if not one.array.over_arrays and (names := failures.unidentified(one.uuid))
+    ]
+
+
+def _revived(host: Host, now: datetime) -> list[Finding]:
+    """Arrays that were started again so often that they are not any more, until a day has passed."""
+    known = revivals.recent(now.isoformat())
+    spent = [
+        one for one in (host.pool.arrays if known and host.pool else ()) if revivals.times(one, known) >= revivals.MOST
+    ]
+    return [
+        Finding(
+            check=NAME,
+            kind="revived",
+            subject=one.array.name,
+            level=Level.FAIL,
+            sentence=f"Array {one.array.name} ({one.array.level.upper()}) broke and was started again by itself "
+            f"{revivals.MOST} times in 24 hours, and is not started by itself any more.",
+            todo=f"Check its drives, cables and backplane. If it does not run: {REVIVE}",
+        )
+        for one in spent
+    ]
 
 
 def _unrecorded(host: Host, found: list[Return]) -> list[Finding]:

@@ -12,7 +12,7 @@ from millrace.drive import erase_job
 from millrace.errors import Failed, Refused
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Inventory
-from millrace.inventory.surface import ERASE_MARK
+from millrace.inventory.surface import ERASE_MARK, MARK_SIZE
 from millrace.provision import erasure
 from millrace.provision.erasure import Erasure, Order
 from millrace.provision.system import Linux
@@ -171,7 +171,9 @@ def killed(server: Server) -> None:
     """A unit that was killed in the middle, and what systemd runs after it."""
     order = read_model(paths.erase_order_file(), Order)
     with server.device.open("r+b") as file:
-        file.write(ERASE_MARK)
+        for offset in (0, len(DATA) - MARK_SIZE):
+            file.seek(offset)
+            file.write(ERASE_MARK)
     record = erase_job._begun(erase_job.ready(Linux(), SERIAL, True), order, Linux())
     erasure.save(record)
     erase_job.clean_up(Linux())

@@ -15,7 +15,7 @@ from millrace.inventory import drive_tests
 from millrace.inventory.collect import collect
 from millrace.inventory.drive_tests import DriveTest
 from millrace.inventory.model import Inventory
-from millrace.inventory.surface import TEST_MARK
+from millrace.inventory.surface import MD_MAGIC, TEST_MARK
 from millrace.provision.drive_tests import DriveTestOrder
 from millrace.provision.overwrite import RawDrive
 from millrace.provision.system import Linux
@@ -244,6 +244,40 @@ def test_erase_ends_what_a_test_left(server: Server) -> None:
     found = row(facts(), SERIAL)
     assert (found.verdict, found.what) == ("blank", None)
     assert found.test is not None and found.test.state == "interrupted"
+
+
+def test_record_is_not_of_another_drive_with_the_serial_number(server: Server) -> None:
+    server.manager.run = lambda: killed(server)
+    list(testing_job.follow(Linux(), server.order()))
+    server.device.write_bytes(bytes(server.size))
+    server.examine()
+    assert row(facts(), SERIAL).what == drive_tests.INTERRUPTED
+    drive_tests.save(last().model_copy(update={"wwid": "eui.of-another-one"}))
+    assert row(facts(), SERIAL).verdict == "blank"
+
+
+def test_file_system_that_came_after_a_cancelled_test_is_not_erased_without_foreign(server: Server) -> None:
+    server.manager.run = lambda: killed(server)
+    list(testing_job.follow(Linux(), server.order()))
+    drive_tests.save(last().model_copy(update={"state": "cancelled"}))
+    # md leaves the first 4 KiB as they are, and so the mark
+    with server.device.open("r+b") as file:
+        file.seek(4096)
+        file.write(MD_MAGIC)
+    server.examine()
+    with pytest.raises(Refused, match=r"carries data of another system \(md superblock, metadata 1.2\)"):
+        erase_job.ready(Linux(), SERIAL, foreign=False)
+
+
+@pytest.mark.parametrize("head", [True, False])
+def test_data_in_the_place_of_one_mark_is_found_beside_the_other(server: Server, head: bool) -> None:
+    with server.device.open("r+b") as file:
+        for offset, data in ((0, b"data" if head else TEST_MARK), (server.size - 4096, TEST_MARK if head else b"data")):
+            file.seek(offset)
+            file.write(data)
+    server.examine()
+    with pytest.raises(Refused, match=r"carries data of another system \(data at byte \d+\)"):
+        erase_job.ready(Linux(), SERIAL, foreign=False)
 
 
 def test_power_cut_within_a_test_is_named_at_the_next_boot(server: Server) -> None:

@@ -154,6 +154,14 @@ def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(came_home
         CliRunner().invoke(verbs.adopt, ["--yes"], catch_exceptions=False)
 
 
+def test_time_in_a_state_is_shown_on_one_line(came_home: Path) -> None:
+    state = states.packed(states.kept(), generation=6, writer="ab" * 16, written="May\x1b[2J\nyours")
+    generations.write(came_home / WHERE, 6, state)
+    one = home.elsewhere(came_home / WHERE, pool().filesystem_uuid)
+    assert one is not None and one.written == "May\\x1b[2J\\nyours"
+    assert home.sentence(one).endswith("on May\\x1b[2J\\nyours")
+
+
 def test_state_without_people_is_adopted_as_such(came_home: Path) -> None:
     forgotten = Forgotten(by="admin", at="2026-11-28T07:00:00+00:00")
     state = states.packed(states.kept(), generation=6, writer="ab" * 16, forgotten=forgotten)

@@ -51,6 +51,17 @@ def test_member_that_md_has_by_hand_is_a_member_though_it_looks_blank() -> None:
     assert "belongs to this pool" in refused(facts, examined("X", DriveState.BLANK), foreign=True)
 
 
+def test_serial_number_in_a_command_is_quoted() -> None:
+    odd = "D$(reboot) 1"
+    facts = server(drive(odd), states={odd: "spare"})
+    assert refused(facts, examined(odd, DriveState.OURS, "x"), odd).endswith(
+        "millrace drive remove 'D$(reboot) 1'; nothing was written"
+    )
+    running = dataclasses.replace(server(drive(odd)), unfinished={odd: RUNNING})
+    said = refused(running, examined(odd, DriveState.BLANK), odd)
+    assert said.endswith("millrace drive show 'D$(reboot) 1'; nothing was written")
+
+
 def test_drive_that_is_gone_is_named() -> None:
     assert refused(server(without=["D1"]), None, "D1", foreign=True).startswith("drive D1 is not in this server")
 

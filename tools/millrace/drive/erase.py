@@ -51,13 +51,13 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
         arrays = ", ".join(row.arrays)
         verb, why = ("remove", "take it out") if row.verdict == "spare" else ("replace", "replace it")
-        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {row.serial}"
+        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {quote(row.serial)}"
     if row.role == "backend":
         return f"is the external device of this pool ({row.verdict}), which is never erased"
     if reason := used(row, drive):
         return reason
     if (row.what or "").startswith((RUNNING, drive_tests.RUNNING)):
-        return f"{row.what}: wait until that has ended: millrace drive show {row.serial}"
+        return f"{row.what}: wait until that has ended: millrace drive show {quote(row.serial)}"
     if row.verdict == "returned":
         return _returned(facts)
     if drive.size < SMALLEST:

@@ -235,6 +235,40 @@ def test_new_media_errors_do_not_pass(server: Server, monkeypatch: pytest.Monkey
     assert (last().state, last().reason, last().media_errors) == ("failed", "the drive reports 2 new media errors", 2)
 
 
+@pytest.mark.parametrize("failing", [True, False])
+def test_nobody_takes_a_drive_between_its_test_and_its_record(
+    server: Server, monkeypatch: pytest.MonkeyPatch, failing: bool
+) -> None:
+    if failing:
+        monkeypatch.setattr(testing_job, "why_failing", lambda drive: "is failing")
+    seen: list[bool] = []
+
+    def reread(*_: object) -> None:
+        with pytest.raises(Refused, match=f"the test of drive {SERIAL} ends"), writing(PROVISIONING):
+            pass
+        seen.append(server.device.read_bytes().startswith(TEST_MARK))
+
+    monkeypatch.setattr(testing_job, "reread", reread)
+    server.order()
+    (ended,) = run()
+    # what did not pass is never blank for a moment
+    assert seen == [failing] and ended.state == ("failed" if failing else "passed")
+    with writing(PROVISIONING):
+        pass
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_mark_is_not_written_over_what_came_on_a_drive(
+    server: Server, monkeypatch: pytest.MonkeyPatch, taken: bool
+) -> None:
+    said = iter([None, "is failing"])
+    monkeypatch.setattr(testing_job, "why_failing", lambda drive: next(said))
+    monkeypatch.setattr(Linux, "gpt_ids", lambda self, name, block: frozenset(["id"] if taken else []))
+    server.order()
+    (ended,) = run()
+    assert (ended.state, ended.blank, server.is_zero) == ("failed", False, taken)
+
+
 def test_erase_ends_what_a_test_left(server: Server) -> None:
     server.manager.run = lambda: killed(server)
     list(testing_job.follow(Linux(), server.order()))

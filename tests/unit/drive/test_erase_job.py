@@ -216,6 +216,14 @@ def test_another_change_and_another_erasure_are_refused(server: Server) -> None:
     assert server.untouched
 
 
+def test_clean_up_by_hand_ends_no_erasure_that_goes_on(server: Server) -> None:
+    order = server.order()
+    erasure.save(erase_job._begun(erase_job.ready(Linux(), SERIAL, True), order, Linux()))
+    with erase_job._only_one(), pytest.raises(Refused, match="another drive is being erased"):
+        erase_job.clean_up(Linux())
+    assert last().state == "running" and paths.erase_order_file().exists()
+
+
 def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
     server.manager.broken = {"systemctl start": Result(1, "", "Failed to start\n")}
     with pytest.raises(Failed, match="does not start: Failed to start"):
@@ -253,4 +261,6 @@ def test_without_root_nothing_is_examined(server: Server, monkeypatch: pytest.Mo
     monkeypatch.setattr("os.geteuid", lambda: 1001)
     with pytest.raises(Refused, match="requires root"):
         erase_job.ready(Linux(), SERIAL, True)
+    with pytest.raises(Refused, match="requires root"):
+        erase_job.clean_up(Linux())
     assert server.manager.calls == []

@@ -383,6 +383,18 @@ def test_another_change_and_another_test_are_refused(server: Server) -> None:
         testing_job.start(Linux(), ready, True)
 
 
+def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
+    server.order()
+    found = testing_job._ready(Linux(), SERIAL, quick=True)
+    order = read_model(paths.drive_test_order_file(), DriveTestOrder)
+    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    with testing_job._only_one(), pytest.raises(Refused, match="drives are being tested"):
+        testing_job.clean_up(Linux())
+    assert last().state == "running" and paths.drive_test_order_file().exists()
+    testing_job.clean_up(Linux())
+    assert last().state == "interrupted" and not paths.drive_test_order_file().exists()
+
+
 def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
     server.manager.broken = {"systemctl start": Result(1, "", "Failed to start\n")}
     with pytest.raises(Failed, match="does not start: Failed to start"):
@@ -396,4 +408,6 @@ def test_without_root_nothing_is_examined(server: Server, monkeypatch: pytest.Mo
         testing_job.ready(Linux(), [SERIAL], quick=False)
     with pytest.raises(Refused, match="requires root"):
         testing_job.cancel(Linux())
+    with pytest.raises(Refused, match="requires root"):
+        testing_job.clean_up(Linux())
     assert server.manager.calls == []

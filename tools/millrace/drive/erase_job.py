@@ -113,14 +113,20 @@ def execute(system: System) -> Erasure:
 
 
 def clean_up(system: System) -> None:
-    """Record an erasure that was killed as interrupted and examine its drive; what the unit runs at its end."""
-    paths.erase_order_file().unlink(missing_ok=True)
-    here = {one.serial: one.name for one in present()}
-    for one in erasure.load():
-        if one.state == "running":
-            erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
-            if one.serial in here:
-                examined(here[one.serial])
+    """Record an erasure that was killed as interrupted and examine its drive; what the unit runs at its end.
+
+    Refused: the caller is not root, or a drive is being erased.
+    """
+    only_root()
+    # its end has freed the lock of the process that was killed
+    with _only_one():
+        paths.erase_order_file().unlink(missing_ok=True)
+        here = {one.serial: one.name for one in present()}
+        for one in erasure.load():
+            if one.state == "running":
+                erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
+                if one.serial in here:
+                    examined(here[one.serial])
 
 
 def _ready(system: System, serial: str, foreign: bool) -> Ready:

@@ -141,17 +141,23 @@ def execute(system: System) -> list[DriveTest]:
 
 
 def clean_up(system: System) -> None:
-    """Record tests that were killed as interrupted and examine their drives; what the unit runs at its end."""
-    paths.drive_test_order_file().unlink(missing_ok=True)
-    paths.drive_test_cancel_file().unlink(missing_ok=True)
-    paths.drive_test_progress_file().unlink(missing_ok=True)
-    here = {one.serial: one.name for one in present()}
-    for one in drive_tests.load():
-        if one.state == "running":
-            changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
-            drive_tests.save(one.model_copy(update=changes))
-            if one.serial in here:
-                examined(here[one.serial])
+    """Record tests that were killed as interrupted and examine their drives; what the unit runs at its end.
+
+    Refused: the caller is not root, or drives are being tested.
+    """
+    only_root()
+    # its end has freed the lock of the process that was killed
+    with _only_one():
+        paths.drive_test_order_file().unlink(missing_ok=True)
+        paths.drive_test_cancel_file().unlink(missing_ok=True)
+        paths.drive_test_progress_file().unlink(missing_ok=True)
+        here = {one.serial: one.name for one in present()}
+        for one in drive_tests.load():
+            if one.state == "running":
+                changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
+                drive_tests.save(one.model_copy(update=changes))
+                if one.serial in here:
+                    examined(here[one.serial])
 
 
 class _Board:

@@ -172,7 +172,9 @@ def test_pool_that_came_after_an_erase_or_a_test_is_kept(what: str) -> None:
     stranger = dataclasses.replace(server(drive("X"), contents={"X": OTHER}), unfinished={"X": what})
     found = examined("X", DriveState.OURS, "Millrace partition")
     assert "carries another Millrace pool" in refused(stranger, found)
-    ours = dataclasses.replace(server(drive("X"), contents={"X": OURS}, states={"D1": "missing"}), unfinished={"X": what})
+    ours = dataclasses.replace(
+        server(drive("X"), contents={"X": OURS}, states={"D1": "missing"}), unfinished={"X": what}
+    )
     assert "carries data of this pool" in refused(ours, found, foreign=True)
 
 

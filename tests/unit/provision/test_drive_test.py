@@ -218,7 +218,9 @@ def test_marks_are_there_at_every_moment_of_a_trim(
     assert findings(device) == {TEST_INTERRUPTED}
 
 
-def test_drive_that_trims_whole_granules_only_passes(raw: RawDrive, device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drive_that_trims_whole_granules_only_passes(
+    raw: RawDrive, device: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def discarded(one: RawDrive, offset: int, length: int) -> bool:
         first, last = -(-offset // MIB) * MIB, (offset + length) // MIB * MIB
         for at in range(first, last, MIB):

@@ -51,7 +51,8 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
         arrays = ", ".join(row.arrays)
         verb, why = ("remove", "take it out") if row.verdict == "spare" else ("replace", "replace it")
-        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {quote(row.serial)}"
+        command = f"millrace drive {verb} {quote(row.serial)}"
+        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: {command}"
     if row.role == "backend":
         return f"is the external device of this pool ({row.verdict}), which is never erased"
     if reason := used(row, drive):
@@ -122,7 +123,7 @@ def intact(facts: Facts) -> bool:
 
 
 def begun(facts: Facts, what: str | None, serial: str) -> bool:
-    """Whether an erase or a test of a drive began and did not leave it blank, and nothing else was found on it since."""
+    """Whether an erase or a test of a drive began and did not leave it blank, and nothing else was found on it."""
     if any(one.serial == serial and not bare(one) for one in facts.examined):
         return False
     return serial in facts.unfinished or what in (INTERRUPTED, drive_tests.INTERRUPTED)

@@ -222,6 +222,8 @@ def test_clean_up_by_hand_ends_no_erasure_that_goes_on(server: Server) -> None:
     with erase_job._only_one(), pytest.raises(Refused, match="another drive is being erased"):
         erase_job.clean_up(Linux())
     assert last().state == "running" and paths.erase_order_file().exists()
+    erase_job.clean_up(Linux())
+    assert last().state == "interrupted" and server.manager.called("udevadm settle")
 
 
 def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:

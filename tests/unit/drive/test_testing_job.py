@@ -392,6 +392,7 @@ def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
         testing_job.clean_up(Linux())
     assert last().state == "running" and paths.drive_test_order_file().exists()
     testing_job.clean_up(Linux())
+    assert server.manager.called("udevadm settle")
     assert last().state == "interrupted" and not paths.drive_test_order_file().exists()
 
 

@@ -17,7 +17,7 @@ from millrace.inventory.collect import examine
 from millrace.inventory.model import Drive, Inventory
 from millrace.inventory.present import present
 from millrace.provision import erasure
-from millrace.provision.erase import Eraser, proved_blank
+from millrace.provision.erase import Eraser, proved_blank, reread
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure, Order
 from millrace.provision.system import System
 from millrace.provision.writer import erasing, writing
@@ -126,6 +126,8 @@ def clean_up(system: System) -> None:
             if one.state == "running":
                 erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
                 if one.serial in here:
+                    # what udev knew of the drive before is no longer there
+                    reread(system, here[one.serial], log)
                     examined(here[one.serial])
 
 

@@ -157,6 +157,8 @@ def clean_up(system: System) -> None:
                 changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
                 drive_tests.save(one.model_copy(update=changes))
                 if one.serial in here:
+                    # what udev knew of the drive before is no longer there
+                    reread(system, here[one.serial], log)
                     examined(here[one.serial])
 
 

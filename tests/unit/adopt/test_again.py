@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from millrace import paths
 from millrace.adopt import adopt, again, journal, verbs
-from millrace.errors import Refused
+from millrace.errors import Failed, Refused
 from millrace.keep import generations, home
 from millrace.keep.model import Forgotten, KeepStatus
 from millrace.provision.pool_file import load_pool, save_pool
@@ -35,6 +35,8 @@ class Accounts(Tools):
         "smbpasswd -x *",
         "smbpasswd -c * -x *",
         "userdel *",
+        "usermod --lock --expiredate 1 *",
+        "loginctl terminate-user *",
         "groupdel *",
         "ip -j addr",
         "systemctl start --no-block millrace-readd.service millrace-serving.target",
@@ -44,12 +46,21 @@ class Accounts(Tools):
     def __init__(self) -> None:
         super().__init__()
         self.there = dict(self.users)
+        self.logged_in: set[str] = set()
+        self.ends_sessions = True
 
     def _getent(self, words: list[str], _: str) -> Result:
         line = self.there.get(words[-1])
         return Result(0, f"{line}\n", "") if line and words[0] == "passwd" else Result(2, "", "")
 
+    def _loginctl(self, words: list[str], _: str) -> Result:
+        if self.ends_sessions:
+            self.logged_in.discard(words[-1])
+        return GOOD
+
     def _userdel(self, words: list[str], _: str) -> Result:
+        if words[0] in self.logged_in:
+            return Result(8, "", f"userdel: user {words[0]} is currently used by process 4711\n")
         del self.there[words[0]]
         return GOOD
 
@@ -87,6 +98,30 @@ def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> N
     assert home.elsewhere(came_home / WHERE, pool().filesystem_uuid) is None
 
 
+def test_user_who_is_logged_in_is_removed_too(came_home: Path) -> None:
+    tools = Accounts()
+    tools.logged_in = {"anna"}
+    adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
+    assert tools.there == {}
+    # whose account is locked before the sessions end
+    assert [call[0] for call in tools.calls if call[0] in ("usermod", "loginctl")] == ["usermod", "loginctl"]
+
+
+def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(came_home: Path) -> None:
+    tools = Accounts()
+    tools.logged_in, tools.ends_sessions = {"anna"}, False
+    begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    with pytest.raises(Failed, match="user anna is currently used by process 4711"):
+        adopt.finish(begun, tools)
+    # the others are removed nevertheless, and who was a user is still known
+    assert set(tools.there) == {"anna"} and [one.name for one in store.read().config.users] == ["anna", "bert"]
+    adoption = journal.under_way()
+    assert adoption is not None and "currently used" in (adoption.problem or "")
+    tools.logged_in.clear()
+    adopt.finish(adoption, tools)
+    assert tools.there == {} and load_pool() == pool()
+
+
 def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = Accounts()
     begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
@@ -117,6 +152,14 @@ def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(came_home
     home.settle(5)
     with pytest.raises(Refused, match="has a pool already"):
         CliRunner().invoke(verbs.adopt, ["--yes"], catch_exceptions=False)
+
+
+def test_time_in_a_state_is_shown_on_one_line(came_home: Path) -> None:
+    state = states.packed(states.kept(), generation=6, writer="ab" * 16, written="May\x1b[2J\nyours")
+    generations.write(came_home / WHERE, 6, state)
+    one = home.elsewhere(came_home / WHERE, pool().filesystem_uuid)
+    assert one is not None and one.written == "May\\x1b[2J\\nyours"
+    assert home.sentence(one).endswith("on May\\x1b[2J\\nyours")
 
 
 def test_state_without_people_is_adopted_as_such(came_home: Path) -> None:

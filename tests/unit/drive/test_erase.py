@@ -9,8 +9,9 @@ from millrace.drive.erase import check, confirm, fresh, intact
 from millrace.drive.facts import Contents, Facts
 from millrace.drive.rows import row
 from millrace.errors import BadInput, Refused
+from millrace.inventory.drive_tests import CANCELLED
 from millrace.inventory.model import Drive, DriveState, Evidence
-from millrace.inventory.surface import ERASE_INTERRUPTED
+from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
 from millrace.pool.model import MemberState
 from millrace.provision.erasure import INTERRUPTED, RUNNING
 from tests.fakes.samples import external_pool
@@ -48,6 +49,17 @@ def test_member_is_refused_with_the_verb_that_takes_it_out(state: MemberState) -
 def test_member_that_md_has_by_hand_is_a_member_though_it_looks_blank() -> None:
     facts = server(drive("X"), states={"X": "in-sync"})
     assert "belongs to this pool" in refused(facts, examined("X", DriveState.BLANK), foreign=True)
+
+
+def test_serial_number_in_a_command_is_quoted() -> None:
+    odd = "D$(reboot) 1"
+    facts = server(drive(odd), states={odd: "spare"})
+    assert refused(facts, examined(odd, DriveState.OURS, "x"), odd).endswith(
+        "millrace drive remove 'D$(reboot) 1'; nothing was written"
+    )
+    running = dataclasses.replace(server(drive(odd)), unfinished={odd: RUNNING})
+    said = refused(running, examined(odd, DriveState.BLANK), odd)
+    assert said.endswith("millrace drive show 'D$(reboot) 1'; nothing was written")
 
 
 def test_drive_that_is_gone_is_named() -> None:
@@ -136,9 +148,34 @@ def test_erase_that_did_not_end_is_run_again_without_foreign() -> None:
     facts = server(drive("X"))
     assert refused(facts, examined("X", DriveState.FOREIGN, ERASE_INTERRUPTED)) == ""
     broken = dataclasses.replace(facts, unfinished={"X": INTERRUPTED})
-    assert refused(broken, examined("X", DriveState.FOREIGN, "data at byte 7")) == ""
+    assert refused(broken, examined("X", DriveState.FOREIGN, ERASE_INTERRUPTED)) == ""
+    assert refused(broken, examined("X", DriveState.BLANK)) == ""
     running = dataclasses.replace(facts, unfinished={"X": f"{RUNNING}, 3 %"})
     assert "wait until that has ended" in refused(running, examined("X", DriveState.BLANK), foreign=True)
+
+
+@pytest.mark.parametrize("unfinished", [{}, {"X": INTERRUPTED}, {"X": CANCELLED}])
+@pytest.mark.parametrize("mark", [ERASE_INTERRUPTED, TEST_INTERRUPTED])
+@pytest.mark.parametrize("marked", [True, False])
+def test_data_that_came_after_an_erase_or_a_test_takes_foreign(
+    unfinished: dict[str, str], mark: str, marked: bool
+) -> None:
+    facts = dataclasses.replace(server(drive("X")), unfinished=unfinished)
+    there = [*([mark] if marked else []), "md superblock, metadata 1.2"]
+    now = drive("X", DriveState.FOREIGN, evidence=[Evidence(probe="first", finding=one) for one in there])
+    assert "data of another system (md superblock, metadata 1.2)" in refused(facts, now)
+    assert refused(facts, now, foreign=True) == ""
+
+
+@pytest.mark.parametrize("what", [INTERRUPTED, CANCELLED])
+def test_pool_that_came_after_an_erase_or_a_test_is_kept(what: str) -> None:
+    stranger = dataclasses.replace(server(drive("X"), contents={"X": OTHER}), unfinished={"X": what})
+    found = examined("X", DriveState.OURS, "Millrace partition")
+    assert "carries another Millrace pool" in refused(stranger, found)
+    ours = dataclasses.replace(
+        server(drive("X"), contents={"X": OURS}, states={"D1": "missing"}), unfinished={"X": what}
+    )
+    assert "carries data of this pool" in refused(ours, found, foreign=True)
 
 
 def test_two_drives_with_one_serial_number_are_refused() -> None:

@@ -12,7 +12,7 @@ from millrace.drive import erase_job
 from millrace.errors import Failed, Refused
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Inventory
-from millrace.inventory.surface import ERASE_MARK
+from millrace.inventory.surface import ERASE_MARK, MARK_SIZE
 from millrace.provision import erasure
 from millrace.provision.erasure import Erasure, Order
 from millrace.provision.system import Linux
@@ -171,7 +171,9 @@ def killed(server: Server) -> None:
     """A unit that was killed in the middle, and what systemd runs after it."""
     order = read_model(paths.erase_order_file(), Order)
     with server.device.open("r+b") as file:
-        file.write(ERASE_MARK)
+        for offset in (0, len(DATA) - MARK_SIZE):
+            file.seek(offset)
+            file.write(ERASE_MARK)
     record = erase_job._begun(erase_job.ready(Linux(), SERIAL, True), order, Linux())
     erasure.save(record)
     erase_job.clean_up(Linux())
@@ -214,6 +216,16 @@ def test_another_change_and_another_erasure_are_refused(server: Server) -> None:
     assert server.untouched
 
 
+def test_clean_up_by_hand_ends_no_erasure_that_goes_on(server: Server) -> None:
+    order = server.order()
+    erasure.save(erase_job._begun(erase_job.ready(Linux(), SERIAL, True), order, Linux()))
+    with erase_job._only_one(), pytest.raises(Refused, match="another drive is being erased"):
+        erase_job.clean_up(Linux())
+    assert last().state == "running" and paths.erase_order_file().exists()
+    erase_job.clean_up(Linux())
+    assert last().state == "interrupted" and server.manager.called("udevadm settle")
+
+
 def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
     server.manager.broken = {"systemctl start": Result(1, "", "Failed to start\n")}
     with pytest.raises(Failed, match="does not start: Failed to start"):
@@ -251,4 +263,6 @@ def test_without_root_nothing_is_examined(server: Server, monkeypatch: pytest.Mo
     monkeypatch.setattr("os.geteuid", lambda: 1001)
     with pytest.raises(Refused, match="requires root"):
         erase_job.ready(Linux(), SERIAL, True)
+    with pytest.raises(Refused, match="requires root"):
+        erase_job.clean_up(Linux())
     assert server.manager.calls == []

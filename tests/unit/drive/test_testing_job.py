@@ -15,7 +15,7 @@ from millrace.inventory import drive_tests
 from millrace.inventory.collect import collect
 from millrace.inventory.drive_tests import DriveTest
 from millrace.inventory.model import Inventory
-from millrace.inventory.surface import TEST_MARK
+from millrace.inventory.surface import MD_MAGIC, TEST_MARK
 from millrace.provision.drive_tests import DriveTestOrder
 from millrace.provision.overwrite import RawDrive
 from millrace.provision.system import Linux
@@ -235,6 +235,40 @@ def test_new_media_errors_do_not_pass(server: Server, monkeypatch: pytest.Monkey
     assert (last().state, last().reason, last().media_errors) == ("failed", "the drive reports 2 new media errors", 2)
 
 
+@pytest.mark.parametrize("failing", [True, False])
+def test_nobody_takes_a_drive_between_its_test_and_its_record(
+    server: Server, monkeypatch: pytest.MonkeyPatch, failing: bool
+) -> None:
+    if failing:
+        monkeypatch.setattr(testing_job, "why_failing", lambda drive: "is failing")
+    seen: list[bool] = []
+
+    def reread(*_: object) -> None:
+        with pytest.raises(Refused, match=f"the test of drive {SERIAL} ends"), writing(PROVISIONING):
+            pass
+        seen.append(server.device.read_bytes().startswith(TEST_MARK))
+
+    monkeypatch.setattr(testing_job, "reread", reread)
+    server.order()
+    (ended,) = run()
+    # what did not pass is never blank for a moment
+    assert seen == [failing] and ended.state == ("failed" if failing else "passed")
+    with writing(PROVISIONING):
+        pass
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_mark_is_not_written_over_what_came_on_a_drive(
+    server: Server, monkeypatch: pytest.MonkeyPatch, taken: bool
+) -> None:
+    said = iter([None, "is failing"])
+    monkeypatch.setattr(testing_job, "why_failing", lambda drive: next(said))
+    monkeypatch.setattr(Linux, "gpt_ids", lambda self, name, block: frozenset(["id"] if taken else []))
+    server.order()
+    (ended,) = run()
+    assert (ended.state, ended.blank, server.is_zero) == ("failed", False, taken)
+
+
 def test_erase_ends_what_a_test_left(server: Server) -> None:
     server.manager.run = lambda: killed(server)
     list(testing_job.follow(Linux(), server.order()))
@@ -244,6 +278,40 @@ def test_erase_ends_what_a_test_left(server: Server) -> None:
     found = row(facts(), SERIAL)
     assert (found.verdict, found.what) == ("blank", None)
     assert found.test is not None and found.test.state == "interrupted"
+
+
+def test_record_is_not_of_another_drive_with_the_serial_number(server: Server) -> None:
+    server.manager.run = lambda: killed(server)
+    list(testing_job.follow(Linux(), server.order()))
+    server.device.write_bytes(bytes(server.size))
+    server.examine()
+    assert row(facts(), SERIAL).what == drive_tests.INTERRUPTED
+    drive_tests.save(last().model_copy(update={"wwid": "eui.of-another-one"}))
+    assert row(facts(), SERIAL).verdict == "blank"
+
+
+def test_file_system_that_came_after_a_cancelled_test_is_not_erased_without_foreign(server: Server) -> None:
+    server.manager.run = lambda: killed(server)
+    list(testing_job.follow(Linux(), server.order()))
+    drive_tests.save(last().model_copy(update={"state": "cancelled"}))
+    # md leaves the first 4 KiB as they are, and so the mark
+    with server.device.open("r+b") as file:
+        file.seek(4096)
+        file.write(MD_MAGIC)
+    server.examine()
+    with pytest.raises(Refused, match=r"carries data of another system \(md superblock, metadata 1.2\)"):
+        erase_job.ready(Linux(), SERIAL, foreign=False)
+
+
+@pytest.mark.parametrize("head", [True, False])
+def test_data_in_the_place_of_one_mark_is_found_beside_the_other(server: Server, head: bool) -> None:
+    with server.device.open("r+b") as file:
+        for offset, data in ((0, b"data" if head else TEST_MARK), (server.size - 4096, TEST_MARK if head else b"data")):
+            file.seek(offset)
+            file.write(data)
+    server.examine()
+    with pytest.raises(Refused, match=r"carries data of another system \(data at byte \d+\)"):
+        erase_job.ready(Linux(), SERIAL, foreign=False)
 
 
 def test_power_cut_within_a_test_is_named_at_the_next_boot(server: Server) -> None:
@@ -315,6 +383,19 @@ def test_another_change_and_another_test_are_refused(server: Server) -> None:
         testing_job.start(Linux(), ready, True)
 
 
+def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
+    server.order()
+    found = testing_job._ready(Linux(), SERIAL, quick=True)
+    order = read_model(paths.drive_test_order_file(), DriveTestOrder)
+    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    with testing_job._only_one(), pytest.raises(Refused, match="drives are being tested"):
+        testing_job.clean_up(Linux())
+    assert last().state == "running" and paths.drive_test_order_file().exists()
+    testing_job.clean_up(Linux())
+    assert server.manager.called("udevadm settle")
+    assert last().state == "interrupted" and not paths.drive_test_order_file().exists()
+
+
 def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
     server.manager.broken = {"systemctl start": Result(1, "", "Failed to start\n")}
     with pytest.raises(Failed, match="does not start: Failed to start"):
@@ -328,4 +409,6 @@ def test_without_root_nothing_is_examined(server: Server, monkeypatch: pytest.Mo
         testing_job.ready(Linux(), [SERIAL], quick=False)
     with pytest.raises(Refused, match="requires root"):
         testing_job.cancel(Linux())
+    with pytest.raises(Refused, match="requires root"):
+        testing_job.clean_up(Linux())
     assert server.manager.calls == []

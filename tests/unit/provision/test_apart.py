@@ -100,6 +100,10 @@ def split(world: World, drives: tuple[Disk, Disk], writes: int = 3) -> str:
     return name
 
 
+def test_serial_number_in_a_command_is_quoted() -> None:
+    assert apart.sentence("A 1;b", "sda1").endswith("see `millrace drive show 'A 1;b'`")
+
+
 @pytest.mark.parametrize("writes", [1, 3, 30])
 def test_half_that_ran_elsewhere_is_not_re_added(mirror: World, drives: tuple[Disk, Disk], writes: int) -> None:
     split(mirror, drives, writes)

@@ -10,6 +10,7 @@ import pytest
 
 from millrace.errors import Failed
 from millrace.inventory.surface import MARK_SIZE, TEST_INTERRUPTED, TEST_MARK, surface
+from millrace.provision import drive_test
 from millrace.provision.drive_test import Cancelled, DriveTester
 from millrace.provision.drive_tests import DriveTestProgress
 from millrace.provision.overwrite import RawDrive, exclusively
@@ -185,8 +186,50 @@ def test_trim_leaves_zeros_where_the_drive_guarantees_them(
     found = trims(monkeypatch)
     trial = Trial(raw, quick, dlfeat=9, max_discard=2 * GIB)
     assert trial.run() == "reads zeroes"
-    assert found == [0] and not any(device.read_bytes())
+    assert found == [MARK_SIZE] and not any(device.read_bytes())
     assert {one.what for one in trial.lines} == {"writing", "reading back", "reading zeros"}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_marks_are_there_at_every_moment_of_a_trim(
+    raw: RawDrive, device: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    trims(monkeypatch)
+    trimmed = RawDrive.discard
+    ends: list[tuple[bytes, bytes]] = []
+
+    def discarded(one: RawDrive, offset: int, length: int) -> bool:
+        assert not cancelled, "nothing is trimmed once it is to end"
+        taken = trimmed(one, offset, length)
+        data = device.read_bytes()
+        ends.append((data[: len(TEST_MARK)], data[-MARK_SIZE:][: len(TEST_MARK)]))
+        cancelled.append(True)
+        return taken
+
+    cancelled: list[bool] = []
+    monkeypatch.setattr(RawDrive, "discard", discarded)
+    monkeypatch.setattr(drive_test, "TRIM", 8 * MIB)
+    trial = Trial(raw, quick, dlfeat=9, max_discard=2 * GIB)
+    monkeypatch.setattr(trial.tester, "_cancelled", lambda: bool(cancelled))
+    trial.tester.mark()
+    with pytest.raises(Cancelled):
+        trial.tester._trim()
+    assert ends == [(TEST_MARK, TEST_MARK)]
+    assert findings(device) == {TEST_INTERRUPTED}
+
+
+def test_drive_that_trims_whole_granules_only_passes(
+    raw: RawDrive, device: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def discarded(one: RawDrive, offset: int, length: int) -> bool:
+        first, last = -(-offset // MIB) * MIB, (offset + length) // MIB * MIB
+        for at in range(first, last, MIB):
+            one.zero(at, MIB)
+        return True
+
+    monkeypatch.setattr(RawDrive, "discard", discarded)
+    assert Trial(raw, dlfeat=9, max_discard=2 * GIB).run() == "reads zeroes"
+    assert not any(device.read_bytes())
 
 
 def test_drive_that_breaks_its_guarantee_of_zeros_fails(

@@ -1,12 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a member's md superblock says of it."""
 
-from millrace.provision.superblock import examine
+import pytest
+
+from millrace.provision.superblock import examine, updated
+from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import add_by_hand, die, rebuilt
 from tests.unit.provision.plans import DATA_SIZE, raid6_plan
 from tests.unit.provision.server import built
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("1795000000", 1795000000),
+        ("8589934591", 8589934591),
+        # of all 40 bits; year 1970 is what a server without a clock writes
+        (str(2**40 - 1), None),
+        (str(2**33), None),
+        ("0", None),
+        ("9" * 5000, None),
+        ("²", None),
+        ("", None),
+    ],
+)
+def test_time_of_a_last_write_is_one_that_a_sentence_can_have(
+    world: World, monkeypatch: pytest.MonkeyPatch, said: str, seconds: int | None
+) -> None:
+    monkeypatch.setattr(world, "attempt", lambda argv: Result(0, f"MD_LEVEL=raid1\nMD_UPDATE_TIME={said}\n", ""))
+    assert updated(world, "sda1") == seconds
 
 
 def test_a_member_that_is_still_filled_is_told_from_one_that_is_whole(world: World) -> None:

@@ -12,6 +12,9 @@ from millrace.system.text import duration, moment, pace
         ("2026-11-22T10:00:00+00:00", "2026-11-22 10:00 UTC"),
         ("2026-11-22T00:30:59+01:00", "2026-11-21 23:30 UTC"),
         ("a day in May", "a day in May"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
+        ("9999-12-31T23:59:59-14:00", "9999-12-31T23:59:59-14:00"),
+        ("May\x1b[2J\n", "May\\x1b[2J\\n"),
     ],
 )
 def test_time_is_shown_to_the_minute_in_utc(stamp: str, words: str) -> None:

@@ -76,11 +76,13 @@ def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:
 
 def clear(manifest: Manifest, new: Config, run: Runner) -> None:
     """Remove accounts and files that the state does not have. Failed: an account cannot be removed."""
+    old = Config()
     with suppress(MillraceError):
         old = store.read().config
-        same = {user.name for user in new.users if (was := old.user(user.name)) and was.uid == user.uid}
-        kept = new.model_copy(update={"users": [user for user in new.users if user.name in same]})
-        accounts.remove_unwanted(old, kept, run)
+    same = {user.name for user in new.users if (was := old.user(user.name)) and was.uid == user.uid}
+    kept = new.model_copy(update={"users": [user for user in new.users if user.name in same]})
+    # before anything is restored: the list of the users of before is replaced then
+    accounts.remove_unwanted(old, kept, run)
     # which members are kept apart follows from the record of the state
     paths.apart_now_file().unlink(missing_ok=True)
     unread = {problem.partition(":")[0] for problem in manifest.problems}

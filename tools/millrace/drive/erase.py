@@ -12,6 +12,7 @@ from millrace.errors import BadInput, Refused
 from millrace.inventory import drive_tests
 from millrace.inventory.boot_disk import SYSTEM_MOUNTS
 from millrace.inventory.model import Drive, DriveState
+from millrace.inventory.surface import only_mark
 from millrace.pool.arrays import MISSING
 from millrace.provision.erasure import INTERRUPTED, RUNNING
 from millrace.provision.overwrite import SMALLEST
@@ -50,19 +51,20 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
         arrays = ", ".join(row.arrays)
         verb, why = ("remove", "take it out") if row.verdict == "spare" else ("replace", "replace it")
-        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {row.serial}"
+        command = f"millrace drive {verb} {quote(row.serial)}"
+        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: {command}"
     if row.role == "backend":
         return f"is the external device of this pool ({row.verdict}), which is never erased"
     if reason := used(row, drive):
         return reason
     if (row.what or "").startswith((RUNNING, drive_tests.RUNNING)):
-        return f"{row.what}: wait until that has ended: millrace drive show {row.serial}"
+        return f"{row.what}: wait until that has ended: millrace drive show {quote(row.serial)}"
     if row.verdict == "returned":
         return _returned(facts)
     if drive.size < SMALLEST:
         return f"has {drive.size} bytes only: replace it"
-    if begun(facts, row.what, row.serial):
-        # what was on it was confirmed as not needed when the erase began
+    if begun(facts, row.what, row.serial) and bare(drive):
+        # what was on it was confirmed as not needed when the erase began, and nothing came since
         return None
     if foreign:
         return None
@@ -121,8 +123,15 @@ def intact(facts: Facts) -> bool:
 
 
 def begun(facts: Facts, what: str | None, serial: str) -> bool:
-    """Whether an erase or a test of a drive began and did not leave it blank."""
+    """Whether an erase or a test of a drive began and did not leave it blank, and nothing else was found on it."""
+    if any(one.serial == serial and not bare(one) for one in facts.examined):
+        return False
     return serial in facts.unfinished or what in (INTERRUPTED, drive_tests.INTERRUPTED)
+
+
+def bare(drive: Drive) -> bool:
+    """Whether nothing was found on a drive but what an erase or a test leaves."""
+    return drive.state is DriveState.BLANK or only_mark(drive.evidence) is not None
 
 
 def possible(facts: Facts, judgement: Judgement, serial: str) -> bool:

@@ -17,7 +17,7 @@ from millrace.inventory.collect import examine
 from millrace.inventory.model import Drive, Inventory
 from millrace.inventory.present import present
 from millrace.provision import erasure
-from millrace.provision.erase import Eraser, proved_blank
+from millrace.provision.erase import Eraser, proved_blank, reread
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure, Order
 from millrace.provision.system import System
 from millrace.provision.writer import erasing, writing
@@ -113,14 +113,22 @@ def execute(system: System) -> Erasure:
 
 
 def clean_up(system: System) -> None:
-    """Record an erasure that was killed as interrupted and examine its drive; what the unit runs at its end."""
-    paths.erase_order_file().unlink(missing_ok=True)
-    here = {one.serial: one.name for one in present()}
-    for one in erasure.load():
-        if one.state == "running":
-            erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
-            if one.serial in here:
-                examined(here[one.serial])
+    """Record an erasure that was killed as interrupted and examine its drive; what the unit runs at its end.
+
+    Refused: the caller is not root, or a drive is being erased.
+    """
+    only_root()
+    # its end has freed the lock of the process that was killed
+    with _only_one():
+        paths.erase_order_file().unlink(missing_ok=True)
+        here = {one.serial: one.name for one in present()}
+        for one in erasure.load():
+            if one.state == "running":
+                erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
+                if one.serial in here:
+                    # what udev knew of the drive before is no longer there
+                    reread(system, here[one.serial], log)
+                    examined(here[one.serial])
 
 
 def _ready(system: System, serial: str, foreign: bool) -> Ready:

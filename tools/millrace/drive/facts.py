@@ -79,7 +79,7 @@ def facts() -> Facts:
         smart={one.serial: one for one in report.drives} if report else {},
         history={one.serial: one for one in history.load().drives},
         today=datetime.now(UTC).date(),
-        unfinished=_unfinished(),
+        unfinished=_unfinished(drives),
         tests=drive_tests.by_serial(),
         changing=_changing(),
         removed=removed.load(),
@@ -101,15 +101,20 @@ def contents(name: str) -> Contents:
     )
 
 
-def _unfinished() -> dict[str, str]:
-    """Why drives are not blank although they may read so; an erase ends what a test left."""
+def _unfinished(drives: Sequence[Drive]) -> dict[str, str]:
+    """Why drives are not blank although they may read so; an erase ends what a test left.
+
+    A record is of the drive with its wwid: serial numbers are not unique.
+    """
+    wwids = {one.serial: one.wwid for one in drives}
+    others = {one.serial for one in erasure.load() if wwids.get(one.serial, one.wwid) != one.wwid}
     erased = {one.serial: one.ended for one in erasure.load() if one.state == "done" and one.ended}
     tested = {
         serial: _tested(one)
         for serial, one in drive_tests.not_blank().items()
-        if erased.get(serial, "") < (one.ended or one.began)
+        if erased.get(serial, "") < (one.ended or one.began) and wwids.get(serial, one.wwid) == one.wwid
     }
-    return {**tested, **erasure.unfinished()}
+    return tested | {serial: why for serial, why in erasure.unfinished().items() if serial not in others}
 
 
 def _tested(test: DriveTest) -> str:

@@ -11,13 +11,13 @@ from millrace.drive.model import DriveAction, Verdict
 from millrace.drive.smart import with_smart
 from millrace.inventory import drive_tests
 from millrace.inventory.model import Drive, DriveState
-from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
+from millrace.inventory.surface import ERASE_INTERRUPTED, MARKS, only_mark
 from millrace.plan.failing import why_failing
 from millrace.plan.sizes import START, TABLE_END
 from millrace.pool.arrays import MISSING, member_states, worst
 from millrace.pool.model import MemberState
 from millrace.provision.apart import last_written
-from millrace.provision.erasure import INTERRUPTED
+from millrace.provision.erasure import INTERRUPTED, RUNNING
 from millrace.provision.md import same_uuid
 from millrace.provision.model import DriveRecord
 from millrace.system.text import moment
@@ -84,9 +84,10 @@ class Judge:
             return member
         if drive.serial in self.backends:
             return self._backend(drive)
-        if drive.serial in self._facts.unfinished:
-            return Judgement("unknown", self._facts.unfinished[drive.serial])
         contents = self._facts.contents.get(drive.name, Contents())
+        why = self._facts.unfinished.get(drive.serial)
+        if why and (why.startswith((RUNNING, drive_tests.RUNNING)) or not self._used_since(drive, contents)):
+            return Judgement("unknown", why)
         if ours := self._ours(contents):
             stopped = [one.name for one in self._facts.live if one.device is None and one.name in ours]
             return Judgement("unknown", f"array {stopped[0]} does not run") if stopped else self._returned(drive.serial)
@@ -130,6 +131,15 @@ class Judge:
         when = self._facts.removed.get(serial)
         return Judgement("returned", f"taken out on {moment(when)}, not re-added" if when else None)
 
+    def _used_since(self, drive: Drive, contents: Contents) -> bool:
+        """Whether a drive holds anything that no erase and no test leaves: its record is of the past then."""
+        before = self._examined.get(drive.serial or drive.name)
+        if contents.millrace or contents.other or self._ours(contents):
+            return True
+        if before is None or before.state in (DriveState.BLANK, DriveState.UNKNOWN):
+            return False
+        return only_mark(before.evidence) is None
+
     def _ours(self, contents: Contents) -> set[str]:
         """The names of the pool's arrays that a drive has a part of."""
         return {one.name for one in self._facts.live if any(same_uuid(one.uuid, uuid) for uuid in contents.arrays)}
@@ -137,7 +147,9 @@ class Judge:
     def _stranger(self, drive: Drive, contents: Contents) -> Judgement:
         """A drive that is in no array of the pool."""
         before = self._examined.get(drive.serial or drive.name)
-        found = before.evidence[0].finding if before and before.evidence else None
+        findings = [one.finding for one in before.evidence] if before else []
+        # a mark beside it says nothing of what is there
+        found = next((one for one in findings if one not in MARKS), findings[0] if findings else None)
         if before is not None and before.state is DriveState.BOOT:
             return Judgement("boot", found)
         if not self._facts.examined:
@@ -152,10 +164,8 @@ class Judge:
             return Judgement("foreign", contents.other)
         if before is None:
             return Judgement("unknown", NOT_EXAMINED)
-        if any(one.finding == ERASE_INTERRUPTED for one in before.evidence):
-            return Judgement("unknown", INTERRUPTED)
-        if any(one.finding == TEST_INTERRUPTED for one in before.evidence):
-            return Judgement("unknown", drive_tests.INTERRUPTED)
+        if mark := only_mark(before.evidence):
+            return Judgement("unknown", INTERRUPTED if mark == ERASE_INTERRUPTED else drive_tests.INTERRUPTED)
         if before.state is DriveState.FOREIGN:
             return Judgement("foreign", found)
         if before.state is DriveState.OURS:

@@ -35,8 +35,8 @@ from millrace.provision.drive_tests import (
 from millrace.provision.erase import proved_blank, reread
 from millrace.provision.overwrite import exclusively
 from millrace.provision.system import System
+from millrace.provision.writer import deciding, writing
 from millrace.provision.writer import testing as about_to_test
-from millrace.provision.writer import writing
 from millrace.system import locks
 from millrace.system.boot import boot_id
 from millrace.system.documents import read_model, write_model
@@ -49,6 +49,8 @@ UNIT = "millrace-drive-test.service"
 POLL = 1.0
 """Seconds between two looks."""
 KILLED = "it was ended from outside or the server was restarted"
+HEALTH = ("critical_warning", "available_spare", "spare_threshold")
+"""What of a SMART log `why_failing` judges."""
 SLOW_MS = 1000
 """Milliseconds of one request from which on it is a remark."""
 
@@ -119,10 +121,10 @@ def execute(system: System) -> list[DriveTest]:
 
     Refused: nothing was written. Failed: a drive could not be opened.
     """
-    with _only_one(), ExitStack() as deciding:
+    with _only_one(), ExitStack() as beginning:
         order = read_model(paths.drive_test_order_file(), DriveTestOrder)
         # the decision was made for the drives that were there then; it is made again for those that are here now
-        deciding.enter_context(writing(about_to_test([one.serial for one in order.drives])))
+        beginning.enter_context(writing(about_to_test([one.serial for one in order.drives])))
         found = [_same(_ready(system, one.serial, order.quick), one) for one in order.drives]
         board = _Board()
         jobs = [_Job(system, one, order, board) for one in found]
@@ -133,23 +135,31 @@ def execute(system: System) -> list[DriveTest]:
             for job in jobs:
                 board.save(job.record)
             # nobody else can open the drives now, and other drives need not wait for hours
-            deciding.close()
+            beginning.close()
             with ThreadPoolExecutor(len(jobs)) as together:
                 return list(together.map(lambda one: one.run(), jobs))
 
 
 def clean_up(system: System) -> None:
-    """Record tests that were killed as interrupted and examine their drives; what the unit runs at its end."""
-    paths.drive_test_order_file().unlink(missing_ok=True)
-    paths.drive_test_cancel_file().unlink(missing_ok=True)
-    paths.drive_test_progress_file().unlink(missing_ok=True)
-    here = {one.serial: one.name for one in present()}
-    for one in drive_tests.load():
-        if one.state == "running":
-            changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
-            drive_tests.save(one.model_copy(update=changes))
-            if one.serial in here:
-                examined(here[one.serial])
+    """Record tests that were killed as interrupted and examine their drives; what the unit runs at its end.
+
+    Refused: the caller is not root, or drives are being tested.
+    """
+    only_root()
+    # its end has freed the lock of the process that was killed
+    with _only_one():
+        paths.drive_test_order_file().unlink(missing_ok=True)
+        paths.drive_test_cancel_file().unlink(missing_ok=True)
+        paths.drive_test_progress_file().unlink(missing_ok=True)
+        here = {one.serial: one.name for one in present()}
+        for one in drive_tests.load():
+            if one.state == "running":
+                changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
+                drive_tests.save(one.model_copy(update=changes))
+                if one.serial in here:
+                    # what udev knew of the drive before is no longer there
+                    reread(system, here[one.serial], log)
+                    examined(here[one.serial])
 
 
 class _Board:
@@ -217,6 +227,22 @@ class _Job:
             state, reason, blank = "cancelled", str(end), end.blank
         except MillraceError as error:
             state, reason, blank = "failed", str(error), False
+        # nobody takes a drive that is blank and about to be found failing
+        with writing(deciding(self.record.serial), wait=True):
+            return self._decided(state, reason, blank, trim)
+
+    def _decided(self, state: State, reason: str | None, blank: bool, trim: Trim | None) -> DriveTest:
+        """Decide while the drive is open to nobody else, close it, examine it and record how the test ended."""
+        drive = self._found.drive
+        after = _smart(self._system, drive)
+        errors = _more(self._before, after)
+        if state == "passed":
+            health = {key: value for key, value in after.items() if key in HEALTH} if after else {}
+            reason = _unfit(drive.model_copy(update=health), errors)
+            state = "failed" if reason else "passed"
+            if reason:
+                blank = False
+                self._mark()
         self.close()
         if not self._is_here():
             # another drive may have its name by now
@@ -224,17 +250,18 @@ class _Job:
             record = self.record.model_copy(update={"state": "failed", "reason": gone, "ended": self._system.now()})
             self._board.save(record)
             return record
-        reread(self._system, self._found.drive.name, log)
-        now = self._board.examined(self._found.drive.name)
+        reread(self._system, drive.name, log)
+        now = self._board.examined(drive.name)
         if blank:
             try:
                 proved_blank(now)
             except MillraceError as error:
                 state, reason, blank = "failed", str(error).replace("was erased", "was tested"), False
-        ended = self._ended(now, state, reason, blank, trim)
-        if ended.state == "failed" and ended.blank:
-            ended = ended.model_copy(update={"blank": not self._marked_again()})
-            self._board.examined(self._found.drive.name)
+        if state == "passed" and (unfit := _unfit(now, errors)):
+            state, reason, blank = "failed", unfit, False
+            self._mark_again()
+            self._board.examined(drive.name)
+        ended = self._ended(now, state, reason, blank, trim, errors)
         self._board.save(ended)
         return ended
 
@@ -242,26 +269,27 @@ class _Job:
         """Whether the name is still that of the drive that was decided on."""
         return self._system.diskseq(self._found.drive.name) == self._found.attached
 
-    def _marked_again(self) -> bool:
+    def _mark(self) -> None:
         """Mark a drive that is blank and did not pass: nobody is to take it for one that may be used."""
+        try:
+            if self._tester is not None:
+                self._tester.mark()
+        except MillraceError as error:
+            log(str(error))
+
+    def _mark_again(self) -> None:
+        """Mark a drive that was closed, unless somebody put anything on it since."""
         drive = self._found.drive
         try:
             with exclusively(paths.ROOT / "dev" / drive.name, drive.size) as raw:
-                if not self._is_here():
-                    return False
-                raw.mark(TEST_MARK)
+                if self._is_here() and not self._system.gpt_ids(drive.name, drive.logical_block):
+                    raw.mark(TEST_MARK)
         except MillraceError as error:
             log(str(error))
-            return False
-        return True
 
-    def _ended(self, now: Drive, state: State, reason: str | None, blank: bool, trim: Trim | None) -> DriveTest:
-        after = _smart(self._system, now)
-        errors = _more(self._before, after)
-        if state == "passed" and (failing := why_failing(now)):
-            state, reason = "failed", f"the drive {failing}"
-        elif state == "passed" and errors:
-            state, reason = "failed", f"the drive reports {errors} new media error{'s' * (errors > 1)}"
+    def _ended(
+        self, now: Drive, state: State, reason: str | None, blank: bool, trim: Trim | None, errors: int | None
+    ) -> DriveTest:
         measured = self._tester.measured if self._tester else None
         record = self.record.model_copy(
             update={"state": state, "reason": reason, "blank": blank, "trim": trim, "media_errors": errors}
@@ -279,6 +307,13 @@ class _Job:
         return record.model_copy(
             update={"ended": self._system.now(), "remarks": list(_remarks(record, now, self._found))}
         )
+
+
+def _unfit(drive: Drive, errors: int | None) -> str | None:
+    """Why a drive does not pass of which every block did; `errors` are new media errors."""
+    if failing := why_failing(drive):
+        return f"the drive {failing}"
+    return f"the drive reports {errors} new media error{'s' * (errors > 1)}" if errors else None
 
 
 def _remarks(test: DriveTest, now: Drive, found: Ready) -> Iterator[str]:

@@ -2,11 +2,12 @@
 """The first and last bytes of a drive, read as they are: blank is zeros, whether a tool knows the content or not."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.inventory.finding import Finding, failed, found
+from millrace.inventory.model import Evidence
 from millrace.system.text import KIB
 
 WINDOW = 8 * KIB * KIB
@@ -23,6 +24,7 @@ ERASE_INTERRUPTED = "mark of an erase that was interrupted"
 TEST_MARK = b"Millrace: a test of this drive was interrupted\n"
 """At both ends of a drive while it is tested, for the same reason."""
 TEST_INTERRUPTED = "mark of a drive test that was interrupted"
+MARKS = {ERASE_INTERRUPTED, TEST_INTERRUPTED}
 MARK_SIZE = 4 * KIB
 
 
@@ -70,7 +72,26 @@ def inspect(read: Surface) -> list[Finding]:
     if first is None:
         return []
     named = [name for name, holds in KNOWN_PLACES if holds(read)]
+    if named and set(named) <= MARKS:
+        # one end may have been written since, and the other one not
+        named += _beside_marks(read)
     return [found("first and last 8 MiB", what) for what in named or [f"data at byte {first}"]]
+
+
+def only_mark(evidence: Sequence[Evidence]) -> str | None:
+    """Return ERASE_INTERRUPTED or TEST_INTERRUPTED where nothing else was found on a drive; else None."""
+    found = {one.finding for one in evidence}
+    if not found or not found <= MARKS:
+        return None
+    return ERASE_INTERRUPTED if ERASE_INTERRUPTED in found else TEST_INTERRUPTED
+
+
+def _beside_marks(read: Surface) -> Iterator[str]:
+    """What stands in the place of a mark."""
+    for offset in dict.fromkeys((0, read.size - MARK_SIZE)):
+        page = read.at(offset, MARK_SIZE)
+        if page.strip(b"\0") and not page.startswith((ERASE_MARK, TEST_MARK)):
+            yield f"data at byte {offset + len(page) - len(page.lstrip(bytes(1)))}"
 
 
 def _read(descriptor: int, offset: int, length: int) -> bytes:

@@ -157,7 +157,7 @@ def _described(newest: Newest, mine: str, pool: str) -> KeptElsewhere:
     return KeptElsewhere(
         pool=pool,
         generation=newest.number,
-        written=manifest.written,
+        written=one_line(manifest.written),
         host=one_line(manifest.host),
         release=one_line(manifest.release),
         sealed=manifest.seal is not None,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.inventory.probe import OURS
-from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
+from millrace.inventory.surface import ERASE_INTERRUPTED, only_mark
 from millrace.plan.drives import Groups, candidates, group_drives, same_size
 from millrace.plan.failing import failing
 from millrace.plan.finding import place_of
@@ -55,10 +55,8 @@ def named(drives: Iterable[Drive]) -> list[DriveName]:
 
 def remedy(drive: Drive) -> str:
     """Return what to do about a drive that is foreign or unknown: of its cause, not of its state."""
-    if any(one.finding == ERASE_INTERRUPTED for one in drive.evidence):
-        return ERASE_TODO
-    if any(one.finding == TEST_INTERRUPTED for one in drive.evidence):
-        return TEST_TODO
+    if mark := only_mark(drive.evidence):
+        return ERASE_TODO if mark == ERASE_INTERRUPTED else TEST_TODO
     if drive.state is DriveState.FOREIGN:
         return FOREIGN_TODO
     probes = {one.probe for one in drive.evidence}

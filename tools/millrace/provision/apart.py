@@ -9,6 +9,7 @@ where the boot drive takes no record.
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Literal
 
 from pydantic import Field
@@ -98,7 +99,7 @@ def sentence(serial: str, name: str) -> str:
     """Return what a start of the arrays reports about such a member."""
     return (
         f"{serial} ({name}) ran without the array after it left it and is kept apart, because each has changes that "
-        f"the other lacks; see `millrace drive show {serial}`"
+        f"the other lacks; see `millrace drive show {quote(serial)}`"
     )
 
 

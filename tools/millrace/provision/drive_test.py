@@ -15,7 +15,7 @@ from millrace.inventory import nvme
 from millrace.inventory.drive_tests import Trim
 from millrace.inventory.drives import block_dir, identify
 from millrace.inventory.model import Drive
-from millrace.inventory.surface import MARK_SIZE, TEST_MARK
+from millrace.inventory.surface import MARK_SIZE, TEST_MARK, WINDOW
 from millrace.plan.discard import reads_zeroes
 from millrace.provision.drive_tests import DriveTestProgress
 from millrace.provision.overwrite import RawDrive
@@ -160,12 +160,19 @@ class DriveTester:
     def _trim(self) -> Trim:
         if not self._drive.max_discard:
             return "none"
-        for offset in range(0, self._drive.size, TRIM):
-            if not self._raw.discard(offset, min(TRIM, self._drive.size - offset)):
-                return "refused"
+        size = self._drive.size
+        for begin in range(0, size, TRIM):
+            # the marks are there at every moment until the drive is known to be blank
+            offset, end = max(begin, MARK_SIZE), min(begin + TRIM, size - MARK_SIZE)
+            if offset >= end:
+                continue
             self._stop()
-        # the marks go with the rest, and are there again until the drive is known to be blank
-        self.mark()
+            if not self._raw.discard(offset, end - offset):
+                return "refused"
+        # a drive need not trim a part of its granule, and the marks are parts of theirs
+        for offset in (MARK_SIZE, size - WINDOW):
+            self._raw.zero(offset, WINDOW - MARK_SIZE)
+        self._raw.flush()
         return "reads zeroes" if reads_zeroes(self._drive) else "accepted"
 
     def _stop(self) -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from millrace.provision.signature import exported
 from millrace.provision.system import System
 
+SECONDS = re.compile(r"[0-9]{1,13}")
+END_OF_TIME = 1 << 33
+"""Seconds since 1970, in the year 2242."""
 ROLE = re.compile(r"Active device (\d+)")
 
 
@@ -55,6 +58,9 @@ def slot_of(found: Mapping[str, str]) -> int | None:
 
 
 def updated(system: System, name: str) -> int | None:
-    """Return when the superblock was last written, in seconds since 1970; None where mdadm does not show it."""
-    fields = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
-    return int(fields["MD_UPDATE_TIME"]) if fields.get("MD_UPDATE_TIME", "").isdigit() else None
+    """Return when the superblock was last written, in seconds since 1970.
+
+    None where mdadm does not show it, or where it is no time that a sentence can have: 40 bits of a drive may be any.
+    """
+    said = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out).get("MD_UPDATE_TIME", "")
+    return int(said) if SECONDS.fullmatch(said) and 0 < int(said) < END_OF_TIME else None

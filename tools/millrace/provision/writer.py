@@ -44,6 +44,11 @@ def testing(serials: Sequence[str]) -> str:
     return f"drive {', '.join(serials)} is about to be tested; `millrace drive list` shows its progress"
 
 
+def deciding(serial: str) -> str:
+    """Return what `writing` is for: the end of the test of a drive, until it is known who may use it."""
+    return f"the test of drive {serial} ends; `millrace drive list` shows its result"
+
+
 def _held_by() -> str:
     unknown = "another process writes to the drives; `millrace status` shows it"
     return locks.doing(paths.provision_lock_file()) or unknown

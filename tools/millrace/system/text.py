@@ -36,11 +36,11 @@ def one_line(text: str) -> str:
 
 
 def moment(stamp: str) -> str:
-    """Return an ISO 8601 time as sentences have it, `2026-11-22 10:00 UTC`; text that is none as it is."""
+    """Return an ISO 8601 time as sentences have it, `2026-11-22 10:00 UTC`; text that is none on one line."""
     try:
         return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    except ValueError:
-        return stamp
+    except (ValueError, OverflowError):
+        return one_line(stamp)
 
 
 def size(count: int) -> str:

@@ -2,6 +2,7 @@
 """Accounts of this system: one number for NFS and SMB. Passwords go through standard input only."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from millrace import paths
 from millrace.errors import Failed, Refused
@@ -77,13 +78,31 @@ def _enforce_smb_lockout(run: Runner) -> None:
 
 
 def remove_unwanted(old: Config, new: Config, run: Runner) -> None:
-    """Remove the accounts that are not in the desired state; their files remain."""
-    for user in old.users:
-        if new.user(user.name) is None:
-            remove_user(user.name, run)
-    for group in old.groups:
-        if new.group(group.name) is None:
-            remove_group(group.name, run)
+    """Remove the accounts that are not in the desired state; their files remain.
+
+    Failed: some of them cannot be removed; all others are, and a user that stays is locked.
+    """
+    problems: list[str] = []
+    unwanted = [partial(_expel, one.name, run) for one in old.users if new.user(one.name) is None]
+    unwanted += [partial(remove_group, one.name, run) for one in old.groups if new.group(one.name) is None]
+    for remove in unwanted:
+        try:
+            remove()
+        except Failed as error:
+            problems.append(str(error))
+    if problems:
+        raise Failed("; ".join(problems))
+
+
+def _expel(name: str, run: Runner) -> None:
+    """Remove a user, also one who is logged in: userdel refuses that one."""
+    try:
+        remove_user(name, run)
+    except Failed:
+        # locked first: nobody comes back between the end of the sessions and the removal
+        run(["usermod", "--lock", "--expiredate", "1", name])
+        run(["loginctl", "terminate-user", name])
+        remove_user(name, run)
 
 
 def remove_user(name: str, run: Runner) -> None:

@@ -97,9 +97,13 @@ class Rounds:
                             parts.append(memoryview(memory)[at : at + length])
                             source += length
                             at += -(-length // BLOCK) * BLOCK
-                        done = os.pwritev(fua if one.fua else plain, parts, one.begin * BLOCK)
-                        for part in parts:
-                            part.release()
+                        try:
+                            done = os.pwritev(fua if one.fua else plain, parts, one.begin * BLOCK)
+                        except OSError as error:
+                            raise AssertionError(f"{one} was not acknowledged: {error}") from None
+                        finally:
+                            for part in parts:
+                                part.release()
                     assert done == len(data), (one, done)
 
         with ThreadPoolExecutor(WRITERS) as pool:

@@ -77,11 +77,11 @@ def test_multiplication_is_that_of_the_field() -> None:
 
 @pytest.mark.parametrize("disks", SIZES)
 def test_data_are_counted_as_the_kernel_does(disks: int) -> None:
-    for row in range(2 * disks + 1):
-        at, (pd, qd, data) = order(row, disks), placed(row, disks)
-        assert (at.p, at.q, list(at.data)) == (pd, qd, data)
-        assert list(at.data) == slots(row, disks)
-        assert sorted([at.p, at.q, *at.data]) == list(range(disks))
+    rows = range(2 * disks + 1)
+    orders = [order(row, disks) for row in rows]
+    assert [(at.p, at.q, list(at.data)) for at in orders] == [placed(row, disks) for row in rows]
+    assert [list(at.data) for at in orders] == [slots(row, disks) for row in rows]
+    assert all(sorted([at.p, at.q, *at.data]) == list(range(disks)) for at in orders)
 
 
 @pytest.mark.parametrize("disks", SIZES)
@@ -94,6 +94,7 @@ def test_row_that_matches_has_no_syndrome(disks: int) -> None:
 @pytest.mark.parametrize("disks", SIZES)
 def test_any_one_wrong_member_is_found_and_restored(disks: int) -> None:
     seeded = random.Random(disks)
+    named = []
     for wrong in range(disks):
         row = seeded.randrange(1 << 30)
         blocks, at = made(row, disks, seeded), order(row, disks)
@@ -102,6 +103,8 @@ def test_any_one_wrong_member_is_found_and_restored(disks: int) -> None:
         found = syndrome(blocks, at)
         assert list(found.blocks()) == [0] and explains(found, at) == wrong
         assert restored(blocks[wrong], wrong, found, at) == right
+        named.append(wrong)
+    assert named == list(range(disks))
 
 
 def test_one_flipped_bit_of_a_whole_block_is_found() -> None:

@@ -16,6 +16,7 @@ from millrace.drive.media_errors import Counters
 from millrace.drive.rises import Rises
 from millrace.etc.factory import Factory
 from millrace.etc.rendered import Rendered
+from millrace.inventory.drive_tests import DriveTests
 from millrace.keep.home import Written
 from millrace.keep.model import KeepStatus, KeyFile, Manifest
 from millrace.metrics.model import MetricsSettings, TokenHash
@@ -65,6 +66,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "clone.json": ((f"{STATE}/clone.json",), Clone),
     "config.json": ((f"{STATE}/config.json",), Config),
     "drive-change.json": ((f"{STATE}/drive-change.json", f"{STATE}/drive-changed.json"), DriveChange),
+    "drive-tests.json": ((f"{STATE}/drive-tests.json",), DriveTests),
     "drives.json": ((f"{STATE}/drives.json",), KnownDrives),
     "erase.json": ((f"{STATE}/erase.json",), Erasures),
     "etc-factory.json": (("etc/.millrace-factory.json",), Factory),
@@ -123,6 +125,8 @@ WRITERS: dict[str, set[str]] = {
     # what an administrator names: it is no state of this server
     "config/portable.py": set(),
     "drive/erase_job.py": set(),
+    "drive/testing_job.py": set(),
+    "inventory/drive_tests.py": {"drive-tests.json"},
     "drive/inserted.py": set(),
     "drive/kept.py": {"drives.json", "media-errors.json", "rises.json"},
     "drive/smart.py": set(),

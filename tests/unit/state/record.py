@@ -39,6 +39,7 @@ from millrace.drive.wear import WearStep
 from millrace.etc.rendered import Rendered
 from millrace.health.deliveries import Delivery
 from millrace.health.model import Level
+from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.keep.home import Written
 from millrace.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
 from millrace.metrics.model import MetricsSettings, TokenHash
@@ -373,6 +374,31 @@ def _others() -> dict[str, BaseModel]:
                     ended=LATER,
                     reason="the drive reports an error",
                     unproved="deallocated blocks",
+                )
+            ]
+        ),
+        "drive-tests.json": DriveTests(
+            tests=[
+                DriveTest(
+                    id="1",
+                    serial="OLD1",
+                    wwid="eui.1",
+                    bay="4",
+                    scope="full",
+                    state="passed",
+                    boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+                    began=AT,
+                    ended=LATER,
+                    remarks=["the drive does not trim"],
+                    blank=True,
+                    written_bytes=1 << 30,
+                    write_bytes_per_second=1 << 29,
+                    read_bytes_per_second=1 << 30,
+                    longest_write_ms=12,
+                    longest_read_ms=4,
+                    hottest_celsius=51,
+                    media_errors=0,
+                    trim="reads zeroes",
                 )
             ]
         ),

@@ -278,7 +278,7 @@ class _Job:
             log(str(error))
 
     def _mark_again(self) -> None:
-        """Mark a drive that was closed, unless somebody put anything on it since."""
+        """Mark a drive that was closed, unless it has other contents by now."""
         drive = self._found.drive
         try:
             with exclusively(paths.ROOT / "dev" / drive.name, drive.size) as raw:

@@ -247,3 +247,24 @@ def test_members_are_looked_at_before_the_kernel_says_anything_and_from_time_to_
     recorder.join(20)
     ours.close()
     assert [one.member for one in load()] == ["guid-2"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "usb 1-1: Product: md/raid:md127: Disk failure on nvme1n1p2, disabling device.",
+        "process 'x\\x0amd/raid:md127: Disk failure on nvme1n1p2, disabling device.' started with executable stack",
+        "usb 1-1: Product: x\\x0amd/raid:md127: Disk failure on nvme1n1p2, disabling device.",
+        "md/raid:md127: Disk failure on nvme1n1p2, disabling device. Yes",
+    ],
+)
+def test_text_that_somebody_chose_is_no_failure(line: str) -> None:
+    recorder = failures.Recorder("boot")
+    recorder.see(Message(1, 1.0, line))
+    assert recorder._open == {}
+
+
+def test_message_of_a_program_is_not_the_kernels() -> None:
+    text = "md/raid:md127: Disk failure on nvme1n1p2, disabling device."
+    assert parsed(f"12,7,5000000,-;{text}\n") is None
+    assert parsed(f"2,7,5000000,-;{text}\n") == Message(7, 5.0, text)

@@ -37,11 +37,15 @@ TOLERANCE = 10.0
 LOOK = 60
 """Seconds after which the members are looked at again, also where the kernel says nothing: an array may be new."""
 
-_FAILED = re.compile(r"md/raid(?:10?)?:(md\d+): Disk failure on (\S+), disabling device")
-_LEFT = re.compile(r"md/raid(?:10?)?:(md\d+): Operation continuing on (\d+) devices")
-_BROKEN = re.compile(r"md/raid:(md\d+): Cannot continue operation \((\d+)/(\d+) failed\)")
+_FAILED = re.compile(r"md/raid(?:10?)?:(md\d+): Disk failure on (\S+), disabling device\.")
+_LEFT = re.compile(r"md/raid(?:10?)?:(md\d+): Operation continuing on (\d+) devices\.")
+_BROKEN = re.compile(r"md/raid:(md\d+): Cannot continue operation \((\d+)/(\d+) failed\)\.")
 _NEXT_LINE = "\\x0a"
 """What /dev/kmsg has for a line feed: raid1.c and raid10.c log both lines in one message."""
+_LATEST = 1 << 33
+"""Seconds since 1970 that no clock of a server has, nor its superblocks."""
+_FACILITY = 3
+"""Bits of the level below the facility, which is 0 for the kernel."""
 _MESSAGE = 8192
 """Bytes of the largest message (kernel, PRINTK_MESSAGE_MAX)."""
 
@@ -88,11 +92,15 @@ class Recorder:
         if "md" not in message.text:
             return []
         self.look()
-        return [one for line in message.text.split(_NEXT_LINE) for one in self._line(message, line)]
+        lines = [line for line in message.text.split(_NEXT_LINE) if line]
+        # Other messages have text that a device, a client or a program chose, line feeds among it.
+        if not all(any(one.fullmatch(line) for one in (_FAILED, _LEFT, _BROKEN)) for line in lines):
+            return []
+        return [one for line in lines for one in self._line(message, line)]
 
     def _line(self, message: Message, line: str) -> Iterator[Failure]:
-        left, broken = _LEFT.search(line), _BROKEN.search(line)
-        if failed := _FAILED.search(line):
+        left, broken = _LEFT.fullmatch(line), _BROKEN.fullmatch(line)
+        if failed := _FAILED.fullmatch(line):
             self._open[failed[1]].append((message, failed[2]))
         elif left:
             yield from self._complete(left[1], int(left[2]), False)
@@ -152,10 +160,13 @@ def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failur
 
 
 def parsed(line: str) -> Message | None:
-    """Return a message as /dev/kmsg has it (Documentation/ABI/testing/dev-kmsg); None where it is none."""
+    """Return a message as /dev/kmsg has it (Documentation/ABI/testing/dev-kmsg); None where it is not the kernel's."""
     head, _, rest = line.partition(";")
     fields = head.split(",")
-    if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()):
+    if len(fields) < 3 or not all(field.isdigit() for field in fields[:3]):
+        return None
+    if int(fields[0]) >> _FACILITY:
+        # a program wrote it to /dev/kmsg
         return None
     return Message(int(fields[1]), int(fields[2]) / 1e6, rest.partition("\n")[0])
 
@@ -216,6 +227,8 @@ def _parsed(line: str) -> Failure | None:
     try:
         one = Failure(**json.loads(line))
     except (ValueError, TypeError):
+        return None
+    if not (isinstance(one.at, int | float) and 0 < one.at < _LATEST):
         return None
     kinds = (one.boot, str), (one.number, int), (one.at, (int, float)), (one.array, str), (one.member, str)
     return one if all(isinstance(value, kind) for value, kind in kinds) else None

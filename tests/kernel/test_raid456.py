@@ -55,7 +55,6 @@ def test_reads_of_a_degraded_array_are_right_by_both_ways(found: Records) -> Non
     assert [one for one in cases if one["wrong"]] == []
 
 
-# Y is by hand: in one of three boots the second read of a block reached no drive, which is not understood.
-@pytest.mark.parametrize(("on", "requests"), [pytest.param("Y", 1, marks=pytest.mark.soak), ("N", 0)])
+@pytest.mark.parametrize(("on", "requests"), [("Y", 1), ("N", 0)])
 def test_direct_reads_are_switched_on_a_running_server(found: Records, on: str, requests: int) -> None:
     assert named(found, f"switch {on}")["again"] == requests

@@ -36,7 +36,7 @@ PAUSE = 60
 """Seconds between two attempts."""
 
 
-class Moved(Refused):
+class DrivesMoved(Refused):
     """The drives are not those that were there a moment ago."""
 
 
@@ -56,7 +56,8 @@ def revive(
     """Start the arrays that do not run, mount the pool and serve it; `digest` is that of the plan which was confirmed.
 
     Without it only what is certain is done. It can be repeated after a kill or a power cut. Refused, BadInput: as
-    `plan`, or the drives are not those of the plan any more. Failed: the pool is in use, or an array does not start.
+    `plan`, or the drives are not those of the plan any more. DrivesMoved: nor are they those of a moment ago. Failed:
+    the pool is in use, or an array does not start.
     """
     done = _start(system, wanted, bays, digest, report, automatic=False)
     _serve(system, report)
@@ -67,7 +68,7 @@ def revive_by_itself(system: System, bays: Mapping[str, str], report: Report) ->
     """Do the same for what is certain, and try what fails a few times: a shell in a directory of the pool is left soon.
 
     Waits for everything else that writes to drives: it is started by the return of members, which is one of these.
-    Refused, Failed: as `revive`.
+    Refused, DrivesMoved, Failed: as `revive`.
     """
     try:
         done = _tried(system, report, lambda: _start(system, (), bays, None, report, automatic=True))
@@ -82,7 +83,7 @@ def _tried(system: System, report: Report, what: Callable[[], _Done]) -> _Done:
     for _ in range(ATTEMPTS - 1):
         try:
             return what()
-        except (Failed, Moved) as error:
+        except (Failed, DrivesMoved) as error:
             report(f"{error}; the next attempt is in {PAUSE} seconds")
         system.wait(PAUSE)
     return what()
@@ -117,7 +118,7 @@ def _start(
         # that may take minutes, in which names of the kernel went to other drives
         now = _situations(system, wanted)
         if _decided(_plan(now, bays)) != _decided(before):
-            raise Moved("drives came or went while the pool was being unmounted; nothing was started: run it again")
+            raise DrivesMoved("drives came or went while the pool was being unmounted; nothing was started: run it again")
         chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
         if automatic:
             # before: a start that kills the server counts

@@ -132,6 +132,18 @@ def test_a_look_at_everything_imports_nothing_that_it_does_not_need() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("verb", [["pool", "show"], ["drive", "list"]])
+def test_help_of_a_verb_imports_neither_its_work_nor_that_of_its_neighbours(verb: list[str]) -> None:
+    program = (
+        f"import sys; from millrace.cli import run; assert run({[*verb, '--help']}) == 0;"
+        "rooms = ('keep', 'plan', 'tune.pace', 'provision', 'pool.show');"
+        "heavy = [one for one in sys.modules if one.startswith(tuple(f'millrace.{room}' for room in rooms))];"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_change_is_not_confirmed_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     with pytest.raises(BadInput, match="no terminal to confirm this: use --yes"):

@@ -15,6 +15,7 @@ from millrace.health.model import Level
 from millrace.keep import forget, generations, home, keeping, verbs
 from millrace.keep.model import Forgotten, KeepStatus
 from millrace.pool import verbs as pool_verbs
+from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
@@ -145,7 +146,7 @@ def test_new_pool_without_a_state_is_served(server: Server) -> None:
 
 
 def test_pool_is_not_verified_and_health_names_both_ways(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_verbs.pools, "verify", lambda system: load_pool())
+    monkeypatch.setattr(pools, "verify", lambda system: load_pool())
     server.keep()
     another_boot_drive(server)
     with pytest.raises(Failed, match="the pool is not served: the newest state on the pool, generation 2"):

@@ -11,7 +11,7 @@ import pytest
 
 from millrace import paths
 from millrace.rescue import job
-from millrace.rescue.model import StepName
+from millrace.rescue.step_names import StepName
 from tests.fakes.drives.without_log import WithoutLog
 from tests.unit.plugin.week import DIRECTORY, said
 from tests.unit.provision.plans import planned_1u12

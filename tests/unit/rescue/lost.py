@@ -7,8 +7,9 @@ from millrace.plan.model import Plan
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
 from millrace.rescue.diagnosis import log_of
-from millrace.rescue.model import STEPS, RescueState, StepName
+from millrace.rescue.model import RescueState
 from millrace.rescue.rescue import carry_out
+from millrace.rescue.step_names import STEPS, StepName
 from millrace.rescue.steps import Choices
 from tests.fakes.drives.without_log import WithoutLog, without_log
 from tests.unit.drive.pools import drop, pool_of, put_in

@@ -14,7 +14,8 @@ from millrace.provision.pool_file import load_pool, save_pool
 from millrace.provision.writer import PROVISIONING, writing
 from millrace.rescue import job
 from millrace.rescue.journal import RescueJournal
-from millrace.rescue.model import RescueWork, StepName
+from millrace.rescue.model import RescueWork
+from millrace.rescue.step_names import StepName
 from millrace.rescue.steps import Choices
 from millrace.system.documents import write_model
 from millrace.system.run import Result

@@ -11,8 +11,9 @@ from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.writer import PROVISIONING, writing
 from millrace.rescue.journal import RescueJournal
-from millrace.rescue.model import STEPS, Rescue
+from millrace.rescue.model import Rescue
 from millrace.rescue.rescue import carry_out, state
+from millrace.rescue.step_names import STEPS
 from millrace.rescue.steps import Choices
 from millrace.system.documents import read_model
 from millrace.system.run import Result

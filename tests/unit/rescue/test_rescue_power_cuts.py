@@ -12,8 +12,8 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.provision.assemble import assemble
-from millrace.rescue.model import STEPS
 from millrace.rescue.rescue import carry_out
+from millrace.rescue.step_names import STEPS
 from tests.fakes.drives.hardware import PowerCut
 from tests.fakes.drives.without_log import POOL, WithoutLog
 from tests.unit.provision.conftest import root

@@ -270,7 +270,7 @@ def test_drive_that_leaves_while_the_pool_is_unmounted_ends_the_revival(
     gone(world, ("D0",), ("D1",), ("D2",))
     world.__class__ = Slow
     world.pulled = {"D0": world.disks[0]}
-    assert "drives came or went while the pool was being unmounted" in refused(world, capsys, "--yes")
+    assert "drives came or went while the pool was unmounted" in refused(world, capsys, "--yes")
 
 
 def test_names_that_changed_while_the_pool_was_unmounted_are_looked_up_again(

@@ -11,7 +11,7 @@ import pytest
 from millrace import paths
 from millrace.cli import run
 from millrace.rescue import job
-from millrace.rescue.model import STEPS
+from millrace.rescue.step_names import STEPS
 from tests.fakes.drives.without_log import POOL, WithoutLog
 from tests.unit.provision.conftest import root
 from tests.unit.provision.plans import planned_1u12, raid6_plan

@@ -68,7 +68,8 @@ from millrace.provision.model import Approval, ArrayRecord, Pool, StepRecord
 from millrace.provision.removed import Removal, Removals
 from millrace.provision.returned import Return, Returns
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts
-from millrace.rescue.model import STEPS, Judgement, NewLog, Rescue
+from millrace.rescue.model import Judgement, NewLog, Rescue
+from millrace.rescue.step_names import STEPS
 from millrace.share.clone_model import Clone
 from millrace.state.reset_journal import Reset
 from millrace.system.documents import read_model

@@ -10,7 +10,8 @@ from millrace.provision.model import Pool
 from millrace.system.documents import write_model
 from millrace.tune import pace
 from millrace.tune.knob import Knob
-from millrace.tune.pace import Priority, PriorityDocument
+from millrace.tune.pace import PriorityDocument
+from millrace.tune.priorities import Priority
 from tests.fakes.samples import plan, pool
 from tests.unit.tune.fake_sysfs import add_array
 

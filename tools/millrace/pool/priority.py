@@ -10,7 +10,8 @@ from millrace.system.documents import Contract, write_model
 from millrace.system.text import KIB, size
 from millrace.tune import pace
 from millrace.tune.originals import SavedOriginals, tune_lock
-from millrace.tune.pace import SOURCE, Priority, PriorityDocument
+from millrace.tune.pace import SOURCE, PriorityDocument
+from millrace.tune.priorities import Priority
 from millrace.tune.run import apply
 from millrace.tune.settings import in_force
 

@@ -6,20 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.errors import BadInput, Refused
-from millrace.plan.policy_in_force import in_force
-from millrace.pool import scrub as checks
-from millrace.pool import scrub_repair
-from millrace.pool.scrub_due import CHECKING
-from millrace.pool.scrub_record import ScrubRecord
-from millrace.pool.scrub_status import lines, status
-from millrace.pool.scrub_watch import CheckContext, now_here, termination
-from millrace.provision.pool_file import load_pool
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, typed_yes
-from millrace.system.run import attempt, must, quickly
 from millrace.system.users import as_root, only_root
 
 if TYPE_CHECKING:
+    from millrace.pool.scrub_record import ScrubRecord
     from millrace.pool.scrub_status import ScrubStatus
 
 
@@ -32,6 +24,12 @@ def scrub() -> None:
 @prints("millrace.pool.scrub_status:ScrubStatus")
 def start(show: Output) -> None:
     """Start a check of all arrays now, or go on with one that was stopped; the window does not end it."""
+    from millrace.pool import scrub as checks
+    from millrace.pool.scrub_due import CHECKING
+    from millrace.pool.scrub_status import lines
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt, must, quickly
+
     only_root()
     # one that runs in its window goes on without it
     must(attempt, ["systemctl", "stop", CHECKING])
@@ -44,6 +42,12 @@ def start(show: Output) -> None:
 @prints("millrace.pool.scrub_status:ScrubStatus")
 def stop(show: Output) -> None:
     """Stop the check; the next window, or `start`, goes on from where it was."""
+    from millrace.pool import scrub as checks
+    from millrace.pool.scrub_due import CHECKING
+    from millrace.pool.scrub_status import lines
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt, must
+
     only_root()
     must(attempt, ["systemctl", "stop", CHECKING])
     checks.stop(load_pool())
@@ -54,6 +58,8 @@ def stop(show: Output) -> None:
 @prints("millrace.pool.scrub_status:ScrubStatus")
 def status_(show: Output) -> None:
     """Show result and age of the last check of each array, and when the next one begins."""
+    from millrace.pool.scrub_status import lines
+
     show(_status(), lines)
 
 
@@ -62,6 +68,8 @@ def status_(show: Output) -> None:
 def files(show: Output) -> None:
     """List files with data in sectors that do not match or cannot be read."""
     from millrace.pool import damaged_files
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt
 
     only_root()
     found = damaged_files.search(load_pool(), attempt)
@@ -81,8 +89,13 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
     parity is computed from the data, and on a mirror one copy is written over the other, which restores no data. The
     files in doubt are listed first.
     """
+    from millrace.pool import scrub_repair
     from millrace.pool.changed_since import changed_since
+    from millrace.pool.scrub_due import CHECKING
+    from millrace.pool.scrub_status import lines
     from millrace.pool.show import bays
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt, must, quickly
 
     only_root()
     if keep_data and write_back:
@@ -121,6 +134,8 @@ def retire(zero_files: bool, yes: bool, dry_run: bool, show: Output) -> None:
     Blocks of other data in these areas get another place. Data that are lost stay where they are without --zero-files.
     """
     from millrace.pool import retire as retirement
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt
 
     only_root()
     pool = load_pool()
@@ -141,6 +156,10 @@ def retire(zero_files: bool, yes: bool, dry_run: bool, show: Output) -> None:
 def filesystem(show: Output) -> None:
     """Check the metadata of the mounted file system; millrace-xfs-scrub.timer does it every week."""
     from millrace.pool import filesystem_scrub
+    from millrace.pool.scrub_status import lines
+    from millrace.pool.scrub_watch import now_here
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt
 
     only_root()
     found = filesystem_scrub.check(load_pool(), attempt, now_here)
@@ -151,7 +170,12 @@ def filesystem(show: Output) -> None:
 @prints("millrace.pool.scrub_record:ScrubRecord")
 def run(show: Output) -> None:
     """Check what is due (started by millrace-scrub.service)."""
+    from millrace.plan.policy_in_force import in_force
     from millrace.pool import damaged_files
+    from millrace.pool import scrub as checks
+    from millrace.pool.scrub_watch import CheckContext, termination
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import must, quickly
 
     with as_root():
         pool = load_pool()
@@ -165,13 +189,21 @@ def run(show: Output) -> None:
 @scrub.command(hidden=True)
 def release() -> None:
     """Let writes go on that a check or repair has stopped (started by millrace-scrub-release.service)."""
+    from millrace.pool import scrub as checks
+    from millrace.provision.pool_file import load_pool
+
     with as_root():
         checks.settle(load_pool())
 
 
-def _ended(found: ScrubRecord) -> list[str]:
+def _ended(found: "ScrubRecord") -> list[str]:
     return [f"stopped: {found.stopped.reason}"] if found.round and found.stopped else []
 
 
 def _status() -> "ScrubStatus":
+    from millrace.plan.policy_in_force import in_force
+    from millrace.pool.scrub_status import status
+    from millrace.pool.scrub_watch import now_here
+    from millrace.provision.pool_file import load_pool
+
     return status(load_pool(), in_force().scrub, now_here())

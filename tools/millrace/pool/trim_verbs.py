@@ -5,16 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.plan.policy_in_force import in_force
-from millrace.pool import scrub_watch, trim_record
-from millrace.pool import trim as trims
-from millrace.pool.trim_status import UNIT, lines, status
-from millrace.provision.pool_file import load_pool
 from millrace.system.output import Output, prints
-from millrace.system.run import attempt, must, quickly
 from millrace.system.users import as_root, only_root
 
 if TYPE_CHECKING:
+    from millrace.pool.trim_record import TrimRecord
     from millrace.pool.trim_status import TrimStatus
 
 
@@ -27,6 +22,12 @@ def trim() -> None:
 @prints("millrace.pool.trim_status:TrimStatus")
 def start(show: Output) -> None:
     """Start a trim now, or go on with one that was stopped; the window does not end it."""
+    from millrace.plan.policy_in_force import in_force
+    from millrace.pool import trim as trims
+    from millrace.pool.trim_status import UNIT, lines
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt, must, quickly
+
     only_root()
     # one that runs in its window goes on without it
     must(attempt, ["systemctl", "stop", UNIT])
@@ -39,6 +40,11 @@ def start(show: Output) -> None:
 @prints("millrace.pool.trim_status:TrimStatus")
 def stop(show: Output) -> None:
     """Stop the trim; the next window, or `start`, goes on from where it was."""
+    from millrace.pool import trim as trims
+    from millrace.pool.trim_status import UNIT, lines
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt, must
+
     only_root()
     must(attempt, ["systemctl", "stop", UNIT])
     trims.stop(load_pool())
@@ -49,6 +55,8 @@ def stop(show: Output) -> None:
 @prints("millrace.pool.trim_status:TrimStatus")
 def status_(show: Output) -> None:
     """Show what the last trim freed, and when the next one begins."""
+    from millrace.pool.trim_status import lines
+
     show(_status(), lines)
 
 
@@ -56,16 +64,28 @@ def status_(show: Output) -> None:
 @prints("millrace.pool.trim_record:TrimRecord")
 def run(show: Output) -> None:
     """Trim what is due (started by millrace-trim.service)."""
+    from millrace.plan.policy_in_force import in_force
+    from millrace.pool import trim as trims
+    from millrace.pool.scrub_watch import CheckContext, termination
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt
+
     with as_root():
         # a slice ends by itself: a limit would end it halfway, and count as refused
-        context = scrub_watch.CheckContext(attempt, scrub_watch.termination())
+        context = CheckContext(attempt, termination())
         found = trims.carry_on(load_pool(), in_force(), context)
     show(found, _ended)
 
 
-def _ended(found: trim_record.TrimRecord) -> list[str]:
+def _ended(found: "TrimRecord") -> list[str]:
     return [f"stopped: {found.stopped.reason}"] if found.stopped else []
 
 
 def _status() -> "TrimStatus":
-    return status(load_pool(), in_force(), quickly, scrub_watch.now_here())
+    from millrace.plan.policy_in_force import in_force
+    from millrace.pool.scrub_watch import now_here
+    from millrace.pool.trim_status import status
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import quickly
+
+    return status(load_pool(), in_force(), quickly, now_here())

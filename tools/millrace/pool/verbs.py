@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace pool …`."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from millrace.adopt.verbs import adopt, adopting, find, found
 from millrace.errors import Failed
-from millrace.keep import home, keeping
-from millrace.pool import suspects, unclean_find
 from millrace.pool.scrub_verbs import scrub
-from millrace.pool.scrub_watch import CheckContext, termination
 from millrace.pool.trim_verbs import trim
-from millrace.provision import in_sync, unclean
-from millrace.provision import pool as pools
-from millrace.provision.pool_file import load_pool
-from millrace.provision.system import Linux
 from millrace.rescue.revive_verbs import revive
 from millrace.rescue.verbs import rescue, rescuing
 from millrace.system.output import Output, prints
-from millrace.system.run import attempt
 from millrace.system.users import as_root, only_root
-from millrace.tune.pace import PRIORITIES, Priority
+from millrace.tune.priorities import PRIORITIES
+
+if TYPE_CHECKING:
+    from millrace.tune.priorities import Priority
 
 
 @click.group()
@@ -42,6 +39,10 @@ pool.add_command(adopting)
 @prints("millrace.provision.model:Pool")
 def verify(show: Output) -> None:
     """Verify that the pool is what is mounted, with its planned mount options, and that its state is this server's."""
+    from millrace.keep import home, keeping
+    from millrace.provision import pool as pools
+    from millrace.provision.system import Linux
+
     with as_root():
         found = pools.verify(Linux())
         if one := home.found(keeping.mounted_pool(found), found.filesystem_uuid):
@@ -56,6 +57,7 @@ def verify(show: Output) -> None:
 def show(show: Output) -> None:
     """Show arrays, members, rebuilds and file system of the pool as they are now."""
     from millrace.pool.show import lines, state
+    from millrace.provision.pool_file import load_pool
 
     show(state(load_pool()), lines)
 
@@ -64,6 +66,10 @@ def show(show: Output) -> None:
 @prints("millrace.provision.model:Pool")
 def record_(show: Output) -> None:
     """Record the current members of the arrays; mdadm --monitor calls it."""
+    from millrace.provision import in_sync
+    from millrace.provision.pool_file import load_pool
+    from millrace.provision.system import Linux
+
     with as_root():
         found = in_sync.record(Linux(), load_pool(), _report)
     show(found, lambda _: ())
@@ -78,6 +84,12 @@ def unclean_(find: bool, show: Output) -> None:
     On a RAID6 array with one missing member the files are found by parity. Otherwise the list is a guess, by the rows
     that were written last, and other files are possible.
     """
+    from millrace.pool import suspects, unclean_find
+    from millrace.pool.scrub_watch import CheckContext, termination
+    from millrace.provision import unclean
+    from millrace.provision.pool_file import load_pool
+    from millrace.system.run import attempt
+
     with as_root():
         if find:
             found = unclean_find.find(load_pool(), CheckContext(attempt, termination()), _report)
@@ -95,6 +107,10 @@ def acknowledge(show: Output) -> None:
 
     A parity check that still runs for them ends; members that wait for it are added.
     """
+    from millrace.pool import unclean_find
+    from millrace.provision import unclean
+    from millrace.system.run import attempt
+
     with as_root():
         found = unclean.acknowledge()
         if any(one.check == "waiting" for one in found.starts):
@@ -105,9 +121,10 @@ def acknowledge(show: Output) -> None:
 @pool.command()
 @click.argument("wanted", required=False, type=click.Choice(PRIORITIES))
 @prints("millrace.pool.priority:PoolPriority")
-def priority(wanted: Priority | None, show: Output) -> None:
+def priority(wanted: "Priority | None", show: Output) -> None:
     """Show or choose whether clients or a rebuild go first; the less redundancy is left, the faster a rebuild."""
     from millrace.pool.priority import choose, current, lines
+    from millrace.provision.pool_file import load_pool
 
     if wanted is not None:
         only_root()

@@ -13,7 +13,8 @@ from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.provision.system import Report, System
 from millrace.provision.writer import RESCUING, writing
 from millrace.rescue import rescue
-from millrace.rescue.model import RescueState, RescueStatus, RescueWork, StepName
+from millrace.rescue.model import RescueState, RescueStatus, RescueWork
+from millrace.rescue.step_names import StepName
 from millrace.rescue.steps import Choices
 from millrace.system import locks
 from millrace.system.documents import read_model, write_model

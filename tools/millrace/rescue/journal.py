@@ -6,7 +6,8 @@ from typing import Any
 from millrace import paths
 from millrace.provision.journal import StepLog
 from millrace.provision.model import ArrayRecord, StepRecord
-from millrace.rescue.model import STEPS, NewLog, Rescue, StepName
+from millrace.rescue.model import NewLog, Rescue
+from millrace.rescue.step_names import STEPS, StepName
 from millrace.system.documents import read_model, write_model
 
 

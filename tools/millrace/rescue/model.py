@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rescue of a pool without its log: the journal, and what `millrace pool rescue --json` prints."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field
 
 from millrace.provision.model import ArrayRecord, DriveRecord, StepRecord
+from millrace.rescue.step_names import StepName
 from millrace.system.documents import Contract
-
-StepName = Literal["stop", "image", "judge", "log", "repair", "serve"]
-STEPS: tuple[StepName, ...] = get_args(StepName)
 
 
 class Judgement(Contract):

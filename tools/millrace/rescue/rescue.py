@@ -10,8 +10,9 @@ from millrace.provision.writer import RESCUING, writing
 from millrace.rescue import image, need, words
 from millrace.rescue.diagnosis import LogIsThere, OtherPool, diagnose
 from millrace.rescue.journal import RescueJournal
-from millrace.rescue.model import STEPS, RescueState, ShownStep, StepName
+from millrace.rescue.model import RescueState, ShownStep
 from millrace.rescue.new_log import proposed
+from millrace.rescue.step_names import STEPS, StepName
 from millrace.rescue.steps import Choices, give_up, perform
 
 

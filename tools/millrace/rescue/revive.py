@@ -118,7 +118,7 @@ def _start(
         # that may take minutes, in which names of the kernel went to other drives
         now = _situations(system, wanted)
         if _decided(_plan(now, bays)) != _decided(before):
-            raise DrivesMoved("drives came or went while the pool was being unmounted; nothing was started: run it again")
+            raise DrivesMoved("drives came or went while the pool was unmounted; nothing was started: run it again")
         chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
         if automatic:
             # before: a start that kills the server counts

@@ -21,8 +21,9 @@ from millrace.provision.xfs_repair import repair
 from millrace.rescue import image, judge, need, new_log
 from millrace.rescue.diagnosis import log_of, require_data
 from millrace.rescue.journal import RescueJournal
-from millrace.rescue.model import NewLog, StepName
+from millrace.rescue.model import NewLog
 from millrace.rescue.stand_in import clean_up
+from millrace.rescue.step_names import StepName
 from millrace.system.files import write_text
 from millrace.system.locks import held
 from millrace.system.mounts import mounted

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.rescue.model import STEPS, StepName
+from millrace.rescue.step_names import STEPS, StepName
 from millrace.system.output import Output, prints
 from millrace.system.prompt import typed_yes
 

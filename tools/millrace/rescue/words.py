@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from millrace import paths
 from millrace.provision.model import Pool
-from millrace.rescue.model import Rescue, RescueState, RescueStatus, RescueWork, ShownStep, StepName
+from millrace.rescue.model import Rescue, RescueState, RescueStatus, RescueWork, ShownStep
 from millrace.rescue.new_log import in_words
+from millrace.rescue.step_names import StepName
 from millrace.rescue.steps import Choices
 from millrace.system.names import several
 

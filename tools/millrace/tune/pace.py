@@ -20,9 +20,7 @@ from millrace.system import sysfs
 from millrace.system.documents import Contract, read_model
 from millrace.tune import check
 from millrace.tune.knob import Knob, Setting
-
-Priority = Literal["clients", "balanced", "rebuild"]
-PRIORITIES: tuple[Priority, ...] = ("clients", "balanced", "rebuild")
+from millrace.tune.priorities import PRIORITIES, Priority
 
 SOURCE = "kernel 7.2: drivers/md/md.c md_do_sync, sync_speed_min; Millrace: the floor rises as redundancy falls"
 # With one more failure to survive a rebuild gets an eighth of its limit, with none a quarter of it. With half of it

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.kernel.guest.array import STRIPE_SECTORS
+
 Records = list[dict[str, Any]]
 
 
@@ -47,6 +49,13 @@ def test_rebuild_goes_on_past_a_block_that_cannot_be_read(found: Records) -> Non
 def test_replacement_that_cannot_be_read_fails_and_costs_no_data(found: Records) -> None:
     one = named(found, "unreadable replacement")
     assert (one["lost"], one["ejected"]) == (0, True)
+
+
+def test_block_that_is_good_again_is_no_failure_of_its_neighbours(found: Records) -> None:
+    """Two drives are not missing where each refuses another block at another time."""
+    one = named(found, "recovered block")
+    assert (one["listed"], one["good"]) == ([STRIPE_SECTORS], True)
+    assert (one["acknowledged"], one["lost"]) == (True, 0)
 
 
 def test_reads_of_a_degraded_array_are_right_by_both_ways(found: Records) -> None:

@@ -14,7 +14,7 @@ from tests.kernel.guest import reads, refused, rounds
 
 WORK: dict[str, Callable[..., Iterable[dict[str, Any]]]] = {
     "refused": refused.cases,
-    "errors": lambda: (one() for one in (refused.unreadable, refused.replacement)),
+    "errors": lambda: (one() for one in (refused.unreadable, refused.replacement, refused.recovered)),
     "reads": reads.cases,
     "rounds": rounds.rounds,
 }

@@ -167,3 +167,39 @@ def replacement() -> dict[str, Any]:
         one.empty_cache()
         refuse(spare, range(one.offset(spare), one.offset(spare) + ROWS * CHUNK // SECTOR))
         return {"case": "unreadable replacement", "lost": lost(one, 4), "ejected": one.faulty(spare)}
+
+
+def recovered() -> dict[str, Any]:
+    """Write a listed block of a drive, then the row again while another drive refuses its neighbour.
+
+    The first write makes the block good, so that one drive alone fails in the second one.
+    """
+    first, second, row = 0, 2, 3
+    with array(Shape(5, 5), first) as one:
+        listed, refused = one.members[0][first], one.members[0][second]
+        place, beside = (
+            one.offset(drive) + row * CHUNK // SECTOR + number * STRIPE_SECTORS
+            for number, drive in enumerate((listed, refused))
+        )
+        write_rows(one, 5, 0)
+        one.empty_cache()
+        refuse(listed, range(place, place + STRIPE_SECTORS))
+        write_rows(one, 6, 0)
+        heal(listed, range(place, place + STRIPE_SECTORS))
+        before = one.listed(listed)
+        # a member that was assembled may be written where it is listed
+        run("mdadm", "--stop", one.device)
+        run("mdadm", "--assemble", one.device, *(f"/dev/{name}" for name in one.members[0]))
+        one.empty_cache()
+        write_rows(one, 7, 0)
+        after = one.listed(listed)
+        refuse(refused, range(beside, beside + STRIPE_SECTORS))
+        acknowledged = write_rows(one, 8, 0)
+        heal(refused, range(beside, beside + STRIPE_SECTORS))
+        return {
+            "case": "recovered block",
+            "listed": [len(place) for place in before],
+            "good": not after,
+            "acknowledged": acknowledged == ROWS,
+            "lost": lost(one, 8),
+        }

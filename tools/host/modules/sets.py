@@ -79,6 +79,7 @@ MD = ModuleSet(
         "0002-md-raid5-record-or-fail-a-device-that-cannot-be-read-not-neither.patch",
         "0003-md-raid5-begin-the-copy-of-a-bio-at-the-stripe.patch",
         "0004-md-raid5-read-present-devices-directly-while-one-is-missing.patch",
+        "0005-md-raid5-leave-the-read-error-of-a-stripe-out-of-its-batch.patch",
     ),
     modules=("drivers/md/raid456",),
 )

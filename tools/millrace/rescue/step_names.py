@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a rescue in their order: a module without imports, as every verb of the pool has these names."""
+"""Names of the steps of a rescue, in their order; nothing is imported here, as every verb of the pool needs them."""
 
 from typing import Literal, get_args
 

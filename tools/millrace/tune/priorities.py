@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who goes first while an array is rebuilt: a module without imports, as every verb of the pool has these names."""
+"""Names of the priorities of a rebuild; nothing is imported here, as every verb of the pool needs them."""
 
 from typing import Literal
 

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,11 +80,29 @@ def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: P
 
 def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
     recorder = failures.Recorder("boot-1")
-    assert recorder.see(Message(1, 1.0, "md: recovery of RAID array md127")) == []
+    assert recorder.see(Message(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2")) == []
     gone(root, 2)
     assert recorder.see(Message(2, 2.0, failed(2))) == []
     (one,) = recorder.see(Message(3, 2.0, goes_on(3)))
     assert one.member == "guid-2"
+
+
+def test_flood_of_a_mirror_without_drives_is_read_as_fast_as_it_comes(
+    array: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+
+    def look(recorder: failures.Recorder, look: Callable[..., None] = failures.Recorder.look) -> None:
+        nonlocal looks
+        looks += 1
+        look(recorder)
+
+    monkeypatch.setattr(failures.Recorder, "look", look)
+    flood = ["md: super_written gets error=-5", "md: recover of RAID array md126", "md: md126: recover done."]
+    main(log(failed(1), *flood * 20, goes_on(3), *flood * 20))
+    assert [(one.member, one.left) for one in load()] == [("guid-1", 3)]
+    # at the beginning and with each of the two lines
+    assert looks <= 3
 
 
 def test_two_that_the_kernel_logs_at_once_have_no_order(array: Path) -> None:

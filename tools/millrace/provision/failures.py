@@ -40,6 +40,12 @@ LOOK = 60
 _FAILED = re.compile(r"md/raid(?:10?)?:(md\d+): Disk failure on (\S+), disabling device\.")
 _LEFT = re.compile(r"md/raid(?:10?)?:(md\d+): Operation continuing on (\d+) devices\.")
 _BROKEN = re.compile(r"md/raid:(md\d+): Cannot continue operation \((\d+)/(\d+) failed\)\.")
+_NEWS = re.compile(r"md/raid\w*:|md\d+: detected capacity change")
+"""How messages begin that an array started, or what happened to a member.
+
+md has others by the hundred each second while the last drive of a mirror is gone: a look after each of them would take
+so long that the kernel overwrites the next failure before it is read.
+"""
 _NEXT_LINE = "\\x0a"
 """What /dev/kmsg has for a line feed: raid1.c and raid10.c log both lines in one message."""
 _LATEST = 1 << 33
@@ -89,7 +95,7 @@ class Recorder:
 
     def see(self, message: Message) -> list[Failure]:
         """Return the failures that are complete with this message."""
-        if "md" not in message.text:
+        if not _NEWS.match(message.text):
             return []
         self.look()
         lines = [line for line in message.text.split(_NEXT_LINE) if line]

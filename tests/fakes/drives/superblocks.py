@@ -2,7 +2,8 @@
 """What md does with the superblocks of members: who is taken at a start, who is not, and what is kept of it.
 
 A superblock is the content of a partition or drive; keys in small letters are not shown by blkid. `role` is a slot or
-`spare`, `states` has a letter for each slot, `bitmap` says whether the member can be re-added.
+`spare`, `states` has a letter for each slot, `bitmap` says whether the member can be re-added, `bad` is there where it
+has a list of bad blocks with entries.
 """
 
 from millrace.provision.md import LOST_MEMBERS
@@ -29,10 +30,12 @@ def examined(device: str, held: Content) -> str:
     """The lines of mdadm --examine that are read, and some that are not."""
     role = held["role"] if held["role"] == "spare" else f"Active device {held['role']}"
     recovery = "Recovery Offset : 8192 sectors\n" if "recovering" in held else ""
+    bad = " - bad blocks present." if "bad" in held else ""
     return (
         f"{device}:\n          Magic : a92b4efc\n     Array UUID : {held['UUID']}\n     Raid Level : {held['level']}\n"
         f"{recovery}          State : {'clean' if held['clean'] == '1' else 'active'}\n"
         "    Update Time : Sat Nov 21 22:01:38 2026\n"
+        f"  Bad Block Log : 512 entries available at offset 16 sectors{bad}\n"
         f"         Events : {held['events']}\n\n   Device Role : {role}\n"
         f"   Array State : {held['states']} ('A' == active, '.' == missing, 'R' == replacing)\n"
     )

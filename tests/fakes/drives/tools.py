@@ -201,8 +201,11 @@ class Tools(Hardware, Commands):
         array, device = self.running(command[1]), command[-1]
         held = self.content(device)
         assert held is not None and device not in array.members
-        is_spare = held.get("role") == "spare" and held["UUID"] == array.uuid.replace(":", "")
-        assert held == {} or is_spare, f"mdadm --add of {device}, which holds {held}"
+        is_ours = bool(held) and held["UUID"] == array.uuid.replace(":", "")
+        # one that fits is re-added, whatever was asked for (mdadm(8), --add)
+        assert held == {} or (is_ours and (held["role"] == "spare" or held["bitmap"] != "fits")), (
+            f"mdadm --add of {device}, which holds {held}"
+        )
         self.writing(command, device)
         held |= superblocks.new(array.uuid, array.level, array.devices, None)
         self.tick()

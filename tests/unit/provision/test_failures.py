@@ -80,7 +80,9 @@ def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: P
 
 def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
     recorder = failures.Recorder("boot-1")
-    assert recorder.see(Message(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2")) == []
+    assert (
+        recorder.see(Message(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2")) == []
+    )
     gone(root, 2)
     assert recorder.see(Message(2, 2.0, failed(2))) == []
     (one,) = recorder.see(Message(3, 2.0, goes_on(3)))

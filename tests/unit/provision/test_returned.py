@@ -61,6 +61,18 @@ def test_returned_member_is_re_added_to_its_array(pool: World) -> None:
     assert outcomes() == [("D1", "data", "re-added")]
 
 
+def test_member_that_was_filled_from_one_that_was_gone_is_filled_anew(pool: World) -> None:
+    """What it has is listed as copied and unreadable: md would go on behind that."""
+    disk = lost(pool, "D1")
+    held = next(iter(disk.inside.values()))
+    held |= {"recovering": "1", "bad": "1"}
+    name = plug_in(pool, disk)
+    assert readded(pool) == ["RAID6 data: D1 returned and is rebuilt"]
+    assert re_adds(pool) == []
+    assert ["mdadm", "--zero-superblock", f"/dev/{name}p1"] in pool.calls
+    assert "bad" not in next(iter(disk.inside.values()))
+
+
 def test_nothing_is_done_where_no_member_is_missing(pool: World) -> None:
     assert readded(pool) == []
     assert not pool.writes or not re_adds(pool)

@@ -317,6 +317,19 @@ def test_member_that_left_last_is_started_with_and_the_others_are_rebuilt(pool: 
     assert len([word for word in forced if word.startswith("/dev/nvme")]) == 2
 
 
+def test_member_that_the_bitmap_does_not_know_any_more_is_rebuilt_whole(pool: World) -> None:
+    away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
+    one_after_another(pool, "D0", "D1", "D2")
+    # the bitmap of the members that the array was started with is older than what it missed
+    next(iter(away[0].inside.values()))["bitmap"] = "too old"
+    for one in away:
+        plug_in(pool, one)
+    lines: list[str] = []
+    assemble(pool, lines.append)
+    assert lines[0].endswith("; D0 returned and is rebuilt; D1 returned and is resyncing")
+    assert len([command for command in pool.calls if "--add" in command]) == 1
+
+
 def fail_together(world: World) -> None:
     """D0 leaves; later D1 and D2 at once: their superblocks are equal."""
     one_after_another(world, "D0")

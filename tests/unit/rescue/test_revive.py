@@ -230,9 +230,10 @@ def test_service_gives_up_after_three_attempts_and_these_drives_are_not_tried_ag
     assert ["systemctl", "--no-block", "start", "millrace-revive.service"] not in world.calls
 
 
-def test_pool_that_is_not_mounted_at_once_is_served_by_the_next_attempt(
+def test_pool_that_is_not_verified_at_once_is_tried_again_and_not_unmounted(
     world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A restart of the arrays' service would end what serves already, with the clients that wait for it."""
     gone(world, ("D0",), ("D1",), ("D2",))
     answers = [Failed("/srv/pool is not mounted"), None]
 
@@ -243,7 +244,8 @@ def test_pool_that_is_not_mounted_at_once_is_served_by_the_next_attempt(
 
     monkeypatch.setattr("millrace.rescue.revive.pools.verify", verify)
     assert revive(capsys, "--automatic")[0] == 0 and answers == []
-    assert world.calls.count(["systemctl", "restart", "millrace-assemble.service"]) == 2
+    assert world.calls.count(["systemctl", "restart", "millrace-assemble.service"]) == 1
+    assert world.calls.count(["systemctl", "start", "millrace-serving.target"]) == 2
 
 
 class Slow(WithoutLog):

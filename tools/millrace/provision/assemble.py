@@ -213,8 +213,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif kept_apart := apart.refusal(system, record, name):
             sentences.append(kept_apart)
-        elif returned.attempt(system, record, name):
-            sentences.append(f"{serial} returned and is resyncing")
+        elif joined := returned.join(system, record, name, serial):
+            sentences.append(joined)
         else:
             hand = returned.by_hand(record, name)
             sentences.append(f"{serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}")

@@ -114,10 +114,29 @@ def hot_spares(system: System, record: ArrayRecord) -> Iterator[tuple[str, str]]
             yield name, serial
 
 
-def attempt(system: System, record: ArrayRecord, name: str) -> bool:
-    """Whether mdadm re-adds a member; md copies to it what its bitmap has."""
-    array = array_path(record.array.name)
-    return system.attempt(["mdadm", array, "--re-add", f"/dev/{name}"]).status == 0
+def join(system: System, record: ArrayRecord, name: str, serial: str) -> str | None:
+    """Let a member join its running array; return the sentence about it, None where md does not take it.
+
+    md copies what its bitmap has, or all where the array was started without this member after too many were gone: then
+    the bitmap of the members that it was started with knows nothing of this one.
+    """
+    array, device = array_path(record.array.name), f"/dev/{name}"
+    if _is_filled_with_nothing(system, name):
+        # md would go on behind what it lists as copied and unreadable
+        if system.attempt(["mdadm", "--zero-superblock", device]).status != 0:
+            return None
+    elif system.attempt(["mdadm", array, "--re-add", device]).status == 0:
+        return f"{serial} returned and is resyncing"
+    elif serial not in unclean.started_without(record.array.name):
+        return None
+    added = system.attempt(["mdadm", array, "--add", device]).status == 0
+    return f"{serial} returned and is rebuilt" if added else None
+
+
+def _is_filled_with_nothing(system: System, name: str) -> bool:
+    """Whether a member was being filled from one that could not be read: what it got is in its list of bad blocks."""
+    block = examine(system, name)
+    return block is not None and block.recovering and block.has_bad
 
 
 def left_alone(serial: str, name: str, out: Mapping[str, str]) -> str:
@@ -171,11 +190,12 @@ def _readd(system: System, record: ArrayRecord, name: str, serial: str) -> str:
     # Before the attempt: one that hangs or kills the server counts.
     tried = Return(serial=serial, array=record.array.name, at=system.now(), outcome="failed")
     lost = _keep(known, tried)
-    if not attempt(system, record, name):
+    joined = join(system, record, name, serial)
+    if joined is None:
         hand = by_hand(record, name)
         return f"{title}: {serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}{lost}"
     lost = _keep(known, tried.model_copy(update={"outcome": "re-added"}))
-    return f"{title}: {serial} returned and is resyncing{lost}"
+    return f"{title}: {joined}{lost}"
 
 
 def _times(known: Sequence[Return], serial: str, array: str) -> int:

@@ -30,10 +30,8 @@ class StoppedArray(Contract):
     """An array that does not run, or is broken. `present` are GUIDs of partitions, else serials; the rest are serials.
 
     `behind` were not members until the end. `current`: without these there are enough, and no missing one may have
-    gone on without them. `proven`: it is certain which of them to start with. `doubt` is why it does not start.
-    `behind` were not members until the end. `current`: without these there are enough. `proven`: it is certain which of
-    them to start with. `doubt` is why it is not. `tried` is what was present when a start was tried last, null
-    where none was.
+    gone on without them. `proven`: it is certain which of them to start with. `doubt` is why it does not start. `tried`
+    is what was present when a start was tried last, null where none was.
     """
 
     uuid: str

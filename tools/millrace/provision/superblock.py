@@ -18,7 +18,8 @@ ROLE = re.compile(r"Active device (\d+)")
 class Superblock:
     """`slot` is None for a spare. `states` has a letter for each slot, A where its member was in sync.
 
-    `clean` is false where something was being written. `recovering`: the member itself was not filled yet.
+    `clean` is false where something was being written. `recovering`: it was not filled itself yet. `has_bad`: its
+    list of bad blocks has entries.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Superblock:
     clean: bool
     recovering: bool
     states: str
+    has_bad: bool = False
 
 
 def examine(system: System, name: str) -> Superblock | None:
@@ -41,6 +43,7 @@ def examine(system: System, name: str) -> Superblock | None:
         clean=found.get("State") == "clean",
         recovering="Recovery Offset" in found,
         states=found.get("Array State", "").partition(" ")[0],
+        has_bad="bad blocks present" in found.get("Bad Block Log", ""),
     )
 
 

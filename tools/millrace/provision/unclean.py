@@ -204,6 +204,15 @@ def is_checkable(record: ArrayRecord, missing: int) -> bool:
     return md.LOST_MEMBERS.get(record.array.level, 0) > max(missing, 1)
 
 
+def started_without(array: str) -> set[str]:
+    """Return the serials of the members that the starts of an array lacked which are not acknowledged yet."""
+    try:
+        starts = pending()
+    except MillraceError:
+        return set()
+    return {serial for one in starts.starts if one.array == array for serial in one.missing} if starts else set()
+
+
 def holds(array: str) -> bool:
     """Whether no member may be added to an array yet: that would correct the parity which tells the torn rows."""
     try:

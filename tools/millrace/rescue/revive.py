@@ -28,6 +28,7 @@ from millrace.system.run import last_words
 _Done = TypeVar("_Done")
 
 MOUNT = "srv-pool.mount"
+SERVING = "millrace-serving.target"
 
 ATTEMPTS = 3
 """How often a revival that nobody asked for is tried where it fails."""
@@ -140,7 +141,10 @@ def _decided(found: Revival) -> list[tuple[str, str | None, list[tuple[str, Part
 
 
 def _serve(system: System, report: Report) -> None:
-    done = system.attempt(["systemctl", "restart", ASSEMBLE])
+    if mounted(load_pool().filesystem.mountpoint) is None:
+        system.attempt(["systemctl", "restart", ASSEMBLE])
+    # what that starts by itself is not waited for
+    done = system.attempt(["systemctl", "start", SERVING])
     try:
         pool = pools.verify(system)
     except Failed as error:

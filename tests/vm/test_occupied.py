@@ -7,6 +7,9 @@ from tests.vm.occupied_stories import *  # noqa: F403
 from tests.vm.servers import server_named
 from vm.server import Server
 
+# A server of its own.
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture(scope="module")
 def server() -> Server:

@@ -35,6 +35,15 @@ def counted(report: Path, without: frozenset[str] = frozenset()) -> Count:
     return total + Count(failed=-again)
 
 
+def dearest(report: Path, most: int) -> list[tuple[str, float]]:
+    """Return the files of tests that took longest, with their seconds, the longest first; `most` of them."""
+    seconds: dict[str, float] = {}
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        name = _node(case).partition("::")[0]
+        seconds[name] = seconds.get(name, 0.0) + float(case.get("time", "0"))
+    return sorted(seconds.items(), key=lambda one: -one[1])[:most]
+
+
 def without_timer(report: Path) -> frozenset[str]:
     """Return the tests that failed because an emulated CPU of their server had no timer, by node id (pytest(1)).
 

@@ -16,7 +16,7 @@ from threading import Event
 
 from host import build, docs, pages
 from host.entry import finish
-from host.junit import Count, counted, without_timer
+from host.junit import Count, counted, dearest, without_timer
 from host.layout import REPO, caches
 from vm.machine import NO_TIMER
 
@@ -29,6 +29,8 @@ MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faul
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "kernel", "perf", "vm", "soak")
+# Unit tests rename some 100,000 files, which a file system on a disk writes each time: a sixth of their time.
+MEMORY_FILES = Path("/dev/shm")
 # Two virtual servers, two clients, and what else there is; two machines of tests/perf besides.
 MEMORY_OF_TWO = 16 << 30
 MEMORY_OF_THREE = 20 << 30
@@ -43,6 +45,8 @@ BESIDE = ("nice", "-n", "4")
 IDLE = ("chrt", "--idle", "0")
 # pytest(1): all tests were run and some failed; no tests were collected
 SOME_FAILED, NOTHING_COLLECTED = 1, 5
+# Files of tests whose minutes are printed after each step: what to cut where a run takes too long.
+DEAREST = 12
 BEGAN = time.monotonic()
 
 
@@ -66,8 +70,9 @@ class Lane:
 Images = dict[str, "Future[None]"]
 
 
-def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(REPO / "tools"), "PYTHONDONTWRITEBYTECODE": "1"}
+def _environment(part: str = "") -> dict[str, str]:
+    more = {"TMPDIR": str(MEMORY_FILES)} if part == "unit" and MEMORY_FILES.is_dir() else {}
+    return os.environ | {"PYTHONPATH": str(REPO / "tools"), "PYTHONDONTWRITEBYTECODE": "1"} | more
 
 
 def announce(what: str) -> None:
@@ -128,22 +133,25 @@ def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
     announce(" ".join(step.selection))
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
-        status = _run(step.selection, before, report)
+        status = _run(step, before, report)
         count = _ended(status, report)
         # after an interrupt or an error of pytest's own, tests are missing that nobody would run
         if status == SOME_FAILED and report.is_file() and (again := without_timer(report)):
             announce(f"{len(again)} tests are run again: {NO_TIMER} their server")
             second = Path(directory) / "again.xml"
-            count = counted(report, again) + _ended(_run(sorted(again), before, second), second)
+            repeated = Step(step.part, tuple(sorted(again)))
+            count = counted(report, again) + _ended(_run(repeated, before, second), second)
+        stories = dearest(report, DEAREST) if report.is_file() else []
     announce(f"{step.selection[0]}: {count}")
+    print("".join(f"   {seconds / 60:5.1f} minutes {name}\n" for name, seconds in stories), end="", flush=True)
     return count
 
 
-def _run(selection: Sequence[str], before: tuple[str, ...], report: Path) -> int:
-    options = ["-q", "--instafail", "-p", "no:cacheprovider", "--durations=40", f"--junit-xml={report}"]
-    argv = [*before, sys.executable, "-m", "pytest", *options, *selection]
+def _run(step: Step, before: tuple[str, ...], report: Path) -> int:
+    options = ["-q", "--instafail", "-p", "no:cacheprovider", f"--junit-xml={report}"]
+    argv = [*before, sys.executable, "-m", "pytest", *options, *step.selection]
     # One that is interrupted is waited for: it switches its virtual servers off.
-    with subprocess.Popen(argv, cwd=REPO, env=_environment()) as process:
+    with subprocess.Popen(argv, cwd=REPO, env=_environment(step.part)) as process:
         return process.wait()
 
 

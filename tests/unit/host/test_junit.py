@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from host import test as whole
-from host.junit import Count, counted, without_timer
+from host.junit import Count, counted, dearest, without_timer
 from vm.machine import NO_TIMER
 
 REPORT = """<?xml version="1.0"?><testsuites>
@@ -54,6 +54,15 @@ def test_errors_are_failures_and_skips_are_not_passes(tmp_path: Path) -> None:
 def test_parts_add_up_to_a_plain_line() -> None:
     assert str(Count(4, 3, 3) + Count(1)) == "5 passed, 3 failed, 3 skipped"
     assert str(Count(7)) == "7 passed, 0 failed"
+
+
+def test_dearest_files_are_named_with_their_seconds(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    cases = [("tests.vm.one", "a", 3), ("tests.vm.two", "b", 4), ("tests.vm.one", "c[x::y]", 2)]
+    lines = "".join(f'<testcase classname="{file}" name="{name}" time="{time}"/>' for file, name, time in cases)
+    report.write_text(f"<testsuites><testsuite>{lines}</testsuite></testsuites>")
+    assert dearest(report, 1) == [("tests/vm/one.py", 5.0)]
+    assert dearest(report, 3) == [("tests/vm/one.py", 5.0), ("tests/vm/two.py", 4.0)]
 
 
 def test_only_tests_whose_server_had_no_timer_are_run_again(tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 """Last of this server: its boot drive is lost with the power, and a new one adopts the pool with all that it served.
 
 A file's name decides when it runs: what comes after would find a server that was started again. tests/vm/lives has
-adoption with locks, volumes, another chassis and a missing drive; this one is cheap enough for every run.
+adoption with locks, volumes, another chassis and a missing drive.
 """
+
+import pytest
 
 from tests.vm.box import Box
 from tests.vm.lives.test_adopt import identity, lose_boot_drive
 from tests.vm.shares.words import nfs, smb
 from vm.machine import Machine
+
+# Six minutes: it boots twice.
+pytestmark = pytest.mark.soak
 
 SERVED = ("share list --json", "user list --json")
 

@@ -58,6 +58,7 @@ def test_claim_is_limited_belongs_to_one_user_and_is_cloned_by_reflink(box: Box,
         assert client.run(f"cmp {where}/ml-first/data {where}/archived-ml-second/data", seconds=300).status == 0
 
 
+@pytest.mark.soak
 def test_directories_of_a_time_without_the_service_get_their_quota_when_it_starts(
     box: Box, client: Machine, options: str
 ) -> None:

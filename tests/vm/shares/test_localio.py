@@ -59,6 +59,7 @@ def test_client_on_the_server_reads_and_writes_without_a_request_to_nfsd(box: Bo
     assert box.say("timeout 60 millrace watch | head -n 1").count("LOCALIO in use") == 1
 
 
+@pytest.mark.soak
 def test_policy_switches_it_off_for_mounts_and_for_the_next_boot(box: Box) -> None:
     networks = ", ".join(f'"{one}"' for one in NETWORKS)
     box.machine.run(f"cat > {POLICY}", stdin=f"[nfs]\nnetworks = [{networks}]\n\n[nfsd]\nlocalio = false\n")

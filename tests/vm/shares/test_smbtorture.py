@@ -35,8 +35,8 @@ def baseline() -> tuple[dict[Suite, int], dict[Suite, set[str]]]:
 
 
 PASSES, FAILS = baseline()
-# Locks and share modes, which clients notice first.
-ALWAYS = {("private", "lock"), ("private", "sharemode")}
+# Locks, which clients notice first.
+ALWAYS = {("private", "lock")}
 
 
 @pytest.fixture(scope="module")

@@ -3791,7 +3791,8 @@ export interface TunerStopped {
  * `missing` are serials, `slots` their places in the array, null until they are read. `dated` is false where the clock
  * or a superblock contradicts `last_write`: times do not show which files were written then. `check` compares P
  * and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded, `done` once
- * they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match.
+ * they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`: the array
+ * broke, and something else than Millrace started it again, with members that may not be equal.
  */
 export interface Unclean {
     array: string;
@@ -3805,6 +3806,7 @@ export interface Unclean {
     torn: TornRows[];
     rough: boolean;
     problem: string | null;
+    outside: boolean;
 }
 
 /** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search. */

@@ -11,8 +11,9 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
-from millrace.pool import mismatch, scrub
+from millrace.pool import mismatch, scrub, scrub_due
 from millrace.pool.scrub_record import ArrayScrub, ScrubRecord, load
+from millrace.provision import unclean
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.model import Pool
 from millrace.system import sysfs
@@ -237,6 +238,21 @@ def test_nothing_runs_outside_of_the_window(md: Md) -> None:
     md.now = MONDAY
     assert carry_on(md) == ScrubRecord()
     assert md.begun == []
+
+
+@pytest.mark.parametrize(("array", "checked"), [("data", True), ("other", False)])
+def test_array_that_was_started_by_force_is_checked_in_the_next_window(md: Md, array: str, checked: bool) -> None:
+    assert carry_on(md).round is None
+    md.begun.clear()
+    md.now = SUNDAY + timedelta(days=7)
+    assert not scrub_due.is_due(POLICY, pool(), load(), md.now)
+    record = next(one for one in pool().arrays if one.array.name == "data")
+    forced = record.model_copy(update={"array": record.array.model_copy(update={"name": array})})
+    unclean.add(forced, ["MRD1"], None, (SUNDAY + timedelta(days=2)).isoformat())
+    assert scrub_due.is_due(POLICY, pool(), load(), md.now) is checked
+    carry_on(md)
+    assert bool(md.begun) is checked
+    assert not scrub_due.is_due(POLICY, pool(), load(), md.now + timedelta(days=7))
 
 
 def test_end_of_the_window_stops_and_the_next_window_goes_on_from_there(md: Md) -> None:

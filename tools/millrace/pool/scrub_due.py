@@ -9,7 +9,7 @@ from millrace.plan.policy import ScrubPolicy
 from millrace.plan.scrub import DAYS, comparable, side_by_side
 from millrace.plan.window import parse_window
 from millrace.pool.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
-from millrace.provision import change_journal
+from millrace.provision import change_journal, unclean
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
@@ -61,9 +61,25 @@ def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) 
         held = record.stopped if record.stopped and record.stopped.by == "administrator" else None
         return held is None or datetime.fromisoformat(held.at) < opened
     begun = [one.last.started for array in arrays(pool) if (one := record.of(array.uuid, "")).last]
-    if len(begun) < len(arrays(pool)):
+    if len(begun) < len(arrays(pool)) or _started_unclean(pool, record):
         return True
     return opened - datetime.fromisoformat(min(begun)) >= timedelta(days=DAYS[policy.every]) - SLACK
+
+
+def _started_unclean(pool: Pool, record: ScrubRecord) -> bool:
+    """Whether an array was started by force after its last check."""
+    try:
+        starts = unclean.pending()
+    except BadInput:
+        return False
+    checked = {
+        array.array.name: datetime.fromisoformat(one.last.started)
+        for array in arrays(pool)
+        if (one := record.of(array.uuid, "")).last
+    }
+    return starts is not None and any(
+        one.array in checked and checked[one.array] < datetime.fromisoformat(one.started) for one in starts.starts
+    )
 
 
 def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> datetime | None:

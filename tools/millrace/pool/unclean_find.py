@@ -59,7 +59,8 @@ def lines(found: UncleanStarts, names: Sequence[str]) -> Iterator[str]:
     """Return text for a terminal: the starts, then the names, a line each."""
     for one in found.starts:
         missing = f" without {', '.join(one.missing)}" if one.missing else ""
-        yield f"array {one.array} ({one.level}): last written {one.last_write}, started unclean {one.started}{missing}"
+        how = "broke and was started outside Millrace, seen" if one.outside else "started unclean"
+        yield f"array {one.array} ({one.level}): last written {one.last_write}, {how} {one.started}{missing}"
         yield f"  {check_in_words(one)}"
     if not found.starts:
         yield "no array was started unclean while degraded"
@@ -96,6 +97,8 @@ def check_in_words(one: Unclean) -> str:
     """Return what a parity check has told of a start."""
     torn = sum(row.end - row.begin for row in one.torn)
     match one.check:
+        case "none" if one.outside:
+            return "members may differ in any row; millrace pool scrub start compares them"
         case "none":
             return "no second parity is left, so the rows in doubt are not known"
         case "waiting":

@@ -66,12 +66,14 @@ def show(show: Output) -> None:
 @prints("millrace.provision.model:Pool")
 def record_(show: Output) -> None:
     """Record the current members of the arrays; mdadm --monitor calls it."""
-    from millrace.provision import in_sync
+    from millrace.provision import in_sync, outside
     from millrace.provision.pool_file import load_pool
     from millrace.provision.system import Linux
 
     with as_root():
-        found = in_sync.record(Linux(), load_pool(), _report)
+        system = Linux()
+        found = in_sync.record(system, load_pool(), _report)
+        outside.look(system, found, _report)
     show(found, lambda _: ())
 
 

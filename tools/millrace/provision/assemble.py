@@ -14,6 +14,7 @@ from millrace.provision import (
     discard,
     in_sync,
     md,
+    outside,
     removed,
     returned,
     revival,
@@ -43,6 +44,7 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
     discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
     problems = _stop_broken(system, pool, order, report)
+    outside.look(system, pool, report)
     waited = WaitTime()
     for record in order:
         if record.uuid in problems:
@@ -124,6 +126,7 @@ def _start(
                 f"{md.title(record.array)} does not start ({reason or error}); "
                 f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
             ) from error
+    outside.started(record)
     md.ensure_link(system, record)
     return _started(system, record) + forced
 

@@ -84,6 +84,13 @@ class Failure(NamedTuple):
     broken: bool
 
 
+class Started(NamedTuple):
+    """An array that Millrace started after it broke; a line of the same record. `started` in seconds since 1970."""
+
+    array: str
+    started: float
+
+
 class Recorder:
     """Follows the kernel's messages; knows the members of all arrays, as nothing says who a drive was that is gone."""
 
@@ -148,11 +155,24 @@ def _members() -> Iterator[tuple[str, str, str]]:
 
 def load() -> list[Failure]:
     """Return the failures that are recorded, the latest last; a line that cannot be parsed is left out."""
-    try:
-        lines = paths.failures_file().read_text(errors="replace").splitlines()
-    except OSError:
-        return []
-    return [one for one in map(_parsed, lines[-KEPT:]) if one is not None]
+    return [one for one in map(_parsed, _lines()) if one is not None]
+
+
+def broke(array: str) -> float | None:
+    """Return when an array broke, in seconds since 1970; None where Millrace has started it since, or it never did."""
+    for line in reversed(_lines()):
+        if (started := _started(line)) is not None and _digits(started.array) == _digits(array):
+            return None
+        failure = _parsed(line)
+        if failure is not None and failure.broken and _digits(failure.array) == _digits(array):
+            return failure.at
+    return None
+
+
+def note_start(array: str) -> None:
+    """Record that Millrace started an array, where it broke before. OSError: the boot drive takes no record."""
+    if broke(array) is not None:
+        append_line(paths.failures_file(), json.dumps(Started(array, time.time())._asdict()))
 
 
 def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failure]:
@@ -227,6 +247,21 @@ def _shorten() -> None:
             write_text(paths.failures_file(), "".join(f"{line}\n" for line in lines[-KEPT:]))
         except OSError as error:
             print(f"the record of failures cannot be shortened: {error}", flush=True)
+
+
+def _lines() -> list[str]:
+    try:
+        return paths.failures_file().read_text(errors="replace").splitlines()[-KEPT:]
+    except OSError:
+        return []
+
+
+def _started(line: str) -> Started | None:
+    try:
+        one = Started(**json.loads(line))
+    except (ValueError, TypeError):
+        return None
+    return one if isinstance(one.array, str) else None
 
 
 def _parsed(line: str) -> Failure | None:

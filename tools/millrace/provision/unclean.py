@@ -49,7 +49,8 @@ class Unclean(Contract):
     `missing` are serials, `slots` their places in the array, null until they are read. `dated` is false where the clock
     or a superblock contradicts `last_write`: times do not show which files were written then. `check` compares P
     and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded, `done` once
-    they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match.
+    they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`: the array
+    broke, and something else than Millrace started it again, with members that may not be equal.
     """
 
     array: str
@@ -63,6 +64,7 @@ class Unclean(Contract):
     torn: list[TornRows] = Field(default_factory=list)
     rough: bool = False
     problem: str | None = None
+    outside: bool = False
 
     @property
     def is_told_by_parity(self) -> bool:
@@ -131,6 +133,25 @@ def add(
         check="failed" if rebuilding and check == "waiting" else check,
         problem=GOES_ON if rebuilding and check == "waiting" else None,
     )
+    _record(start)
+
+
+def add_outside(record: ArrayRecord, broke: float, seen: str) -> None:
+    """Record that an array runs which broke at `broke`, in seconds since 1970, and that Millrace did not start."""
+    last_write = datetime.fromtimestamp(int(broke), UTC)
+    start = Unclean(
+        array=record.array.name,
+        level=record.array.level,
+        last_write=last_write.isoformat(timespec="seconds"),
+        started=seen,
+        missing=[],
+        dated=last_write <= datetime.fromisoformat(seen),
+        outside=True,
+    )
+    _record(start)
+
+
+def _record(start: Unclean) -> None:
     with _lock():
         before = pending()
         known = [*(before.starts if before else []), start]

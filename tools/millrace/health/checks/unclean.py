@@ -17,6 +17,8 @@ def check(_: Host) -> list[Finding]:
 
 
 def _start(one: Unclean, found: UncleanStarts) -> Finding:
+    if one.outside:
+        return _outside(one, found)
     missing = f" without {', '.join(one.missing)}" if one.missing else ""
     return Finding(
         check=NAME,
@@ -26,6 +28,20 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
         sentence=f"Array {one.array} ({one.level}) was started unclean while degraded at {moment(one.started)}"
         f"{missing}: {_known(one, found)}.",
         todo=_todo(one, found),
+    )
+
+
+def _outside(one: Unclean, found: UncleanStarts) -> Finding:
+    listed = "they are being searched for" if found.suspects is None else f"{_files(found.suspects.count)} listed"
+    return Finding(
+        check=NAME,
+        kind=one.started,
+        subject=one.array,
+        level=Level.WARN,
+        sentence=f"Array {one.array} ({one.level}) broke at {moment(one.last_write)} and was started outside Millrace: "
+        f"its members may differ, so files that were written before may be damaged ({listed}).",
+        todo="Check the array: millrace pool scrub start. Compare the listed files with a backup (millrace pool "
+        "unclean). Then: millrace pool acknowledge",
     )
 
 

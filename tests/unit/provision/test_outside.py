@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An array that broke and was started by hand, with members of two ages, is found; one that Millrace started is not."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from millrace import paths
+from millrace.health.checks import unclean as health
+from millrace.health.model import Level
+from millrace.pool import verbs as pool_verbs
+from millrace.pool.unclean_find import lines
+from millrace.provision import failures, unclean
+from millrace.provision.assemble import assemble
+from millrace.provision.failures import Failure
+from millrace.provision.pool_file import load_pool
+from millrace.system.files import append_line
+from tests.fakes.drives.world import World
+from tests.unit.health.servers import host
+from tests.unit.provision.plans import raid6_plan
+from tests.unit.provision.server import built
+from tests.unit.provision.test_standstill import disk, one_after_another, plug_in
+
+BROKE = 1_795_000_000.0
+
+
+@pytest.fixture
+def pool(world: World) -> World:
+    """A RAID6 of D0 to D3 and a mirror of L0 and L1, both running."""
+    built(world, raid6_plan())
+    return world
+
+
+def uuid() -> str:
+    return next(one.uuid for one in load_pool().arrays if one.array.name == "data")
+
+
+def broken(broken: bool = True) -> None:
+    """The kernel said that the data lost its last member that it could lose."""
+    failure = Failure("boot", 1, BROKE, uuid(), "guid", 1, broken)
+    append_line(paths.failures_file(), json.dumps(failure._asdict()))
+
+
+def assembled(world: World) -> list[str]:
+    said: list[str] = []
+    assemble(world, said.append)
+    return [one for one in said if "outside" in one]
+
+
+def test_array_that_was_started_by_hand_after_it_broke_is_recorded_once(pool: World) -> None:
+    broken()
+    assert assembled(pool) == [
+        "RAID6 data broke and was started outside Millrace: its members may differ (millrace pool unclean)"
+    ]
+    known = unclean.pending()
+    assert known is not None
+    (start,) = known.starts
+    assert (start.array, start.outside, start.check, start.last_write) == (
+        "data",
+        True,
+        "none",
+        "2026-11-18T11:06:40+00:00",
+    )
+    assert assembled(pool) == []
+    (finding,) = health.check(host())
+    assert finding.level is Level.WARN
+    assert "broke at 2026-11-18 11:06 UTC and was started outside Millrace" in finding.sentence
+    assert "millrace pool scrub start" in finding.todo
+    assert any("started outside Millrace" in one for one in lines(known, []))
+
+
+def test_member_that_failed_without_breaking_the_array_is_none(pool: World) -> None:
+    broken(False)
+    assert assembled(pool) == [] and unclean.pending() is None
+
+
+def test_start_of_millrace_is_no_other(pool: World) -> None:
+    away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
+    one_after_another(pool, "D0", "D1", "D2")
+    broken()
+    for one in away:
+        plug_in(pool, one)
+    assert assembled(pool) == []
+    assert failures.broke(uuid()) is None and failures.load()[-1].broken
+    known = unclean.pending()
+    assert known is not None and [one.outside for one in known.starts] == [False]
+    assert assembled(pool) == []
+    # it breaks again, and somebody is quicker
+    broken()
+    assert len(assembled(pool)) == 1
+
+
+def test_array_that_is_still_broken_was_not_started(pool: World) -> None:
+    one_after_another(pool, "D0", "D1", "D2")
+    broken()
+    with pytest.raises(Exception, match="data"):
+        assembled(pool)
+    assert unclean.pending() is None and failures.broke(uuid()) == BROKE
+
+
+def test_event_of_md_is_enough(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken()
+    monkeypatch.setattr("millrace.provision.system.Linux", lambda: pool)
+    done = CliRunner().invoke(pool_verbs.pool, ["record"], catch_exceptions=False)
+    assert done.exit_code == 0
+    known = unclean.pending()
+    assert known is not None and known.starts[0].outside
+
+
+def test_boot_drive_that_takes_no_record_stops_no_start(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("millrace.provision.unclean.write_model", full)
+    (said,) = assembled(pool)
+    assert said.startswith("RAID6 data broke and was started outside Millrace, which cannot be recorded")

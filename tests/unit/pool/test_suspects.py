@@ -19,7 +19,7 @@ from millrace.health import heartbeat
 from millrace.health.checks import unclean as check
 from millrace.health.host import Host
 from millrace.health.model import Level
-from millrace.pool import suspects, unclean_find, verbs
+from millrace.pool import file_names, suspects, unclean_find, verbs
 from millrace.provision import unclean
 from millrace.provision.model import Pool
 from millrace.provision.unclean import Suspects, TornRows, Unclean, UncleanStarts
@@ -247,12 +247,12 @@ def test_a_search_that_takes_too_long_ends_and_says_so(xfs: Xfs, monkeypatch: py
 
 
 def test_names_that_were_not_all_searched_are_said(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suspects, "LIMIT", -1.0)
+    monkeypatch.setattr(file_names, "LIMIT", -1.0)
     xfs.file("one", [block(4, MISSING)])
     torn((4 * CHUNK, 5 * CHUNK))
     seen = found(xfs)
     assert (seen.count, seen.complete) == (0, False)
-    assert seen.notes == ["the search for names did not cover all files"]
+    assert seen.notes == [file_names.WALKED]
 
 
 def test_a_directory_that_cannot_be_read_makes_it_incomplete(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.soak
 
 HERE, AWAY = (drive.serial for drive in PAIR.drives)
 IDLE = f"grep -qx 0 {MD}/degraded && grep -qx idle {MD}/sync_action"
-FILES = "/srv/pool/data"
+FILES, OTHER = "/srv/pool/data", "/run/other"
 DOWN = "systemctl stop millrace-serving.target nfs-server smbd millrace-storage.target srv-pool.mount && "
 DOWN += "for md in /dev/md/millrace-*; do mdadm --stop $md; done"
 PART = "$(lsblk -nro PATH,SERIAL | awk -v s={} '$2 == s {{print $1; exit}}')p"
@@ -39,12 +39,12 @@ def run_without(pair: Box) -> None:
         found = f"$(for p in {PART.format(AWAY)}*; do mdadm -E $p | grep -q {uuids[name]} && echo $p; done)"
         pair.say(f"mdadm --assemble /dev/md/millrace-{name} --run --uuid={uuids[name]} {found} 2>&1")
     options = pair.say("grep ^Options= /etc/systemd/system/srv-pool.mount").partition("=")[2]
-    pair.say(f"mkdir -p /run/away && mount -t xfs -o {options} /dev/md/millrace-data /run/away")
+    pair.say(f"mkdir -p {OTHER} && mount -t xfs -o {options} /dev/md/millrace-data {OTHER}")
     for number in range(4):
         pair.say(
-            f"cd /run/away/data && head -c 4M /dev/urandom > away{number} && cp away{number} both; sync -f /run/away; sleep 1"
+            f"cd {OTHER}/data && head -c 4M /dev/urandom > away{number} && cp away{number} both; sync -f .; sleep 1"
         )
-    pair.say("umount /run/away; for md in /dev/md/millrace-*; do mdadm --stop $md; done; udevadm settle")
+    pair.say(f"umount {OTHER}; for md in /dev/md/millrace-*; do mdadm --stop $md; done; udevadm settle")
 
 
 def test_half_that_ran_elsewhere_is_named_and_one_life_is_served(pair: Box) -> None:

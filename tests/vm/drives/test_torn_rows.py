@@ -19,8 +19,8 @@ ARRAY = "/dev/md/millrace-data"
 MEMBERS = len(FIVE.drives)
 BLOCK, CHUNK = 4096, 128
 """Bytes; sectors, as planned."""
-FILES = 60
-"""Small files of one chunk: they share rows."""
+ROWS = 8
+"""Rows in which each chunk is a file of its own."""
 WRITER = f"while :; do echo x >> {EXPORT}/log-of-work; sync {EXPORT}/log-of-work; done"
 
 
@@ -47,9 +47,13 @@ def place(number: int) -> tuple[int, int, int]:
 
 
 def small_files(box: Box) -> dict[str, int]:
-    """Files of one chunk each, with the number of this chunk."""
-    names = [f"small{number}" for number in range(FILES)]
-    box.say(f"cd {EXPORT} && for n in {' '.join(names)}; do head -c 64K /dev/urandom > $n; sync $n; done")
+    """Files of one chunk each, with the number of this chunk; XFS places a file of a row on a row."""
+    data = MEMBERS - 2
+    names = [f"small{number}" for number in range(ROWS * data)]
+    for row in range(ROWS):
+        parts = [f"reflink row {one << 16} 0 65536' small{row * data + one}" for one in range(data)]
+        split = "; ".join(f"xfs_io -f -c '{part}" for part in parts)
+        box.say(f"cd {EXPORT} && head -c {data << 16} /dev/urandom > row && sync row && {split}; rm row")
     # log replay after the cut is not to write them again
     box.say("sync; xfs_freeze -f /srv/pool; xfs_freeze -u /srv/pool")
     shown = box.say(f"cd {EXPORT} && for n in {' '.join(names)}; do echo $n; xfs_io -r -c bmap $n; done")

@@ -18,7 +18,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.model import Role
-from millrace.pool import damaged_files, dirty, missing
+from millrace.pool import damaged_files, dirty, file_names, missing
 from millrace.pool.damage import Area, merged
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
@@ -84,16 +84,19 @@ def search(pool: Pool, run: Runner, clock: Callable[[], float] = time.monotonic)
             if not _guess(pool, one, each, written, found, run, is_over):
                 notes.append("the search ended before all rows were read")
     notes += list(_doubts(pool, starts.starts))
-    certain, guesses, missed = _names(top, told.inodes, found.inodes - told.inodes, limited())
-    notes += [] if missed is not None else ["the search for names did not cover all files"]
-    unnamed = [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in sorted(missed or ())]
-    names = [*sorted(certain), *sorted(guesses)]
+    named = file_names.names(top, told.inodes | found.inodes)
+    notes += named.notes
+    certain, guesses = (
+        sorted(name for number in inodes for name in named.files.get(number, ()))
+        for inodes in (told.inodes, found.inodes - told.inodes)
+    )
+    names = [*certain, *guesses]
     result = Suspects(
         count=len(names),
         listed=min(len(names), LISTED),
         complete=not notes,
         by_parity=len(certain),
-        others=sorted({*told.others, *found.others} - {_FREE}) + unnamed,
+        others=sorted({*told.others, *found.others} - {_FREE}) + sorted(named.others),
         notes=list(dict.fromkeys(notes)),
     )
     return save_suspects(starts.model_copy(update={"suspects": result}), names[:LISTED])
@@ -200,22 +203,6 @@ def _written_since(top: Path, since: float, is_over: Callable[[], bool]) -> tupl
         if held.st_ctime >= since:
             found.add(held.st_ino)
     return found, True
-
-
-def _names(
-    top: Path, certain: set[int], guessed: set[int], is_over: Callable[[], bool]
-) -> tuple[list[str], list[str], set[int] | None]:
-    """Return names of both, and inodes without a name; None for these where not all could be searched."""
-    told, doubtful, left = list[str](), list[str](), certain | guessed
-    for name, held in regular_files(top, paths.POOL_OWN) if left else ():
-        if name is None or held is None or is_over():
-            return told, doubtful, None
-        if held.st_ino in certain:
-            told.append(name)
-        elif held.st_ino in guessed:
-            doubtful.append(name)
-        left.discard(held.st_ino)
-    return told, doubtful, left
 
 
 def _slots(one: ArrayRecord, each: Unclean) -> list[int] | None:

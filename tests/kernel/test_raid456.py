@@ -58,6 +58,16 @@ def test_block_that_is_good_again_is_no_failure_of_its_neighbours(found: Records
     assert (one["acknowledged"], one["lost"]) == (True, 0)
 
 
+@pytest.mark.parametrize(
+    ("way", "last", "torn"),
+    [("started by force", "repair", 0), ("started by force, read-only first", "idle", 2 * STRIPE_SECTORS)],
+)
+def test_start_by_force_keeps_the_parity_that_tells_torn_rows(found: Records, way: str, last: str, torn: int) -> None:
+    """mdadm asks for a repair, which a read-only array does not do; the first way shows what is at stake."""
+    one = named(found, way)
+    assert (one["last"], one["mismatch"]) == (last, torn)
+
+
 def test_reads_of_a_degraded_array_are_right_by_both_ways(found: Records) -> None:
     cases = [one for one in of(found, "reads") if "wrong" in one]
     assert len(cases) == 10

@@ -43,7 +43,8 @@ class Tools(Hardware, Commands):
         "mdadm --create /dev/md/millrace-* --run --metadata=1.2 --homehost=millrace --name=millrace-* --uuid=*"
         " --level=* --raid-devices=* [--spare-devices=*] [--chunk=*K] --bitmap=* [--bitmap-chunk=*K] [--force]"
         " /dev/*...",
-        "mdadm --assemble /dev/md/millrace-* --run [--force] --uuid=* --homehost=millrace /dev/*...",
+        "mdadm --assemble /dev/md/millrace-* --run [--force] [--readonly] --uuid=* --homehost=millrace /dev/*...",
+        "mdadm --readwrite /dev/md*",
         "mdadm /dev/md/millrace-* --re-add /dev/nvme*",
         "mdadm /dev/md/millrace-* --add /dev/disk/by-partuuid/*",
         "mdadm /dev/md/millrace-* --add /dev/nvme*",
@@ -129,6 +130,7 @@ class Tools(Hardware, Commands):
             "--replace": self._replace,
             "--remove": self._remove,
             "--assemble": self._assemble,
+            "--readwrite": self._readwrite,
             "--stop": self._stop,
             "--zero-superblock": self._zero,
         }
@@ -180,16 +182,27 @@ class Tools(Hardware, Commands):
             return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Input/output error")
         if not ours or (uuid in self.unstarted and not self.starts_what_never_ran):
             return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Invalid argument")
+        # mdadm would have a RAID6 repaired that lacks one member
+        assert ("--readonly" in command) == ("--force" in command)
         taken = superblocks.start(ours, "--force" in command)
         if isinstance(taken, str):
             return Result(1, "", f"mdadm: {taken}")
         held = ours[taken[0]]
-        return self._start(uuid, held["level"], int(held["count"]), name, taken)
+        done = self._start(uuid, held["level"], int(held["count"]), name, taken)
+        if "--readonly" in command:
+            next(array for array in self.arrays.values() if array.uuid == uuid).state = "readonly"
+        return done
+
+    def _readwrite(self, command: list[str]) -> Result:
+        array = self.arrays[command[-1].removeprefix("/dev/")]
+        assert array.state == "readonly"
+        array.state = "active"
+        return Result(0, "", "")
 
     def _re_add(self, command: list[str]) -> Result:
         array, held = self.running(command[1]), self.content(command[-1])
         assert held is not None and held["UUID"] == array.uuid.replace(":", "")
-        assert command[-1] not in array.members
+        assert command[-1] not in array.members and array.state != "readonly"
         live = [one for member in array.members if (one := self.content(member))]
         if held["bitmap"] != "fits":
             return Result(1, "", f"mdadm: --re-add for {command[-1]} to {command[1]} is not possible")

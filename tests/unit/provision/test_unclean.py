@@ -427,6 +427,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "torn": [],
             "rough": False,
             "problem": None,
+            "outside": False,
         },
         {
             "array": "log",
@@ -441,6 +442,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "torn": [],
             "rough": False,
             "problem": None,
+            "outside": False,
         },
     ]
 

@@ -98,6 +98,7 @@ def _start(
 ) -> str:
     active = md.find(system, record.uuid)
     if active is not None and active.running:
+        md.make_writable(system, record)
         md.ensure_link(system, record)
         return "already running"
     if record.array.over_arrays:

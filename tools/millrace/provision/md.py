@@ -89,18 +89,31 @@ def load_modules(system: System) -> None:
 def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force: bool = False) -> None:
     """Start an array from these members, also degraded. Failed: mdadm fails, with its reason.
 
-    `force` starts one that was written when the power failed although it cannot be made consistent first.
+    `force` starts one that was written when the power failed although it cannot be made consistent first. It is started
+    read-only: mdadm then asks for a repair of a RAID6 that lacks one member (Assemble.c), which would compute anew the
+    parity that tells torn rows, and md drops what is asked of a read-only array.
     """
     stop_inactive(system, record)
     must(
         system.attempt,
         [
             *("mdadm", "--assemble", array_path(record.array.name), "--run"),
-            *(["--force"] if force else []),
+            *(["--force", "--readonly"] if force else []),
             *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
             *devices,
         ],
     )
+    make_writable(system, record)
+
+
+def make_writable(system: System, record: ArrayRecord) -> None:
+    """Let a running array be written that was started read-only, also by a start that was interrupted.
+
+    Failed: mdadm fails.
+    """
+    active = find(system, record.uuid)
+    if active is not None and system.md_state(active.device) == "readonly":
+        must(system.attempt, ["mdadm", "--readwrite", f"/dev/{active.device}"])
 
 
 def stop_inactive(system: System, record: ArrayRecord) -> None:

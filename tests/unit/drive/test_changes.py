@@ -7,10 +7,11 @@ import pytest
 
 from millrace import paths
 from millrace.drive import changes
+from millrace.drive.change_words import proposal_lines, result
 from millrace.drive.spares import removal
 from millrace.errors import BadInput, Failed, Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
-from millrace.provision import change_journal, discard, unclean
+from millrace.provision import change_journal, discard, removed, unclean
 from millrace.provision.change_steps import LostDrive
 from millrace.provision.pool_file import load_pool
 from millrace.provision.writer import PROVISIONING, writing
@@ -76,6 +77,22 @@ def test_missing_drive_is_replaced_by_the_blank_one(world: World) -> None:
     last = change_journal.last()
     assert last is not None and (last.error, last.by) == (None, "admin") and last.ended
     assert not paths.drive_change_file().exists()
+
+
+@pytest.mark.parametrize("named", [None, "D1"])
+def test_member_that_was_erased_takes_its_own_place(world: World, named: str | None) -> None:
+    die(world, "D1")
+    drop(world, "D1")
+    put_in(world, "D1")
+    shown = list(proposal_lines(proposed(world, "D1", named)))
+    assert len([line for line in shown if line.lstrip().startswith(("old drive", "new drive"))]) == 1
+    replaced(world, "D1", named)
+    done = change_journal.last()
+    assert done is not None and result(done) == "drive D1 has its place again"
+    assert members() == ["D0", "D1", "D2", "D3"]
+    assert world.running("/dev/md/millrace-data").devices == 4
+    # it is none that was taken out, and comes back by itself another time
+    assert "D1" not in removed.load()
 
 
 def test_readable_drive_stays_in_the_array_until_it_is_copied(world: World) -> None:

@@ -15,7 +15,7 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
     """Return what is shown before it is confirmed: the drives, what is written, the hash."""
     plan = proposal.plan
     yield f"{TITLES[plan.verb]}:"
-    if plan.old:
+    if plan.old and not _is_same(plan):
         yield f"  {'old drive ' if plan.new else 'drive     '}  {_about(plan.old)}"
     if plan.new:
         yield f"  new drive   {_about(plan.new)}; it is blank, and is written"
@@ -48,9 +48,16 @@ def steps_in_words(plan: DrivePlan) -> list[str]:
     return steps
 
 
+def _is_same(plan: DrivePlan) -> bool:
+    """Whether a member that was erased takes its own place."""
+    return plan.old is not None and plan.new is not None and plan.old.serial == plan.new.serial
+
+
 def result(change: DriveChange) -> str:
     """Return how a change ended that was done."""
     plan = change.plan
+    if plan.old and plan.new and _is_same(plan):
+        return f"{named(plan.new.serial, plan.new.bay)} has its place again"
     if plan.old and plan.new:
         pulled = f"; {named(plan.old.serial, plan.old.bay)} may be pulled" if plan.leaves else ""
         return f"{named(plan.new.serial, plan.new.bay)} has replaced {plan.old.serial}{pulled}"

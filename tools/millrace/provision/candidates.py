@@ -50,9 +50,10 @@ def chosen(
     does, or several do.
     """
     if new is not None:
-        if new == old:
-            raise Refused(f"{why} by itself; name another drive with --with")
         drive = the_one(drives, new)
+        # one that was erased since is as good as any other
+        if new == old and (drive is None or drive.state is not DriveState.BLANK):
+            raise Refused(f"{why} by itself; erase it first, or name another drive with --with")
         if drive is None:
             raise Refused(f"no drive of this server has the serial number {shown(new)}; see `millrace drive list`")
         if obstacle := unfit(drive, need):

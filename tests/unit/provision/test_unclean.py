@@ -423,7 +423,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "missing": ["D1"],
             "dated": True,
             "check": "waiting",
-            "slots": None,
+            "slots": [1],
             "torn": [],
             "rough": False,
             "problem": None,

@@ -46,11 +46,11 @@ class TornRows(Contract):
 class Unclean(Contract):
     """One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
 
-    `missing` are serials, `slots` their places in the array, null until they are read. `dated` is false where the clock
-    or a superblock contradicts `last_write`: times do not show which files were written then. `check` compares P
-    and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded, `done` once
-    they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`: the array
-    broke, and something else than Millrace started it again, with members that may not be equal.
+    `missing` are serials, `slots` their places in the array, null where they are not known yet. `dated` is false where
+    the clock or a superblock contradicts `last_write`: times do not show which files were written then. `check`
+    compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
+    `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
+    the array broke, and something else than Millrace started it again, with members that may not be equal.
     """
 
     array: str
@@ -131,6 +131,7 @@ def add(
         missing=list(missing),
         dated=last_write is not None and written <= begun,
         check="failed" if rebuilding and check == "waiting" else check,
+        slots=[slot for slot, one in enumerate(record.members) if one.serial in missing] or None,
         problem=GOES_ON if rebuilding and check == "waiting" else None,
     )
     _record(start)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a start by force does to the parity of a RAID6 that lacks one member: it tells which rows a power cut tore.
 
-mdadm asks for a repair then, which computes this parity anew (Assemble.c). Started read-only, the array has none.
+mdadm asks for a repair then, which computes this parity again (Assemble.c). Started read-only, the array has none.
 """
 
 import mmap

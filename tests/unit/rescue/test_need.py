@@ -2,6 +2,7 @@
 """Memory and time of xfs_repair are shown before the steps that run it, against what the server has."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,9 @@ MILLION = 10**6
 
 
 @pytest.fixture
-def world(root: Path) -> WithoutLog:
+def world(root: Path, monkeypatch: pytest.MonkeyPatch) -> WithoutLog:
+    room = SimpleNamespace(f_bavail=1 << 30, f_frsize=4096)
+    monkeypatch.setattr("millrace.rescue.image.os.statvfs", lambda _: room)
     return lost(raid6_plan(), *NEW)
 
 

@@ -90,7 +90,7 @@ def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force:
     """Start an array from these members, also degraded. Failed: mdadm fails, with its reason.
 
     `force` starts one that was written when the power failed although it cannot be made consistent first. It is started
-    read-only: mdadm then asks for a repair of a RAID6 that lacks one member (Assemble.c), which would compute anew the
+    read-only: mdadm then asks for a repair of a RAID6 that lacks one member (Assemble.c), which would compute again the
     parity that tells torn rows, and md drops what is asked of a read-only array.
     """
     stop_inactive(system, record)

@@ -43,8 +43,9 @@ NICE = 10
 # The lane beside has less than the other's work; both end together so. The lowest priority would starve a guest for
 # seconds while another boots.
 BESIDE = ("nice", "-n", "4")
-# For those who do not care, as the clock of tests/perf counts instructions: only what is left idle (sched(7)).
-IDLE = ("chrt", "--idle", "0")
+# For those who do not care, as the clock of tests/perf counts instructions. With only what is left idle (sched(7)) they
+# stood still for forty minutes, and began when the others had ended.
+LAST = ("nice", "-n", "10")
 # pytest(1): all tests were run and some failed; no tests were collected
 SOME_FAILED, NOTHING_COLLECTED = 1, 5
 # Files of tests whose minutes are printed after each step: what to cut where a run takes too long.
@@ -112,7 +113,7 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
         return [Lane(last)]
     if memory < MEMORY_OF_THREE:
         beside, last = beside + last, []
-    return [lane for lane in (Lane(main), Lane(beside, BESIDE), Lane(last, IDLE)) if lane.steps]
+    return [lane for lane in (Lane(main), Lane(beside, BESIDE), Lane(last, LAST)) if lane.steps]
 
 
 def _steps(part: str) -> list[Step]:

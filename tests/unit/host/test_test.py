@@ -14,7 +14,7 @@ from host.layout import REPO
 from host.test import (
     BESIDE,
     BY_HAND,
-    IDLE,
+    LAST,
     MEMORY_OF_THREE,
     MEMORY_OF_TWO,
     NICE,
@@ -39,7 +39,7 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
     ignored = ("--ignore=tests/vm/shares", "--ignore=tests/vm/drives")
     assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "-m", "not soak", *ignored))
     assert beside == Lane([Step("vm", ("tests/vm/shares", "tests/vm/drives", "-m", "not soak"))], BESIDE)
-    assert last == Lane([Step(part, (f"tests/{part}", "-m", "not soak")) for part in ("kernel", "perf")], IDLE)
+    assert last == Lane([Step(part, (f"tests/{part}", "-m", "not soak")) for part in ("kernel", "perf")], LAST)
 
 
 def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
@@ -82,9 +82,9 @@ def test_what_is_run_beside_is_nicer(monkeypatch: pytest.MonkeyPatch) -> None:
         return subprocess.Popen(["true"], **more)
 
     monkeypatch.setattr("host.test.subprocess", SimpleNamespace(Popen=start))
-    with run_beside([Lane(NOWHERE.steps[:1], IDLE)], {}):
+    with run_beside([Lane(NOWHERE.steps[:1], LAST)], {}):
         pass
-    assert [argv[:3] for argv in begun] == [["chrt", "--idle", "0"]]
+    assert [argv[:3] for argv in begun] == [["nice", "-n", "10"]]
 
 
 def test_after_an_interrupt_nothing_more_is_begun_beside() -> None:

@@ -259,6 +259,7 @@ def test_place_in_a_mirror_is_found_by_reading_again(box: Box) -> None:
     assert findings(box)["scrub"]["level"] == "OK"
 
 
+@pytest.mark.soak
 def test_file_system_is_checked_online(box: Box) -> None:
     box.say("systemd-analyze verify --man=no millrace-xfs-scrub.service millrace-xfs-scrub.timer")
     assert box.say("systemctl is-enabled xfs_scrub_all.timer; true") == "masked"
@@ -274,6 +275,7 @@ def floor(box: Box) -> int:
     return int(box.array_sysfs("data", "md/sync_speed_min").split()[0])
 
 
+@pytest.mark.soak
 def test_floor_of_a_rebuild_rises_with_a_lost_member_and_with_the_priority(box: Box) -> None:
     most = box.plan["md"]["sync_speed_max"]
     retuned = f"grep -qx '{{}} (local)' {MD}/sync_speed_min"

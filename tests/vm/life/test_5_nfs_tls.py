@@ -11,7 +11,7 @@ from tests.vm.box import NETWORKS, SERVER_ADDRESSES, Box
 from vm.agent import Result
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("in_use")
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 
 HOST = SERVER_ADDRESSES[0]
 SHARE = "sealed"

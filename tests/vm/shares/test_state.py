@@ -126,6 +126,7 @@ def damage(box: Box) -> Iterator[None]:
         box.say(f"python3 -m json.tool {config} > /dev/null 2>&1 || cp -p /root/config.json.kept {config}; sync")
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("trunk", "damage")
 def test_reboot_with_damaged_state_later_release_and_moved_drives_serves_every_share(box: Box, client: Machine) -> None:
     uuids = box.uuids()

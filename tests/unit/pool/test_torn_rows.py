@@ -49,6 +49,7 @@ def start(**more: Any) -> None:
         "last_write": "2026-11-23T01:00:00+00:00",
         "started": "2026-11-23T01:04:00+00:00",
         "missing": ["D3"],
+        "slots": [MISSING],
         "check": "waiting",
     }
     write_model(paths.unclean_file(), UncleanStarts(starts=[Unclean.model_validate(known | more)]))
@@ -112,6 +113,13 @@ def with_bitmap(box: Box, bits: Sequence[int], **wrong: Any) -> None:
 
 def device() -> str:
     return Path(os.readlink(paths.ROOT / "dev/md/millrace-data")).name
+
+
+def test_member_that_is_missing_by_now_does_not_narrow_the_search_after_a_forced_start(md: Md) -> None:
+    """The members may differ in any chunk, whichever of them is missing when the search begins."""
+    start(outside=True, missing=[], slots=None, check="none")
+    find(md, [])
+    assert one().slots is None
 
 
 def test_torn_rows_are_recorded_then_searched_then_repaired(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:

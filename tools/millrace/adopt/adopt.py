@@ -14,7 +14,7 @@ from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.keep import generation, generations, home, seal
 from millrace.keep.generation import Generation
 from millrace.keep.model import KeyFile
-from millrace.provision import in_sync
+from millrace.provision import in_sync, standstill
 from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System
 from millrace.system.documents import write_model
@@ -22,7 +22,7 @@ from millrace.system.files import describe
 from millrace.system.run import Runner, must
 
 SERVE = "millrace-assemble.service"
-SERVING, READD = "millrace-serving.target", "millrace-readd.service"
+READD = "millrace-readd.service"
 AUTO = "auto"
 CREDENTIAL = "credential"
 """Who adopts where nobody is asked."""
@@ -115,7 +115,7 @@ def serve_again(run: Runner) -> None:
 
     Failed: systemd does not take the jobs.
     """
-    must(run, ["systemctl", "start", "--no-block", READD, SERVING])
+    must(run, ["systemctl", "start", "--no-block", READD, standstill.SERVING])
 
 
 def _bytes(seen: Seen) -> bytes:

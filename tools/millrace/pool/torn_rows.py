@@ -15,7 +15,6 @@ from contextlib import suppress
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import dirty, mismatch
 from millrace.pool.damage import Area, merged
-from millrace.pool.missing import missing_slots
 from millrace.pool.scrub_record import MismatchRange, ScrubStop, epoch, stamp
 from millrace.pool.scrub_watch import CheckContext, Watch
 from millrace.provision import unclean
@@ -47,20 +46,6 @@ class _DegradedWatch(Watch):
             return self.because("administrator", ACKNOWLEDGED)
         found = _unfit(self.one, allowed)
         return self.because("array", found) if found else None
-
-
-def read_slots(pool: Pool) -> None:
-    """Record which slots were missing at a forced start, where they are not recorded yet."""
-    for one in pool.arrays:
-        device = array_device(one.array.name)
-        if device is not None and one.array.level != "raid0":
-            # one that is complete by now had another one missing
-            slots = missing_slots(device) or None
-
-            def known(start: Unclean, slots: list[int] | None = slots) -> Unclean:
-                return start if start.slots else start.model_copy(update={"slots": slots})
-
-            unclean.change(one.array.name, known)
 
 
 def check_all(pool: Pool, context: CheckContext) -> ScrubStop | None:

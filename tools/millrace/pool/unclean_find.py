@@ -30,7 +30,6 @@ def find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> Un
 def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> UncleanStarts | None:
     held = any(unclean.holds(one.array.name) for one in pool.arrays)
     try:
-        torn_rows.read_slots(pool)
         stopped = torn_rows.check_all(pool, context)
     except OSError as error:
         # a boot drive that is full or read-only keeps no member away from its array

@@ -76,6 +76,12 @@ def broken(system: System, record: ArrayRecord, active: Active) -> bool:
     return system.md_state(active.device) == "broken" or len(in_sync_slots(system, active)) < needed(record.array)
 
 
+def works(system: System, record: ArrayRecord) -> bool:
+    """Whether an array runs with enough members."""
+    active = find(system, record.uuid)
+    return active is not None and active.running and not broken(system, record, active)
+
+
 def degraded_reads_switch() -> Path:
     """Return the switch of direct reads of degraded arrays, which the running raid456 has if it is the rebuilt one."""
     return paths.ROOT / "sys/module/raid456/parameters/direct_degraded_reads"

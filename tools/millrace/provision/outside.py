@@ -24,7 +24,7 @@ def look(system: System, pool: Pool, report: Report) -> None:
     """Record each such array as started unclean; `report` receives a line for it."""
     for record in pool.arrays:
         broke = None if record.array.over_arrays else failures.broke(record.uuid)
-        if broke is None or not _runs(system, record):
+        if broke is None or not md.works(system, record):
             continue
         title = md.title(record.array)
         try:
@@ -36,8 +36,3 @@ def look(system: System, pool: Pool, report: Report) -> None:
             report(f"{title} broke and was started outside Millrace, which cannot be recorded: {error}")
         else:
             report(f"{title} broke and was started outside Millrace: its members may differ (millrace pool unclean)")
-
-
-def _runs(system: System, record: ArrayRecord) -> bool:
-    active = md.find(system, record.uuid)
-    return active is not None and active.running and not md.broken(system, record, active)

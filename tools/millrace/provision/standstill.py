@@ -23,6 +23,7 @@ from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.units import is_working
 
 ASSEMBLE = "millrace-assemble.service"
+SERVING = "millrace-serving.target"
 REVIVE = "millrace-revive.service"
 
 

@@ -12,10 +12,10 @@ from millrace.provision import pool as pools
 from millrace.provision.assemble import assemble
 from millrace.provision.backend import AGAIN
 from millrace.provision.gather import members_present
-from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.provision.model import MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.revival import REVIVE, Situation, situation
-from millrace.provision.standstill import ASSEMBLE
+from millrace.provision.standstill import ASSEMBLE, SERVING
 from millrace.provision.superblock import Superblock
 from millrace.provision.system import Report, System
 from millrace.provision.writer import REVIVING, writing
@@ -28,7 +28,6 @@ from millrace.system.run import last_words
 _Done = TypeVar("_Done")
 
 MOUNT = "srv-pool.mount"
-SERVING = "millrace-serving.target"
 
 ATTEMPTS = 3
 """How often a revival that nobody asked for is tried where it fails."""
@@ -168,7 +167,7 @@ def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]
     pool = load_pool()
     if pool.backend == "external":
         raise Refused(f"the pool is on an external device and has no arrays: connect it again, then: {AGAIN}")
-    stopped = [one for one in pool.arrays if not one.array.over_arrays and not _runs(system, one)]
+    stopped = [one for one in pool.arrays if not one.array.over_arrays and not md.works(system, one)]
     if not stopped:
         raise Refused("every array of the pool runs: there is nothing to revive; see millrace health")
     present = {one.uuid: members_present(system, one) for one in stopped}
@@ -179,11 +178,6 @@ def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]
         found[one.uuid] = situation(system, one, present[one.uuid], names)
         _refuse(found[one.uuid], names)
     return found
-
-
-def _runs(system: System, record: ArrayRecord) -> bool:
-    active = md.find(system, record.uuid)
-    return active is not None and active.running and not md.broken(system, record, active)
 
 
 def _refuse_foreign(wanted: Collection[str], present: Mapping[str, Mapping[str, MemberRecord]]) -> None:

@@ -16,6 +16,7 @@ from millrace.provision.model import DriveRecord, Pool
 from millrace.provision.pool_file import load_pool, save_pool
 from millrace.provision.record import renew_mount_unit
 from millrace.provision.standing import array_now
+from millrace.provision.standstill import SERVING
 from millrace.provision.system import Report, System, settle
 from millrace.provision.xfs_repair import repair
 from millrace.rescue import image, judge, need, new_log
@@ -31,7 +32,6 @@ from millrace.system.run import last_words, must
 from millrace.system.text import one_line, printable, size
 
 MOUNT = "srv-pool.mount"
-SERVING = "millrace-serving.target"
 
 
 @dataclass(frozen=True)

@@ -20,28 +20,29 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
     if one.outside:
         return _outside(one, found)
     missing = f" without {', '.join(one.missing)}" if one.missing else ""
-    return Finding(
-        check=NAME,
-        kind=one.started,
-        subject=one.array,
-        level=Level.WARN,
-        sentence=f"Array {one.array} ({one.level}) was started unclean while degraded at {moment(one.started)}"
-        f"{missing}: {_known(one, found)}.",
-        todo=_todo(one, found),
-    )
+    happened = f"was started unclean while degraded at {moment(one.started)}{missing}: {_known(one, found)}"
+    return _finding(one, happened, _todo(one, found))
 
 
 def _outside(one: Unclean, found: UncleanStarts) -> Finding:
     listed = "they are being searched for" if found.suspects is None else f"{_files(found.suspects.count)} listed"
+    return _finding(
+        one,
+        f"broke at {moment(one.last_write)} and was started outside Millrace: its members may differ, so files that "
+        f"were written before may be damaged ({listed})",
+        "Check the array: millrace pool scrub start. Compare the listed files with a backup (millrace pool unclean). "
+        "Then: millrace pool acknowledge",
+    )
+
+
+def _finding(one: Unclean, happened: str, todo: str) -> Finding:
     return Finding(
         check=NAME,
         kind=one.started,
         subject=one.array,
         level=Level.WARN,
-        sentence=f"Array {one.array} ({one.level}) broke at {moment(one.last_write)} and was started outside Millrace: "
-        f"its members may differ, so files that were written before may be damaged ({listed}).",
-        todo="Check the array: millrace pool scrub start. Compare the listed files with a backup (millrace pool "
-        "unclean). Then: millrace pool acknowledge",
+        sentence=f"Array {one.array} ({one.level}) {happened}.",
+        todo=todo,
     )
 
 

@@ -25,6 +25,12 @@ TEXT = "# TYPE millrace_up gauge\nmillrace_up 1\n# EOF\n"
 Start = Callable[..., serve.Endpoint]
 
 
+class Waited(serve.Endpoint):
+    """It ends with its connections, so that none writes its line into the test that comes after."""
+
+    daemon_threads = False
+
+
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Start an endpoint on a free port."""
@@ -39,7 +45,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     def endpoint(addresses: Sequence[str] = (), token: str | None = TOKEN) -> serve.Endpoint:
         context = serve.tls_context(files.current() / files.CHAIN, files.current() / files.KEY)
         settings = MetricsSettings(addresses=list(addresses), token=token is not None)
-        made = serve.Endpoint(settings, digest(token) if token else None, context, port=0)
+        made = Waited(settings, digest(token) if token else None, context, port=0)
         threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         started.append(made)
         return made

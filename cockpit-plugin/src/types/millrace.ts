@@ -3809,11 +3809,16 @@ export interface Unclean {
     outside: boolean;
 }
 
-/** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search. */
+/**
+ * All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search.
+ *
+ * `acknowledged` has the latest other start of each array, by its name: the array is checked after it all the same.
+ */
 export interface UncleanStarts {
     schema_version: 1;
     starts: Unclean[];
     suspects: Suspects | null;
+    acknowledged: Record<string, string>;
 }
 
 /**

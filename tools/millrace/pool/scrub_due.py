@@ -61,24 +61,20 @@ def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) 
         held = record.stopped if record.stopped and record.stopped.by == "administrator" else None
         return held is None or datetime.fromisoformat(held.at) < opened
     begun = [one.last.started for array in arrays(pool) if (one := record.of(array.uuid, "")).last]
-    if len(begun) < len(arrays(pool)) or _started_unclean(pool, record):
+    if len(begun) < len(arrays(pool)) or _started_unclean(pool, record, now):
         return True
     return opened - datetime.fromisoformat(min(begun)) >= timedelta(days=DAYS[policy.every]) - SLACK
 
 
-def _started_unclean(pool: Pool, record: ScrubRecord) -> bool:
-    """Whether an array was started by force after its last check."""
+def _started_unclean(pool: Pool, record: ScrubRecord, now: datetime) -> bool:
+    """Whether an array was started by force after its last check. No check is later than a start of a wrong clock."""
     try:
-        starts = unclean.pending()
+        started = unclean.latest()
     except BadInput:
         return False
-    checked = {
-        array.array.name: datetime.fromisoformat(one.last.started)
-        for array in arrays(pool)
-        if (one := record.of(array.uuid, "")).last
-    }
-    return starts is not None and any(
-        one.array in checked and checked[one.array] < datetime.fromisoformat(one.started) for one in starts.starts
+    checked = {array.array.name: one.last for array in arrays(pool) if (one := record.of(array.uuid, "")).last}
+    return any(
+        datetime.fromisoformat(checked[one].started) < at <= now for one, at in started.items() if one in checked
     )
 
 

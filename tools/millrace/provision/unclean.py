@@ -88,11 +88,15 @@ class Suspects(Contract):
 
 
 class UncleanStarts(Contract):
-    """All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search."""
+    """All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search.
+
+    `acknowledged` has the latest other start of each array, by its name: the array is checked after it all the same.
+    """
 
     schema_version: Literal[1] = 1
     starts: list[Unclean]
     suspects: Suspects | None = None
+    acknowledged: dict[str, str] = Field(default_factory=dict)
 
 
 def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
@@ -109,8 +113,19 @@ def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
 
 def pending() -> UncleanStarts | None:
     """Return the starts to acknowledge; None if there are none. BadInput: the file cannot be parsed."""
-    path = paths.unclean_file()
-    return read_model(path, UncleanStarts) if path.exists() else None
+    found = _read()
+    return found if found is not None and found.starts else None
+
+
+def latest() -> dict[str, datetime]:
+    """Return when each array was last started unclean, by its name, acknowledged or not. BadInput: as `pending`."""
+    found, times = _read(), dict[str, datetime]()
+    if found is not None:
+        known = [*found.acknowledged.items(), *((one.array, one.started) for one in found.starts)]
+        for array, started in known:
+            at = datetime.fromisoformat(started)
+            times[array] = max(at, times.get(array, at))
+    return times
 
 
 def add(
@@ -154,9 +169,9 @@ def add_outside(record: ArrayRecord, broke: float, seen: str) -> None:
 
 def _record(start: Unclean) -> None:
     with _lock():
-        before = pending()
-        known = [*(before.starts if before else []), start]
-        write_model(paths.unclean_file(), UncleanStarts(starts=_folded(known)))
+        before = _read() or UncleanStarts(starts=[])
+        kept = {"starts": _folded([*before.starts, start]), "suspects": None}
+        write_model(paths.unclean_file(), before.model_copy(update=kept))
 
 
 def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
@@ -191,12 +206,9 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
 def withdraw(record: ArrayRecord, started: str) -> None:
     """Remove a start that was recorded before it and failed."""
     with _lock():
-        known = before.starts if (before := pending()) else []
-        kept = [one for one in known if (one.array, one.started) != (record.array.name, started)]
-        if kept:
-            write_model(paths.unclean_file(), UncleanStarts(starts=kept))
-        else:
-            paths.unclean_file().unlink(missing_ok=True)
+        before = _read() or UncleanStarts(starts=[])
+        kept = [one for one in before.starts if (one.array, one.started) != (record.array.name, started)]
+        _write_or_remove(before.model_copy(update={"starts": kept, "suspects": None}))
 
 
 def add_if_possible(
@@ -283,12 +295,29 @@ def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts 
 
 
 def acknowledge() -> UncleanStarts:
-    """Delete all starts and the list of files; return what was deleted."""
+    """Delete all starts and the list of files; return what was deleted. That arrays are to be checked is kept."""
     with _lock():
-        found = pending()
-        paths.unclean_file().unlink(missing_ok=True)
+        found = _read() or UncleanStarts(starts=[])
+        times = {array: at.isoformat() for array, at in latest().items()}
+        try:
+            _write_or_remove(UncleanStarts(starts=[], acknowledged=times))
+        except OSError:
+            # a boot drive that is full: the check comes with its period
+            paths.unclean_file().unlink(missing_ok=True)
         paths.suspects_file().unlink(missing_ok=True)
-    return found or UncleanStarts(starts=[])
+    return found.model_copy(update={"acknowledged": {}})
+
+
+def _read() -> UncleanStarts | None:
+    path = paths.unclean_file()
+    return read_model(path, UncleanStarts) if path.exists() else None
+
+
+def _write_or_remove(starts: UncleanStarts) -> None:
+    if starts.starts or starts.acknowledged:
+        write_model(paths.unclean_file(), starts)
+    else:
+        paths.unclean_file().unlink(missing_ok=True)
 
 
 def _lock() -> AbstractContextManager[None]:

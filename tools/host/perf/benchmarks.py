@@ -341,6 +341,15 @@ BENCHMARKS = {
             Ratio("RAID6, whole: 256 KiB direct, random", "32 KiB", "64 KiB", (0.81, 0.9)),
         ),
     ),
+    "full": Benchmark(
+        24,
+        "A pool that is nearly full",
+        "50 % full",
+        servers.roomy,
+        servers.tuned,
+        (),
+        memory=WIDE_MEMORY,
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -363,6 +372,7 @@ UNBANDED = (
     "missing",
     "fastmissing",
     "chunkreads",
+    "full",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

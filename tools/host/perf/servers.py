@@ -14,6 +14,7 @@ LATENCY_US, FAST_US = 100, 40
 FILLED = 128
 # MiB of drives that are all filled, in the memory of the guest.
 SMALL_MIB = 224
+ROOMY_MIB = 2048
 # MiB of drives without a file system: a rebuild reads all of them.
 RAW = 160
 # MB/s: drives, not the processor, hold up whole stripes; scaled down further than latency, so only where it matters.
@@ -80,6 +81,11 @@ def journal_setups() -> list[Setup]:
     """Return what is planned, and md's journal on a mirror of its own."""
     planned = setups.planned("planned")
     return [planned, *(setups.with_journal(planned, mode, mode) for mode in ("write-through", "write-back"))]
+
+
+def roomy() -> dict[str, Model]:
+    """Return drives with room for many files, next to none of which is ever written."""
+    return drives(bandwidth=BANDWIDTH, size=ROOMY_MIB)
 
 
 def wide() -> dict[str, Model]:

@@ -16,6 +16,7 @@ from host.perf.guest import (
     control,
     cost,
     degraded,
+    full,
     iocache,
     job,
     localio,
@@ -59,6 +60,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "missing": missing.bench,
     "fastmissing": missing.bench,
     "chunkreads": chunk_reads.bench,
+    "full": full.bench,
 }
 
 

@@ -8,7 +8,7 @@ from host.perf.__main__ import CACHE
 from host.perf.results import Result
 
 # The longest first: what is left at the end is short, and nobody waits for it long.
-MEASURED = ["commit", "log", "stripe", "degraded", "cost"]
+MEASURED = ["commit", "log", "stripe", "degraded", "cost", "arrays"]
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +40,11 @@ def degraded(run: control.Run) -> Result:
 @pytest.fixture(scope="session")
 def cost(run: control.Run) -> Result:
     return _named(run, "cost")
+
+
+@pytest.fixture(scope="session")
+def arrays(run: control.Run) -> Result:
+    return _named(run, "arrays")
 
 
 @pytest.fixture(scope="session")

@@ -64,8 +64,9 @@ class Constants:
     smb_copies: Constant = Constant(4.0, "textbook")
     # Into and out of the stripe cache.
     stripe_copy: Constant = Constant(2.0, "textbook")
-    # Derived: the instructions of nfsd's threads, of smbd and of md (tools/perf cost), taken for cycles. The copying of
-    # emulated drives is in them, and over loopback a part of the client's network; of RDMA what a card does is not.
+    # Derived: the instructions of nfsd's threads, of smbd and of md (tools/perf cost arrays), taken for cycles. The
+    # copying of emulated drives is in them, and over loopback a part of the client's network; of RDMA what a card does
+    # is not.
     read_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(1.24, "derived", CPU_MEASURE),

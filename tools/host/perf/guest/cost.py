@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""18: the server's share of the CPU time of each byte and call, for the model of the expected performance.
+"""18 and 25: the server's share of the CPU time of each byte and call, for the model of the expected performance.
 
 Client and server share the CPU: what the threads of nfsd and the processes of smbd ran is the server's part. Over
 loopback they also do what an interrupt of a network card does, and of reads the client's part of that.
@@ -28,8 +28,8 @@ ROUNDS = 6
 SMB = {"SMB, encrypted": ("desired", "seal"), "SMB, signed": ("off", "sign")}
 
 
-def bench(lab: Lab) -> None:
-    """Measure nfsd's threads, the processes of smbd, then the array alone."""
+def protocols(lab: Lab) -> None:
+    """Measure nfsd's threads and the processes of smbd."""
     (planned,) = lab.job.setups
     fixed = planned.nfsd or {}
     # a thread that ends takes its time with it
@@ -45,6 +45,11 @@ def bench(lab: Lab) -> None:
         for name, (encrypt, security) in SMB.items():
             with smbd.server(encrypt), smbd.client(security):
                 protocol(lab, name, smbd.clock)
+
+
+def arrays(lab: Lab) -> None:
+    """Measure an array without a file system, whole and with a drive dead."""
+    (setup,) = lab.job.setups
     with pool.arrays(setup):
         alone(lab, "array")
         serial(lab, setup, "array")

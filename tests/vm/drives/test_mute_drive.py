@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drive is far slower than its neighbours and is named; another one goes mute while files are written, and is out.
-
-The last stories of their server: the mute drive is given up by the kernel until the next start.
-"""
+"""A drive is far slower than its neighbours and is named; another one goes mute while files are written, and is out."""
 
 import re
 
@@ -10,6 +7,7 @@ import pytest
 
 from tests.vm.box import Box
 from tests.vm.drives.conftest import EXPORT, MD
+from tests.vm.drives.records import states, wait_in_sync
 
 # minutes of a server that does nothing else
 pytestmark = pytest.mark.soak
@@ -86,3 +84,14 @@ def test_mute_drive_is_out_in_the_time_that_is_written_down(box: Box) -> None:
     box.say("touch /run/enough")
     box.machine.wait_command("! systemctl is-active writer", "the end of the writer", 120)
     assert box.say("systemctl show -P Result writer") == "success"
+
+
+def test_drive_that_answers_again_is_a_member_after_the_next_start(box: Box) -> None:
+    """The kernel has given it up until then."""
+    box.machine.power_cut()
+    box.machine.start()
+    box.machine.wait_agent()
+    box.wait_serving()
+    wait_in_sync(box)
+    assert set(states(box).values()) == {"in-sync"}
+    assert not findings(box, "arrays")

@@ -70,14 +70,14 @@ class Constants:
     read_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(1.24, "derived", CPU_MEASURE),
-            "tcp": Constant(1.45, "derived", CPU_MEASURE),
+            "tcp": Constant(1.58, "derived", CPU_MEASURE),
             "smb": Constant(3.74, "derived", CPU_MEASURE),
         }
     )
     write_cycles: Mapping[Transport, Constant] = field(
         default_factory=lambda: {
             "rdma": Constant(0.96, "derived", CPU_MEASURE),
-            "tcp": Constant(1.36, "derived", CPU_MEASURE),
+            "tcp": Constant(1.5, "derived", CPU_MEASURE),
             "smb": Constant(2.93, "derived", CPU_MEASURE),
         }
     )

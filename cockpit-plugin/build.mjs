@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { catalogues } from "./scripts/po.mjs";
 
 /** Bytes after gzip -9 that all pages together may cost; more fails the build. A browser loads them once for each version. */
-const BUDGET = { "index.js": 220_000, "index.css": 120_000 };
+const BUDGET = { "index.js": 230_000, "index.css": 110_000 };
 const out = process.argv[2] ?? "dist";
 
 /** PatternFly's fonts come with cockpit-ws; its other pictures and fonts are not used and would be 404. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Outputs } from "../src/types/outputs";
 import { does, says } from "./mocks/cockpit";
 
-export type State = "empty" | "1u12-blank" | "1u12-found" | "1u12-building" | "1u12-closed" | "1u12-provisioned" | "1u12-degraded" | "1u12-rebuilding" | "1u12-replacing" | "1u12-user" | "2u24-far-ports";
+export type State = "empty" | "1u12-blank" | "1u12-found" | "1u12-testing" | "1u12-building" | "1u12-closed" | "1u12-provisioned" | "1u12-home" | "1u12-degraded" | "1u12-rebuilding" | "1u12-replacing" | "1u12-user" | "2u24-far-ports";
 type Document = "status" | "alert list" | "topology" | "plan" | "drive list" | "drive progress" | "pool found" | "pool scrub status" | "pool show" | "session list" | "share networks list";
 type LineVerb = "watch" | "approve";
 

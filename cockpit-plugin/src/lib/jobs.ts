@@ -12,6 +12,7 @@ export function jobTitle(name: Job["name"]): string {
     case "repair": return _("Repair");
     case "reshape": return _("Reshape");
     case "drive change": return _("Change of drives");
+    case "drive test": return _("Test of drives");
     case "rescue": return _("Rescue of the pool");
     case "benchmark": return _("Benchmark");
     case "tuner": return _("Tuner");

@@ -866,7 +866,9 @@ export interface DriveRole {
  * The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
  * that is gone has no temperature.
  * `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
- * `test` is the last test of the drive, null where this server has not tested it.
+ * `test` is the last test of the drive, null where this server has not tested it; `testing` is how far the one that
+ * goes on is, null where none does. `test_seconds` is how long a full test of a drive that may be tested now is
+ * expected to take.
  * `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
  * `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
  * where a drive that fits is there.
@@ -892,6 +894,8 @@ export interface DriveRow {
     last_seen: string | null;
     needs_bytes: number | null;
     test: DriveTest | null;
+    testing: DriveTestProgress | null;
+    test_seconds: number | null;
     actions: ("replace" | "add" | "remove" | "erase" | "locate" | "test")[];
 }
 
@@ -929,15 +933,25 @@ export interface DriveTest {
     trim: "reads zeroes" | "accepted" | "refused" | "none" | null;
 }
 
-/** How far the test of one drive is: bytes done of all passes, what it does now. Null is what is not known yet. */
+/**
+ * How far the test of one drive is: bytes done of all passes, what it does now. Null is what is not known yet.
+ *
+ * `total` is 0 before the test reports its progress.
+ */
 export interface DriveTestProgress {
     schema_version: 1;
     serial: string;
-    what: string;
+    what: "writing" | "reading back" | "writing zeros" | "reading zeros";
     done: number;
     total: number;
     bytes_per_second: number | null;
     seconds_left: number | null;
+}
+
+/** The last one of each drive, the latest first. */
+export interface DriveTests {
+    schema_version: 1;
+    tests: DriveTest[];
 }
 
 /**
@@ -1244,7 +1258,8 @@ export interface FoundArray {
  * The search of this boot and what came of it. `found` is null where nothing was searched, or a pool is there.
  *
  * `adoption` is one that is under way, `running` whether it goes on at the moment, and `progress` how far it is.
- * `adopted` is the result of the one of this boot.
+ * `adopted` is the result of the one of this boot. `elsewhere` is the newest state on the pool of this server where
+ * another boot drive wrote it: the pool is not served before an administrator decides.
  */
 export interface FoundHere {
     schema_version: 1;
@@ -1253,6 +1268,7 @@ export interface FoundHere {
     running: boolean;
     progress: AdoptionProgress | null;
     adopted: Adopted | null;
+    elsewhere: KeptElsewhere | null;
 }
 
 /**
@@ -1443,7 +1459,7 @@ export interface IoSettings {
  * `bytes_per_second` is the rate of a rebuild or check on each drive.
  */
 export interface Job {
-    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "rescue" | "benchmark" | "tuner";
+    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "drive test" | "rescue" | "benchmark" | "tuner";
     what: string;
     progress: number | null;
     seconds_left: number | null;
@@ -1494,6 +1510,26 @@ export interface KeepStatus {
     damaged: string[];
     sealed: boolean;
     seal: Seal | null;
+}
+
+/**
+ * The newest state on the pool, which another boot drive wrote: the server does not serve until it is decided which
+ * state counts.
+ *
+ * `same_drive`: it was this boot drive, of which an older copy was put back. Of a state that only a later release can
+ * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC.
+ */
+export interface KeptElsewhere {
+    schema_version: 1;
+    pool: string;
+    generation: number;
+    written: string | null;
+    host: string | null;
+    release: string | null;
+    sealed: boolean;
+    same_drive: boolean;
+    shares: string[];
+    users: string[];
 }
 
 /** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
@@ -4066,6 +4102,7 @@ export interface Outputs {
     "drive resume": DriveProposal | ChangeProgress | DriveChange;
     "drive show": DriveReport;
     "drive test": DriveTestProgress | DriveTest;
+    "drive test --cancel": DriveTests;
     "encryption rebind": Bound;
     "encryption recovery-key": RecoveryKey;
     "encryption show": Encryption;

@@ -16,7 +16,7 @@ from millrace.adopt.arrays import OnDrives
 from millrace.adopt.model import Adoption, Found
 from millrace.errors import Failed
 from millrace.keep import generation
-from millrace.keep.model import Manifest, Member
+from millrace.keep.model import KeptElsewhere, Manifest, Member
 from millrace.provision.model import MemberRecord
 from millrace.state.model import first_config
 from millrace.system import run
@@ -102,6 +102,7 @@ def test_server_that_was_not_searched_has_found_nothing(systemd: Systemd) -> Non
         "running": False,
         "progress": None,
         "adopted": None,
+        "elsewhere": None,
     }
     assert say(verbs.found).output == "no pool was searched for in this boot\n"
 
@@ -110,6 +111,23 @@ def test_what_the_boot_found_is_shown_without_a_look_at_a_drive(systemd: Systemd
     write_model(paths.found_file(), FOUND)
     assert json.loads(say(verbs.found, "--json").output)["found"]["pool"]["uuid"] == POOL
     assert systemd.calls == []
+
+
+def test_pool_that_came_home_is_shown_until_it_is_decided(systemd: Systemd) -> None:
+    one = KeptElsewhere(
+        pool=POOL, generation=5, written="2026-11-28T07:00:00+00:00", host="other", shares=["models"], users=["anna"]
+    )
+    write_model(paths.kept_elsewhere_file(), one)
+    write_model(paths.pool_file(), pool())
+    assert json.loads(say(verbs.found, "--json").output)["elsewhere"] == one.model_dump()
+    first, decide = say(verbs.found).output.splitlines()
+    assert first.startswith(
+        "the pool is not served: the newest state on the pool, generation 5, was written by another"
+    )
+    assert "`millrace pool adopt`" in decide and "`millrace keep use-local`" in decide
+    # an adoption has begun: it is decided
+    paths.pool_file().unlink()
+    assert job.state(systemd).elsewhere is None
 
 
 def test_begun_adoption_goes_on_in_its_unit(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,10 @@ from millrace.drive.rows import row, rows
 from millrace.drive.smart import DriveSmart
 from millrace.drive.wear import WearStep
 from millrace.errors import Refused
+from millrace.inventory.drive_tests import CANCELLED
+from millrace.inventory.drive_tests import INTERRUPTED as TEST_INTERRUPTED
 from millrace.inventory.model import DriveState
+from millrace.provision.drive_tests import DriveTestProgress
 from millrace.provision.erasure import INTERRUPTED, RUNNING
 from tests.fakes.samples import external_pool
 from tests.unit.drive.servers import DATA, NEEDED, ON_DISK, TODAY, drive, examined, server
@@ -151,6 +154,27 @@ def test_an_erase_that_did_not_end_can_be_run_again(what: str, actions: list[str
     facts = server(drive("X"), at_boot=[examined("X", DriveState.BLANK)])
     found = by_serial(rows(dataclasses.replace(facts, unfinished={"X": what})))["X"]
     assert (found.verdict, found.what, found.actions) == ("unknown", what, actions)
+
+
+def goes_on(serial: str) -> DriveTestProgress:
+    return DriveTestProgress(serial=serial, what="writing", done=1, total=3, bytes_per_second=None, seconds_left=None)
+
+
+def test_blank_drive_can_be_tested_while_no_other_is() -> None:
+    facts = server(drive("X"), at_boot=[examined("X", DriveState.BLANK)])
+    found = by_serial(rows(facts))["X"]
+    assert "test" in found.actions and found.test_seconds == 3 * DATA // 1_000_000_000 and found.testing is None
+    found = by_serial(rows(dataclasses.replace(facts, testing={"Y": goes_on("Y")})))["X"]
+    assert "test" not in found.actions and found.test_seconds is None
+    found = by_serial(rows(dataclasses.replace(facts, testing={"X": goes_on("X")})))["X"]
+    assert found.testing == goes_on("X")
+
+
+@pytest.mark.parametrize(("what", "allowed"), [(CANCELLED, True), (TEST_INTERRUPTED, True), ("test failed: x", False)])
+def test_test_that_did_not_end_can_be_run_again(what: str, allowed: bool) -> None:
+    facts = server(drive("X"), at_boot=[examined("X", DriveState.BLANK)])
+    found = by_serial(rows(dataclasses.replace(facts, unfinished={"X": what})))["X"]
+    assert (found.verdict, "test" in found.actions) == ("unknown", allowed)
 
 
 def test_drives_with_one_serial_number_allow_nothing() -> None:

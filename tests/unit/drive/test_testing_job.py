@@ -16,7 +16,7 @@ from millrace.inventory.collect import collect
 from millrace.inventory.drive_tests import DriveTest
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import MD_MAGIC, TEST_MARK
-from millrace.provision.drive_tests import DriveTestOrder
+from millrace.provision.drive_tests import DriveTestOrder, DriveTestProgress, DriveTestsProgress
 from millrace.provision.overwrite import RawDrive
 from millrace.provision.system import Linux
 from millrace.provision.writer import PROVISIONING, READDING, writing
@@ -324,6 +324,56 @@ def test_power_cut_within_a_test_is_named_at_the_next_boot(server: Server) -> No
     assert row(facts(), SERIAL).what == drive_tests.INTERRUPTED
     # another drive of the same number that was never tested
     assert testing_job.ready(Linux(), [SERIAL], quick=False)
+
+
+def begin(server: Server) -> DriveTest:
+    """A full test that has just begun."""
+    server.manager.run = lambda: None
+    order = server.order(quick=False)
+    found = testing_job._ready(Linux(), SERIAL, quick=False)
+    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    return last()
+
+
+def test_test_under_way_is_in_the_row_of_its_drive(server: Server) -> None:
+    assert row(facts(), SERIAL).actions == ["test", "erase", "locate"]
+    begin(server)
+    found = row(facts(), SERIAL)
+    assert found.testing is not None and (found.testing.what, found.testing.done, found.testing.total) == (
+        "writing",
+        0,
+        0,
+    )
+    assert found.actions == ["locate"] and found.test_seconds is None
+    now = DriveTestProgress(serial=SERIAL, what="reading back", done=30, total=60, bytes_per_second=15, seconds_left=2)
+    write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
+    assert row(facts(), SERIAL).testing == now
+    # a test of another boot does not go on
+    (server.root / "proc/sys/kernel/random/boot_id").write_text("6a1f\n")
+    found = row(facts(), SERIAL)
+    assert found.testing is None and found.actions == ["test", "erase", "locate"]
+
+
+def test_cancel_prints_how_each_test_ended(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = begin(server)
+
+    def wait(*_: object) -> None:
+        assert paths.drive_test_cancel_file().exists()
+        drive_tests.save(record.model_copy(update={"state": "cancelled", "reason": "an administrator ended it"}))
+
+    monkeypatch.setattr(Linux, "wait", wait)
+    server.manager.states = ["active", "active", "inactive"]
+    assert cli.run(["drive", "test", "--cancel", "--json"]) == 0
+    [ended] = json.loads(capsys.readouterr().out)["tests"]
+    assert (ended["serial"], ended["state"], ended["blank"]) == (SERIAL, "cancelled", False)
+    drive_tests.save(record)
+    server.manager.states = ["active", "active", "inactive"]
+    assert cli.run(["drive", "test", "--cancel"]) == 0
+    out = capsys.readouterr().out
+    assert f"tests cancelled: {SERIAL}" in out
+    assert f"drive {SERIAL}: cancelled (an administrator ended it); the drive is not blank" in out
 
 
 def test_cancelled_test_is_recorded_and_the_drive_is_blank(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,9 @@ from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.status import Status, lines, status
 from millrace.health.write import publish
+from millrace.inventory.drive_tests import DriveTest, DriveTests
+from millrace.provision.drive_tests import DriveTestProgress, DriveTestsProgress
+from millrace.system.documents import write_model
 from millrace.tuner.model import State as TunerState
 from millrace.tuner.run import live as tuner_live
 from millrace.tuner.run import order
@@ -157,6 +160,25 @@ def test_change_of_drives_is_a_job_until_it_stops(box: Box) -> None:
     journal.stopped("mdadm failed")
     assert look().jobs == []
     paths.drive_change_file().write_text("{")
+    assert look().jobs == []
+
+
+def test_tests_of_drives_are_one_job_as_long_as_the_longest(box: Box) -> None:
+    assert look().jobs == []
+    record = {"id": "1", "wwid": "", "bay": None, "scope": "full", "boot": "", "began": "2026-11-20T11:00:00+00:00"}
+    running = [DriveTest.model_validate({**record, "serial": one, "state": "running"}) for one in ("B", "A")]
+    write_model(paths.drive_tests_file(), DriveTests(tests=running))
+    now = {"what": "writing", "total": 100, "bytes_per_second": 1}
+    drives = [
+        DriveTestProgress.model_validate({**now, "serial": "A", "done": 50, "seconds_left": 60}),
+        DriveTestProgress.model_validate({**now, "serial": "B", "done": 0, "seconds_left": None}),
+    ]
+    write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=drives))
+    [job] = look().jobs
+    assert (job.name, job.what, job.progress, job.seconds_left) == ("drive test", "A, B", 0.25, 60)
+    # before there is a pool, too
+    assert jobs(None) == [job]
+    write_model(paths.drive_tests_file(), DriveTests(tests=[]))
     assert look().jobs == []
 
 

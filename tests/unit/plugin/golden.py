@@ -14,10 +14,14 @@ from host.layout import REPO
 from millrace import paths
 from millrace.adopt.model import Found, FoundArray, KeptPort, KeptState
 from millrace.cli import millrace
+from millrace.inventory.drive_tests import DriveTest, DriveTests
+from millrace.inventory.model import Inventory
+from millrace.keep.model import KeptElsewhere
+from millrace.provision.drive_tests import DriveTestProgress, DriveTestsProgress
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.system.documents import read_model, write_model
-from tests.fakes.files.box import EMPTY, FAR_PORTS, NOW, Box, Shape
+from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, serial
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
 from tests.unit.plugin import inputs, rescue, tuning, volumes, week
@@ -140,6 +144,41 @@ def _found(box: Box) -> None:
     write_model(paths.found_file(), Found(pool=pool))
 
 
+def _testing(box: Box) -> None:
+    """Drives are tested before a pool is made of them: one passed, two failed or were cancelled, two are under way."""
+    box.look()
+    test = {"id": "1", "wwid": "", "scope": "full", "boot": "", "began": "2026-11-20T06:00:00+00:00", "bay": None}
+    ended = {**test, "ended": "2026-11-20T11:30:00+00:00", "hottest_celsius": 58}
+    slow = {"write_bytes_per_second": 2_900_000_000, "remarks": ["one request took 1.4 s"], "blank": True}
+    wrong = "the drive returns at byte 1048576 what was written at byte 3840755294208"
+    found = [
+        {**test, "state": "running"},
+        {**test, "state": "running"},
+        {**ended, "state": "passed", **slow},
+        {**ended, "state": "failed", "reason": wrong},
+        {**ended, "state": "cancelled", "reason": "an administrator ended it", "scope": "quick", "blank": True},
+        {**ended, "state": "cancelled", "reason": "an administrator ended it"},
+    ]
+    inventory = read_model(paths.inventory_file(), Inventory)
+    wwids = {one.serial: one.wwid for one in inventory.drives}
+    serials = [serial(number) for number in range(len(found))]
+    tests = [
+        DriveTest.model_validate({**one, "serial": of, "wwid": wwids[of]})
+        for of, one in zip(serials, found, strict=True)
+    ]
+    write_model(paths.drive_tests_file(), DriveTests(tests=tests))
+    size = 3 * DATA
+    now = DriveTestProgress(
+        serial=serials[0],
+        what="reading back",
+        done=size // 2,
+        total=size,
+        bytes_per_second=1_200_000_000,
+        seconds_left=9600,
+    )
+    write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
+
+
 def _building(box: Box) -> None:
     box.begin(done=7)
     box.look()
@@ -155,6 +194,22 @@ def _closed(box: Box) -> None:
 def _provisioned(box: Box) -> None:
     box.provision()
     box.shares()
+    box.look()
+
+
+def _home(box: Box) -> None:
+    """The pool comes back after another server adopted it."""
+    _provisioned(box)
+    kept = KeptElsewhere(
+        pool=read_model(paths.pool_file(), Pool).filesystem_uuid,
+        generation=57,
+        written="2026-11-20T09:00:00+00:00",
+        host="filer",
+        release="0.1.0",
+        shares=["models", "results"],
+        users=["anna", "carl"],
+    )
+    write_model(paths.kept_elsewhere_file(), kept)
     box.look()
 
 
@@ -180,9 +235,11 @@ SERVERS: tuple[tuple[str, Shape, int, Callable[[Box], None]], ...] = (
     ("empty", EMPTY, 0, _blank),
     ("1u12-blank", Shape(), 0, _blank),
     ("1u12-found", Shape(), 0, _found),
+    ("1u12-testing", Shape(), 0, _testing),
     ("1u12-building", Shape(), 0, _building),
     ("1u12-closed", Shape(), 0, _closed),
     ("1u12-provisioned", Shape(), 0, _provisioned),
+    ("1u12-home", Shape(), 0, _home),
     ("1u12-degraded", Shape(), 0, _degraded),
     ("1u12-rebuilding", Shape(), 0, _rebuilding),
     ("1u12-replacing", Shape(), 0, _replacing),

@@ -9,6 +9,7 @@ from millrace.adopt import journal, progress
 from millrace.adopt.found import recorded
 from millrace.adopt.model import Adopted, Adoption, AdoptionProgress, FoundHere
 from millrace.errors import Failed
+from millrace.keep import home
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.units import is_working
@@ -33,6 +34,7 @@ def state(run: Runner) -> FoundHere:
         running=running,
         progress=progress.recorded() if running else None,
         adopted=read_model(done, Adopted) if done.exists() else None,
+        elsewhere=home.recorded() if paths.pool_file().exists() else None,
     )
 
 

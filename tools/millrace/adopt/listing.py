@@ -16,6 +16,7 @@ from millrace.adopt.model import (
     KeptState,
     Origin,
 )
+from millrace.keep import home
 from millrace.keep.model import Forgotten
 from millrace.system.text import moment
 
@@ -42,6 +43,9 @@ def here(state: FoundHere) -> Iterator[str]:
     """Yield what `pool found` prints."""
     if state.adoption is not None:
         yield from _under_way(state.adoption, state.progress, state.running)
+    elif state.elsewhere is not None:
+        yield f"the pool is not served: {home.sentence(state.elsewhere)}"
+        yield home.DECIDE
     elif state.adopted is not None:
         yield from adopted(state.adopted)
     elif state.found is not None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.keep.model import Forgotten
+from millrace.keep.model import Forgotten, KeptElsewhere
 from millrace.system.documents import Contract, Count
 
 
@@ -137,7 +137,8 @@ class FoundHere(Contract):
     """The search of this boot and what came of it. `found` is null where nothing was searched, or a pool is there.
 
     `adoption` is one that is under way, `running` whether it goes on at the moment, and `progress` how far it is.
-    `adopted` is the result of the one of this boot.
+    `adopted` is the result of the one of this boot. `elsewhere` is the newest state on the pool of this server where
+    another boot drive wrote it: the pool is not served before an administrator decides.
     """
 
     schema_version: Literal[1] = 1
@@ -146,3 +147,4 @@ class FoundHere(Contract):
     running: bool = False
     progress: AdoptionProgress | None = None
     adopted: Adopted | None = None
+    elsewhere: KeptElsewhere | None = None

@@ -25,7 +25,7 @@ from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
 from millrace.provision import apart, change_journal, erasure, removed
 from millrace.provision.apart import Apart
-from millrace.provision.drive_tests import progress
+from millrace.provision.drive_tests import DriveTestProgress, progress, under_way
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
@@ -46,9 +46,9 @@ class Contents:
 class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
     serial; `unfinished` is why a drive whose erasure or test began is not blank, `removed` when one was taken out of
-    the pool, `tests` the last test, all by serial; `apart` are members that ran without their array. `changing`: a
-    change of drives is not finished and was not stopped by an error, so that another one is refused. `unplugged`: the
-    numbers of the empty slots in which hot plug is off.
+    the pool, `tests` the last test, `testing` how far a test under way is, all by serial; `apart` are members that ran
+    without their array. `changing`: a change of drives is not finished and was not stopped by an error, so that another
+    one is refused. `unplugged`: the numbers of the empty slots in which hot plug is off.
     """
 
     present: Sequence[Drive]
@@ -65,6 +65,7 @@ class Facts:
     apart: Mapping[str, Apart] = field(default_factory=dict)
     unplugged: Collection[str] = ()
     tests: Mapping[str, DriveTest] = field(default_factory=dict)
+    testing: Mapping[str, DriveTestProgress] = field(default_factory=dict)
 
 
 def facts() -> Facts:
@@ -81,6 +82,7 @@ def facts() -> Facts:
         today=datetime.now(UTC).date(),
         unfinished=_unfinished(drives),
         tests=drive_tests.by_serial(),
+        testing=under_way(),
         changing=_changing(),
         removed=removed.load(),
         apart=apart.recorded(),

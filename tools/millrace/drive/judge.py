@@ -37,9 +37,9 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "foreign": ["erase", "locate"],
     "other pool": ["erase", "locate"],
     "boot": ["locate"],
-    "unknown": ["add", "erase", "locate"],
+    "unknown": ["add", "test", "erase", "locate"],
 }
-"""What a verdict allows where the rest of the server does, too: see `possible` and `erase`."""
+"""What a verdict allows where the rest of the server does, too: see `possible`, `testing` and `erase`."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import click
 
 from millrace.drive.model import DriveRow, Located
 from millrace.drive.testing import expected
-from millrace.inventory.drive_tests import DriveTest, in_words
+from millrace.inventory.drive_tests import DriveTest, DriveTests, in_words
 from millrace.provision.drive_tests import DriveTestLine
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure
 from millrace.system.text import pace, size
@@ -93,6 +93,12 @@ def tested(ended: DriveTest) -> str:
     why = "; ".join(one for one in (ended.reason, *ended.remarks) if one)
     left = "the drive is blank" if ended.blank else "the drive is not blank"
     return f"drive {ended.serial}: {ended.state}{f' ({why})' if why else ''}; {left}"
+
+
+def cancelled(ended: DriveTests) -> Iterator[str]:
+    """Return which tests were cancelled, and how each ended."""
+    yield f"tests cancelled: {', '.join(one.serial for one in ended.tests) or 'none had begun'}"
+    yield from (tested(one) for one in ended.tests)
 
 
 def test_bar(lines: Iterable[DriveTestLine]) -> DriveTestLine | None:

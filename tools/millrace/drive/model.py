@@ -4,6 +4,7 @@
 from typing import Literal
 
 from millrace.inventory.drive_tests import DriveTest
+from millrace.provision.drive_tests import DriveTestProgress
 from millrace.system.documents import Contract
 
 Verdict = Literal[
@@ -36,7 +37,9 @@ class DriveRow(Contract):
     The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
     that is gone has no temperature.
     `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
-    `test` is the last test of the drive, null where this server has not tested it.
+    `test` is the last test of the drive, null where this server has not tested it; `testing` is how far the one that
+    goes on is, null where none does. `test_seconds` is how long a full test of a drive that may be tested now is
+    expected to take.
     `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
     `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
     where a drive that fits is there.
@@ -62,6 +65,8 @@ class DriveRow(Contract):
     last_seen: str | None
     needs_bytes: int | None
     test: DriveTest | None
+    testing: DriveTestProgress | None
+    test_seconds: int | None
     actions: list[DriveAction]
 
 

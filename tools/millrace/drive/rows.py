@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from millrace.drive import erase, wear
+from millrace.drive import erase, testing, wear
 from millrace.drive.facts import Facts
 from millrace.drive.judge import ALLOWED, Judge, Judgement
 from millrace.drive.model import DriveAction, DriveRow, RowRole
@@ -112,6 +112,8 @@ def _row(
         last_seen=one.last_seen,
         needs_bytes=needs,
         test=facts.tests.get(one.serial) if one.serial else None,
+        testing=facts.testing.get(one.serial) if one.serial else None,
+        test_seconds=testing.seconds(one.size) if "test" in actions and one.size else None,
         actions=actions,
     )
 
@@ -150,4 +152,6 @@ def _changes(
     actions = [one for one in allowed if possible.allows(one, serial)]
     if not erase.possible(facts, judgement, serial):
         actions = [one for one in actions if one != "erase"]
+    if not testing.possible(facts, judgement):
+        actions = [one for one in actions if one != "test"]
     return possible.needs(serial) if "replace" in allowed else None, actions

@@ -6,7 +6,7 @@ from shlex import quote
 
 from millrace.drive.erase import named, used
 from millrace.drive.facts import Facts
-from millrace.drive.judge import Judge
+from millrace.drive.judge import Judge, Judgement
 from millrace.drive.model import DriveRow
 from millrace.errors import BadInput, Refused
 from millrace.inventory import drive_tests
@@ -72,11 +72,23 @@ def check(facts: Facts, row: DriveRow, drive: Drive | None, quick: bool) -> None
         raise Refused(f"{named(row)} {reason}; nothing was written")
 
 
+def possible(facts: Facts, judgement: Judgement) -> bool:
+    """Whether a drive can be tested, from what is known without a command to it; none while others are tested."""
+    if facts.testing:
+        return False
+    return judgement.what in LEFT if judgement.verdict == "unknown" else True
+
+
+def seconds(size: int) -> int:
+    """Return how long a full test of a drive of `size` bytes is expected to take."""
+    return PASSES * size // ASSUMED
+
+
 def expected(size: int, quick: bool) -> str:
     """Return how long the test of a drive of `size` bytes is expected to take, in words."""
     if quick:
         return f"less than {QUICK_MINUTES} minutes"
-    hours = PASSES * size / ASSUMED / 3600
+    hours = seconds(size) / 3600
     return f"about {hours:.0f} hours" if hours >= 1.5 else f"about {max(hours * 60, 1):.0f} minutes"
 
 

@@ -103,8 +103,8 @@ def follow(system: System, order: DriveTestOrder) -> Iterator[DriveTestLine]:
     yield from sorted(ended, key=lambda one: one.serial)
 
 
-def cancel(system: System) -> list[str]:
-    """End the tests under way; return the serials of their drives. Refused: none is under way."""
+def cancel(system: System) -> list[DriveTest]:
+    """End the tests under way; return how each ended. Refused: none is under way."""
     only_root()
     boot = boot_id()
     running = [one.serial for one in drive_tests.load() if drive_tests.is_running(one, boot)]
@@ -113,7 +113,8 @@ def cancel(system: System) -> list[str]:
     write_text(paths.drive_test_cancel_file(), "")
     while is_under_way(UNIT, system.attempt):
         system.wait(POLL)
-    return running
+    ended = drive_tests.by_serial()
+    return [ended[one] for one in running if one in ended]
 
 
 def execute(system: System) -> list[DriveTest]:

@@ -12,7 +12,12 @@ from millrace.system.output import Output, prints
 @click.option("--quick", is_flag=True, help="Test a sample across each drive, in minutes. [default: all of it]")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--cancel", is_flag=True, help="End the tests under way.")
-@prints("millrace.provision.drive_tests:DriveTestLine", lines=True, words="Print JSON lines: progress, each test.")
+@prints(
+    "millrace.provision.drive_tests:DriveTestLine",
+    {"--cancel": "millrace.inventory.drive_tests:DriveTests"},
+    lines=True,
+    words="Print JSON lines: progress, each test.",
+)
 def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool, cancel: bool, show: Output) -> None:
     """Test blank drives before they become members: each DRIVE by serial number, bay or device.
 
@@ -23,10 +28,10 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
     """
     from millrace.drive import testing, testing_job
     from millrace.drive.facts import facts
-    from millrace.drive.lines import before_tests, test_bar
+    from millrace.drive.lines import before_tests, cancelled, test_bar
     from millrace.drive.rows import rows
     from millrace.errors import Failed
-    from millrace.inventory.drive_tests import by_serial
+    from millrace.inventory.drive_tests import DriveTests, by_serial
     from millrace.plan.policy_in_force import in_force
     from millrace.provision.system import Linux
     from millrace.system.prompt import confirm
@@ -35,8 +40,7 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
     if cancel:
         if drives or all_candidates:
             raise click.UsageError("--cancel ends all tests under way: it takes no drives.")
-        ended = testing_job.cancel(system)
-        show.text([f"tests cancelled: {', '.join(ended) or 'none had begun'}; see `millrace drive list`"])
+        show(DriveTests(tests=testing_job.cancel(system)), cancelled)
         return
     if drives and all_candidates:
         raise click.UsageError("--all-candidates takes no drives.")

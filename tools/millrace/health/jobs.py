@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that run by themselves: building the pool, rebuilds, changes of drives, a rescue, benchmarks, the tuner."""
+"""Jobs that run by themselves: building the pool, rebuilds, changes and tests of drives, rescue, benchmarks, tuner."""
 
 import time
 from typing import Literal
@@ -21,6 +21,7 @@ JobName = Literal[
     "repair",
     "reshape",
     "drive change",
+    "drive test",
     "rescue",
     "benchmark",
     "tuner",
@@ -45,11 +46,9 @@ class Job(Contract):
 
 def jobs(pool: Pool | None) -> list[Job]:
     """Return the running jobs; needs no privileges."""
-    return (
-        _provisioning()
-        if pool is None
-        else [*_synchronising(pool), *_changing(), *_rescuing(), *_benchmark(), *_tuner()]
-    )
+    if pool is None:
+        return [*_provisioning(), *_testing()]
+    return [*_synchronising(pool), *_changing(), *_testing(), *_rescuing(), *_benchmark(), *_tuner()]
 
 
 def _provisioning() -> list[Job]:
@@ -81,6 +80,24 @@ def _changing() -> list[Job]:
     done = sum(step.state == "done" for step in change.steps)
     what = change_journal.in_words(change.plan)
     return [Job(name="drive change", what=what, progress=done / len(change.steps), seconds_left=None)]
+
+
+def _testing() -> list[Job]:
+    """The tests of drives, which one order began: one job, as long as the longest of them."""
+    if not paths.drive_test_progress_file().exists():
+        return []
+    # like a benchmark: there is hardly ever one
+    from millrace.provision.drive_tests import under_way
+
+    found = under_way()
+    if not found:
+        return []
+    total = sum(one.total for one in found.values())
+    progress = sum(one.done for one in found.values()) / total if total else None
+    left = [one.seconds_left for one in found.values() if one.seconds_left is not None]
+    return [
+        Job(name="drive test", what=", ".join(sorted(found)), progress=progress, seconds_left=max(left, default=None))
+    ]
 
 
 def _rescuing() -> list[Job]:

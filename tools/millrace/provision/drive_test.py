@@ -17,7 +17,7 @@ from millrace.inventory.drives import block_dir, identify
 from millrace.inventory.model import Drive
 from millrace.inventory.surface import MARK_SIZE, TEST_MARK, WINDOW
 from millrace.plan.discard import reads_zeroes
-from millrace.provision.drive_tests import DriveTestProgress
+from millrace.provision.drive_tests import DriveTestPass, DriveTestProgress
 from millrace.provision.overwrite import RawDrive
 from millrace.provision.pattern import BLOCK, Pattern, Place, everything, sample
 from millrace.provision.system import System
@@ -103,7 +103,7 @@ class DriveTester:
             self._clear(None)
         raise Cancelled(blank=True)
 
-    def _over(self, what: str, step: Callable[[Place], None]) -> None:
+    def _over(self, what: DriveTestPass, step: Callable[[Place], None]) -> None:
         total = sum(one.length for one in self._sample) if self._quick else self._drive.size
         for place in self._sample if self._quick else everything(self._drive.size):
             step(place)
@@ -179,7 +179,7 @@ class DriveTester:
         if self._cancelled():
             raise Cancelled(blank=False)
 
-    def _tell(self, what: str, total: int) -> None:
+    def _tell(self, what: DriveTestPass, total: int) -> None:
         self._stop()
         now = self._clock()
         if now - self._warm >= WARMTH:

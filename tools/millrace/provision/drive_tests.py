@@ -5,7 +5,9 @@ from typing import Literal
 
 from millrace import paths
 from millrace.errors import MillraceError
+from millrace.inventory import drive_tests
 from millrace.inventory.drive_tests import DriveTest
+from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model
 
 
@@ -25,12 +27,18 @@ class DriveTestOrder(Contract):
     drives: list[DriveTestTarget]
 
 
+DriveTestPass = Literal["writing", "reading back", "writing zeros", "reading zeros"]
+
+
 class DriveTestProgress(Contract):
-    """How far the test of one drive is: bytes done of all passes, what it does now. Null is what is not known yet."""
+    """How far the test of one drive is: bytes done of all passes, what it does now. Null is what is not known yet.
+
+    `total` is 0 before the test reports its progress.
+    """
 
     schema_version: Literal[1] = 1
     serial: str
-    what: str
+    what: DriveTestPass
     done: int
     total: int
     bytes_per_second: int | None
@@ -54,3 +62,15 @@ def progress() -> list[DriveTestProgress]:
         return read_model(paths.drive_test_progress_file(), DriveTestsProgress).drives
     except MillraceError:
         return []
+
+
+def under_way() -> dict[str, DriveTestProgress]:
+    """Return how far each test is that goes on, by serial."""
+    boot = boot_id()
+    running = [one.serial for one in drive_tests.load() if drive_tests.is_running(one, boot)]
+    told = {one.serial: one for one in progress()} if running else {}
+    return {one: told.get(one) or _beginning(one) for one in running}
+
+
+def _beginning(serial: str) -> DriveTestProgress:
+    return DriveTestProgress(serial=serial, what="writing", done=0, total=0, bytes_per_second=None, seconds_left=None)

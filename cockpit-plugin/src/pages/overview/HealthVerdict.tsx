@@ -8,6 +8,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { link } from "../../lib/route";
+import { cameHome } from "../storage/words";
 
 function title(level: Level, findings: HealthFinding[]): string {
     const many = findings.filter((one) => one.level !== "OK").length;
@@ -26,6 +27,9 @@ export function HealthVerdict({ health, level, hasPool }: { health: Health; leve
         <Verdict level={level} title={title(level, findings)}>
             {open.length > 0 && <HealthFindings findings={open} />}
             {!hasPool && <ToStorage />}
+            {hasPool && open.some(cameHome) && (
+                <div><Button variant="primary" component="a" href={link("storage")}>{_("Decide how the pool is served")}</Button></div>
+            )}
             <small className="mr-subtle">
                 {format(ngettext("$0 check, as of $1", "$0 checks, as of $1", findings.length), findings.length, moment(health.at))}
             </small>

@@ -2,14 +2,14 @@
 /** An adoption under way, wherever it was begun, and what it left. The server has it in a journal: a reload loses nothing. */
 import { useState, type JSX } from "react";
 import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
-import type { Adoption, AdoptionProgress } from "../../types/millrace";
+import type { Adopted as Result, Adoption, AdoptionProgress } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Verdict } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { ProgressEta } from "../../components/ProgressEta";
 import { ErrorAlert } from "../../components/States";
 import { moment } from "../../lib/format";
-import { useChange, useVerb } from "../../lib/hooks";
+import { useChange } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { BEGIN_SECONDS } from "./AdoptDialog";
 
@@ -53,10 +53,8 @@ function stepOf(progress: AdoptionProgress | null): string {
 }
 
 /** After an adoption, until the next boot: what came back, and what did not. */
-export function Adopted(): JSX.Element | null {
-    const { data } = useVerb("pool found");
+export function Adopted({ done }: { done: Result | null }): JSX.Element | null {
     const [closed, close] = useState(false);
-    const done = data?.adopted ?? null;
     if (done === null || closed) return null;
     const { host, shares, users, missing } = done;
     return (

@@ -9,11 +9,12 @@ import { _, format } from "../../lib/i18n";
 import { go } from "../../lib/route";
 import type { ChangeVerb } from "./change-words";
 import { EraseDrive } from "./EraseDrive";
+import { TestDrive } from "./TestDrives";
 
 type Action = (props: { drive: DriveRow; onDone: () => void }) => JSX.Element;
 
 /** Replacing is offered where a drive may be replaced: its dialog waits for the new one. */
-const ACTIONS: Partial<Record<DriveRow["actions"][number], Action>> = { add: Add, remove: Remove, locate: Locate, erase: Erase };
+const ACTIONS: Partial<Record<DriveRow["actions"][number], Action>> = { add: Add, remove: Remove, locate: Locate, test: TestDrive, erase: Erase };
 /** Seconds that a drive blinks, and what the program may take besides. */
 const BLINKS = 60;
 const STARTS = 60;

@@ -12,12 +12,13 @@ import { bytes, day, number, percent, UNKNOWN } from "../../lib/format";
 import type { Result } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { DriveActions } from "./DriveActions";
+import { TestAll, TestOf } from "./TestDrives";
 import { driveLevel, driveRole, driveVerdict } from "./words";
 
 export function DrivesPanel({ drives }: { drives: Result<Outputs["drive list"]> }): JSX.Element {
     const { reload } = drives;
     return (
-        <Panel title={_("Drives")} wide testId="drives">
+        <Panel title={_("Drives")} wide testId="drives" actions={drives.data && <TestAll rows={drives.data.drives} onDone={reload} />}>
             <Loaded of={drives} what={_("Loading drives")}>
                 {(data) => (data.drives.length === 0 ? <p>{_("No drives.")}</p> : (
                     <>
@@ -31,6 +32,8 @@ export function DrivesPanel({ drives }: { drives: Result<Outputs["drive list"]> 
 }
 
 function Drives({ rows, reload }: { rows: DriveRow[]; reload: () => void }): JSX.Element {
+    // On a server whose drives were never tested and are all in use there is nothing to say.
+    const tests = rows.some(({ test, testing, actions }) => test !== null || testing !== null || actions.includes("test"));
     return (
         <DataTable label={_("Drives of this server")} testId="drives-list" rows={rows} rowKey={({ serial, name }) => `${serial} ${name ?? ""}`} columns={[
             { title: _("Bay"), cell: ({ bay }) => bay ?? UNKNOWN, sort: ({ bay }) => bay ?? "~", heads: true },
@@ -40,6 +43,7 @@ function Drives({ rows, reload }: { rows: DriveRow[]; reload: () => void }): JSX
             { title: _("State"), cell: (one) => <HealthLabel level={driveLevel(one)}>{driveVerdict(one)}</HealthLabel>, sort: driveVerdict },
             { title: _("Temperature"), cell: ({ temperature_celsius: at }) => (at === null ? UNKNOWN : `${number(at)} °C`), sort: ({ temperature_celsius }) => temperature_celsius ?? -1, figures: true },
             { title: _("Wear"), cell: wear, sort: ({ wear_percent }) => wear_percent ?? -1, figures: true },
+            ...(tests ? [{ title: _("Test"), cell: (one: DriveRow) => <TestOf drive={one} /> }] : []),
             { title: _("Actions"), cell: (one) => <DriveActions drive={one} onDone={reload} /> },
         ]} />
     );

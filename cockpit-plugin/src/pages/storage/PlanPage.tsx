@@ -12,9 +12,11 @@ import type { CliError } from "../../lib/millrace";
 import { Findings } from "../server/Findings";
 import { ApproveDialog } from "./ApproveDialog";
 import { Decisions } from "./Decisions";
+import { DrivesPanel } from "./DrivesPanel";
 import { PlannedArrays } from "./PlannedArrays";
 import { Prediction } from "./Prediction";
 import { Untouched } from "./Untouched";
+import { useDrives } from "./useDrives";
 
 /** A drive that answers slowly is not a reason to give up. */
 const LOOKING_SECONDS = 600;
@@ -22,10 +24,11 @@ const LOOKING_SECONDS = 600;
 export function PlanPage({ approve, error }: { approve: (sha256: string) => void; error: CliError | undefined }): JSX.Element {
     // Others may look at the drives again, or change the policy.
     const plan = useVerb("plan", [], { every: 30 });
+    const drives = useDrives();
     const looking = useChange("plan", { timeout: LOOKING_SECONDS });
     const again = (
         <AdminButton variant="secondary" isLoading={looking.busy} isDisabled={looking.busy}
-            onClick={() => { void looking.go(["--again"]).then(plan.reload); }}>{_("Rescan drives")}</AdminButton>
+            onClick={() => { void looking.go(["--again"]).then(() => { plan.reload(); drives.reload(); }); }}>{_("Rescan drives")}</AdminButton>
     );
     return (
         <>
@@ -36,6 +39,7 @@ export function PlanPage({ approve, error }: { approve: (sha256: string) => void
                     ? <Refused refusal={proposal as Refusal} again={again} />
                     : <Ready plan={proposal} sha256={sha256} approve={approve} again={again} />)}
             </Loaded>
+            <DrivesPanel drives={drives} />
         </>
     );
 }
@@ -94,7 +98,7 @@ function Refused({ refusal, again }: { refusal: Refusal; again: ReactNode }): JS
                 </ul>
                 <div className="mr-actions">{again}</div>
             </Verdict>
-            {refusal.drives.length > 0 && <Panel title={_("Drives")}><Untouched.Table drives={refusal.drives} /></Panel>}
+            {refusal.drives.length > 0 && <Panel title={_("Drives that stay unchanged")}><Untouched.Table drives={refusal.drives} /></Panel>}
         </>
     );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pool as it is now. */
 import { useCallback, useEffect, type JSX } from "react";
-import type { Health, Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
+import type { Health, HealthFinding, Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
 import { asLevel, HealthLabel, Verdict } from "../../components/Health";
 import { HealthFindings, worstFirst } from "../../components/HealthFindings";
@@ -12,20 +12,21 @@ import { binary, bytes, moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { go, link, useRoute } from "../../lib/route";
+import { useStatus } from "../../lib/status";
 import { Adopted } from "./Adopting";
 import { ArrayPanel } from "./ArrayPanel";
+import { CameHome } from "./CameHome";
 import { ChangePanel } from "./ChangeProgress";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
 import { RescuePanel } from "./RescuePanel";
 import { ScrubPanel } from "./ScrubPanel";
-import { arrayTones } from "./words";
+import { useDrives } from "./useDrives";
+import { arrayTones, cameHome } from "./words";
 
-/** Seconds: a rebuild must be seen to move, and a drive that is waited for to arrive. */
+/** Seconds: a rebuild must be seen to move. */
 const EVERY = 3;
-/** Seconds: what drives say of themselves is read every few minutes, and a drive that comes or goes changes the arrays. */
-const DRIVES_EVERY = 15;
 
 /** The checks of health that are about what this page shows. */
 const CHECKS = ["pool", "arrays", "backend", "scrub", "trim", "filesystem", "drives", "returns", "apart", "slots", "keep"];
@@ -34,21 +35,27 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });
     const { reload } = pool;
     const [, ...path] = useRoute().path;
-    const drives = useVerb("drive list", [], { every: path.length > 0 ? EVERY : DRIVES_EVERY });
+    const drives = useDrives(path.length > 0);
     const { reload: listAgain } = drives;
     const progress = useVerb("drive progress", [], { every: EVERY });
     // A job that came or went changes the arrays and the drives.
     const names = live.map(({ name, what }) => `${name} ${what}`).join();
     useEffect(() => { reload(); listAgain(); }, [names, reload, listAgain]);
+    const { reload: askAgain } = useStatus();
+    // Health finds a pool that came home; this is asked until that is decided.
+    const here = useVerb("pool found", [], health.findings.some(cameHome) ? { every: EVERY } : {});
+    const { reload: lookAgain } = here;
+    const decided = useCallback(() => { lookAgain(); askAgain(); reload(); }, [lookAgain, askAgain, reload]);
     const arrays = pool.data?.arrays ?? [];
     const close = useCallback(() => go(["storage"]), []);
     return (
         <>
             <RescuePanel health={health} drives={drives.data?.drives ?? []} />
-            <Adopted />
+            <Adopted done={here.data?.adopted ?? null} />
+            <CameHome elsewhere={here.data?.elsewhere ?? null} onDone={decided} />
             <ChangePanel progress={progress} arrays={arrays} />
             <DriveAttention rows={drives.data?.drives ?? []} />
-            <Troubles health={health} />
+            <Troubles findings={health.findings.filter((one) => !(here.data?.elsewhere && cameHome(one)))} />
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
             <ScrubPanel />
             <DrivesPanel drives={drives} />
@@ -58,8 +65,8 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
 }
 
 /** The same words as on the overview, where they are about storage. */
-function Troubles({ health }: { health: Health }): JSX.Element | null {
-    const open = worstFirst(health.findings).filter(({ check, level }) => CHECKS.includes(check) && level !== "OK");
+function Troubles({ findings }: { findings: HealthFinding[] }): JSX.Element | null {
+    const open = worstFirst(findings).filter(({ check, level }) => CHECKS.includes(check) && level !== "OK");
     const [worst] = open;
     if (worst === undefined) return null;
     return (

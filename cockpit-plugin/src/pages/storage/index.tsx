@@ -45,7 +45,7 @@ function subtitle(without: boolean, here: Outputs["pool found"] | undefined): st
     if (!without) return _("Arrays, drives, file system and share usage.");
     return here?.found?.pool || here?.adoption
         ? _("No drive of this pool is erased.")
-        : _("No drive is written before exactly this plan is approved.");
+        : _("The pool is built only after exactly this plan is approved.");
 }
 
 function WithoutPool({ found, building }: { found: Result<Outputs["pool found"]>; building: ReturnType<typeof useBuilding> }): JSX.Element {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { DriveRow, LiveArray, Member } from "../../types/millrace";
+import type { DriveRow, DriveTest, DriveTestProgress, HealthFinding, LiveArray, Member } from "../../types/millrace";
 import type { Level } from "../../components/Health";
 import { bytes, moment } from "../../lib/format";
 import { _, format, ngettext } from "../../lib/i18n";
@@ -7,6 +7,9 @@ import { tones } from "../../lib/tones";
 
 /** The words of md for an array that runs (Documentation/admin-guide/md.rst, array_state). */
 const RUNNING = ["clean", "active", "active-idle", "write-pending"];
+
+/** Whether the pool is not served because another boot drive used it since. */
+export const cameHome = ({ key }: HealthFinding): boolean => key === "keep/elsewhere";
 
 /** The same levels as the check of health has: what the next loss costs decides. */
 export function arrayLevel(array: LiveArray): Level {
@@ -84,7 +87,10 @@ export function driveLevel({ verdict, what }: DriveRow): Level {
     }
 }
 
-export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string {
+export function driveVerdict({ verdict, what, too_small_by, test, testing }: DriveRow): string {
+    if (testing !== null) return _("being tested");
+    // The reason stands beside it.
+    if (verdict === "unknown" && test?.state === "failed" && test.reason !== null && what?.includes(test.reason)) return _("failed its test");
     switch (verdict) {
     case "in-sync": return what === null ? _("in sync") : format(_("$0: $1"), _("in sync"), what);
     case "rebuilding": return _("rebuilding");
@@ -98,6 +104,41 @@ export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string 
     case "other pool": return _("member of another Millrace pool");
     case "boot": return _("boot drive");
     case "unknown": return what === null ? _("state unknown") : format(_("state unknown: $0"), what);
+    }
+}
+
+/** What a test does now. */
+export function passWord(what: DriveTestProgress["what"]): string {
+    switch (what) {
+    case "writing": return _("Writing test data");
+    case "reading back": return _("Reading test data back");
+    case "writing zeros": return _("Writing zeros");
+    case "reading zeros": return _("Reading zeros");
+    }
+}
+
+export function testScope({ scope }: DriveTest): string {
+    return scope === "quick" ? _("quick test") : _("full test");
+}
+
+/** How a test that is not under way ended: one that is recorded as running ended with the server. */
+export function testWord({ state }: DriveTest): string {
+    switch (state) {
+    case "passed": return _("passed");
+    case "failed": return _("failed");
+    case "cancelled": return _("stopped");
+    case "running":
+    case "interrupted": return _("interrupted");
+    }
+}
+
+export function testLevel({ state }: DriveTest): Level {
+    switch (state) {
+    case "passed": return "OK";
+    case "failed": return "FAIL";
+    case "cancelled":
+    case "running":
+    case "interrupted": return "UNKNOWN";
     }
 }
 

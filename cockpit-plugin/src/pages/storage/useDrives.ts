@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The drives of this server, asked more often while something is seen to move. */
+import { useState } from "react";
+import type { Outputs } from "../../types/outputs";
+import { useVerb, type Result } from "../../lib/hooks";
+
+/** Seconds: a test must be seen to go on, and a drive that is waited for to arrive. */
+const MOVING = 3;
+/** Seconds: what drives say of themselves is read every few minutes, and a drive that comes or goes changes the arrays. */
+const EVERY = 15;
+
+export function useDrives(moving = false): Result<Outputs["drive list"]> {
+    const [testing, setTesting] = useState(false);
+    const drives = useVerb("drive list", [], { every: moving || testing ? MOVING : EVERY });
+    const now = drives.data?.drives.some((one) => one.testing !== null) ?? false;
+    if (now !== testing) setTesting(now);
+    return drives;
+}

@@ -113,8 +113,8 @@ class TestWhatIsNotKnown:
     @pytest.mark.parametrize(
         ("name", "limit"),
         [
-            ("read tcp healthy", 132.4),
-            ("write tcp healthy", 54.5),
+            ("read tcp healthy", 121.5),
+            ("write tcp healthy", 52.5),
             ("read smb healthy", 51.3),
             ("write smb healthy", 37.7),
         ],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millrace.errors import Failed
-from millrace.provision import apart, failures, md, unclean
+from millrace.provision import apart, failure_record, md, unclean
 from millrace.provision.choice import Choice, choose, went_on
 from millrace.provision.gather import members_present
 from millrace.provision.membership import absent
@@ -132,16 +132,16 @@ def _last(
     A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
     needed = md.needed(record.array)
-    failed = failures.last_of(record.uuid, needed, failures.load())
+    failed = failure_record.last_of(record.uuid, needed, failure_record.load())
     if not failed:
         return [], None
     names = {one.partuuid or one.serial: name for name, one in found.items()}
     last = [names.get(one.member, f" {one.member}") for one in failed]
     at = failed[0].at
     newest = max((when for when in written.values() if when is not None), default=0)
-    latest = at + failures.TOLERANCE
+    latest = at + failure_record.TOLERANCE
     # written after it broke: that was another time
     again = any((when := written.get(name)) is not None and when > latest for name in last[:1])
-    if newest < at - failures.TOLERANCE or again:
+    if newest < at - failure_record.TOLERANCE or again:
         return [], None
     return last, at

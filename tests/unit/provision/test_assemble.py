@@ -14,6 +14,7 @@ from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
+from millrace.provision import in_sync
 from millrace.provision.assemble import assemble
 from millrace.provision.gather import GRACE, POLL, REST, SLOWEST
 from millrace.provision.writer import (
@@ -69,7 +70,7 @@ def test_a_second_time_changes_nothing(world: World) -> None:
 
 
 def test_without_two_drives_a_raid6_starts_and_they_are_named(world: World) -> None:
-    built(world, raid6_plan())
+    in_sync.record(world, built(world, raid6_plan()), lambda _: None)
     world.boot()
     pull(world, "D1", "D3")
     assert assembled(world)[0] == "RAID6 data: started without D1, D3"

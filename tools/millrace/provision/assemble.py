@@ -148,6 +148,8 @@ def _start(
             f"{md.needed(record.array)} required; missing: {', '.join(missing)}{_remedy(record)}"
         )
     in_sync.refuse_stale(record, present)
+    if chosen is None:
+        revival.refuse_unseen(system, record, found)
     forced = ""
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])

@@ -119,11 +119,10 @@ def _start(
         now = _situations(system, wanted)
         if _decided(_plan(now, bays)) != _decided(before):
             raise DrivesMoved("drives came or went while the pool was unmounted; nothing was started: run it again")
-        chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
         if automatic:
             # before: a start that kills the server counts
             revivals.add(broken, system.now())
-        start_arrays(system, said, chosen)
+        start_arrays(system, said, now)
     return before.model_copy(update={"done": True, "report": lines})
 
 

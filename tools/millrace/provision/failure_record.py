@@ -37,6 +37,7 @@ _LATEST = 1 << 33
 class Failure(NamedTuple):
     """One member that failed. `array` is the UUID, `member` the GUID of the partition, else the serial of the drive.
 
+    `member` is empty where it is not known which one: another drive may have had its kernel name when that was read.
     `left` is how many members were in sync after it; None where several failed at the same moment, and their order is
     not known. `broken`: those were too few. `at` is in seconds since 1970, `number` that of the message in its boot.
     """
@@ -107,7 +108,8 @@ def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failur
     found = known[begin:]
     expected = [needed - 1 - at for at in range(len(found))]
     same = len({one.boot for one in found}) == 1 and all(one.broken for one in found)
-    return found if same and [one.left for one in found] == expected else []
+    named = all(one.member for one in found)
+    return found if same and named and [one.left for one in found] == expected else []
 
 
 def digits(uuid: str) -> str:

@@ -7,6 +7,9 @@ failure where md marks the member as faulty, with a line about what is left (rai
 as those lines are not rate-limited, and the log keeps them in their order. Events of mdadm --monitor and /proc/mdstat
 show a state, in which failures of one second are not ordered.
 
+Messages that were logged while this did not run have kernel names of that time, and another drive may have one of them
+since. A name counts where udev has known its device since before the message; else the failure has no member.
+
 The kernel stamps messages by a clock of its own, which nothing corrects: after days it is seconds away from the time of
 the superblocks. So what is logged while this runs is dated as it is read.
 
@@ -42,6 +45,10 @@ so long that the kernel overwrites the next failure before it is read.
 """
 _NEXT_LINE = "\\x0a"
 """What /dev/kmsg has for a line feed: raid1.c and raid10.c log both lines in one message."""
+_MARGIN = 5.0
+"""Seconds between the appearance of a device and its first message, at least, for that to be about it."""
+_DRIFT = 1e-3
+"""How far the clock of messages is off at most: twice what ntpd corrects (500 ppm)."""
 _FACILITY = 3
 """Bits of the level below the facility, which is 0 for the kernel."""
 _MESSAGE = 8192
@@ -66,8 +73,9 @@ class Recorder:
     def __init__(self, boot: str, recorded: Iterable[Failure] = ()) -> None:
         self._boot = boot
         self._last = max((one.number for one in recorded if one.boot == boot), default=-1)
-        self._members: dict[tuple[str, str], tuple[str, str]] = {}
-        self._open: dict[str, list[tuple[Message, str]]] = defaultdict(list)
+        self._arrays: dict[str, str] = {}
+        self._members: dict[tuple[str, str], str] = {}
+        self._open: dict[str, list[tuple[Message, str, str]]] = defaultdict(list)
 
     def see(self, message: Message) -> list[Failure]:
         """Return the failures that are complete with this message."""
@@ -83,7 +91,9 @@ class Recorder:
     def _line(self, message: Message, line: str) -> Iterator[Failure]:
         left, broken = _LEFT.fullmatch(line), _BROKEN.fullmatch(line)
         if failed := _FAILED.fullmatch(line):
-            self._open[failed[1]].append((message, failed[2]))
+            self._open[failed[1]].append(
+                (message, self._array(message, failed[1]), self._member(message, *failed.groups()))
+            )
         elif left:
             yield from self._complete(left[1], int(left[2]), False)
         elif broken:
@@ -91,19 +101,29 @@ class Recorder:
 
     def _complete(self, array: str, left: int, broken: bool) -> Iterator[Failure]:
         found = self._open.pop(array, [])
-        for message, name in found:
-            uuid, member = self._members.get((array, name), ("", ""))
+        for message, uuid, member in found:
             # read again after a restart of this
-            if uuid and member and message.number > self._last:
+            if uuid and message.number > self._last:
                 at = message.read or time.time() - time.monotonic() + message.seconds
                 alone = left if len(found) == 1 else None
                 yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
 
+    def _array(self, message: Message, name: str) -> str:
+        """The UUID of an array; empty where it is not known whose name that was."""
+        return self._arrays.get(name, "") if message.read is not None or _is_older(name, message) else ""
+
+    def _member(self, message: Message, array: str, name: str) -> str:
+        """The identity of a member; empty where it is not known whose name that was."""
+        if message.read is None:
+            return _identity(name) if _is_older(name, message) else ""
+        return self._members.get((array, name), "")
+
     def look(self) -> None:
         """Take down who the members are. A drive that is gone keeps what it was."""
         for array, uuid, name in _members():
+            self._arrays[array] = uuid
             if member := _identity(name):
-                self._members[array, name] = (uuid, member)
+                self._members[array, name] = member
 
 
 def unidentified(array: str) -> list[str]:
@@ -172,7 +192,8 @@ def _record(failure: Failure) -> None:
     try:
         add(failure)
     except OSError as error:
-        print(f"the failure of {failure.member} cannot be recorded: {error}", flush=True)
+        who = failure.member or f"a member of {failure.array}"
+        print(f"the failure of {who} cannot be recorded: {error}", flush=True)
     _shorten()
 
 
@@ -181,6 +202,17 @@ def _shorten() -> None:
         shorten()
     except (OSError, MillraceError) as error:
         print(f"the record of failures cannot be shortened: {error}", flush=True)
+
+
+def _is_older(name: str, message: Message) -> bool:
+    """Whether a block device has its name since before a message.
+
+    udev forgets a device that goes, and has when it first saw one that comes, in microseconds since the boot.
+    """
+    number = sysfs.text(paths.ROOT / "sys/class/block" / name / "dev")
+    lines = (sysfs.text(paths.ROOT / f"run/udev/data/b{number}") or "").splitlines() if number else []
+    seen = next((line.removeprefix("I:") for line in lines if line.startswith("I:")), "")
+    return seen.isdigit() and int(seen) / 1e6 + _MARGIN + message.seconds * _DRIFT < message.seconds
 
 
 def _identity(name: str) -> str:

@@ -126,7 +126,8 @@ def _until_the_end(one: Situation) -> list[str]:
         for name, who in one.found.items()
         if not absent([who], last)
         and not any(
-            known.member == (who.partuuid or who.serial)
+            # without a name it may be this one
+            known.member in (who.partuuid or who.serial, "")
             and known.at + failure_record.TOLERANCE >= (one.written.get(name) or 0)
             for known in failed
         )

@@ -223,6 +223,11 @@ def failures_file() -> Path:
     return state_dir() / "failures.jsonl"
 
 
+def failures_lock() -> Path:
+    """Held while that is shortened, or while another process adds to it."""
+    return state_dir() / "failures.lock"
+
+
 def revivals_file() -> Path:
     """When broken arrays were started again by themselves, a line each."""
     return state_dir() / "revivals.jsonl"

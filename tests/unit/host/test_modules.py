@@ -18,9 +18,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from host import keys
 from host.layout import Caches
 from host.modules import compile as compiler
-from host.modules import environment, image, package, prepare, sets, signing, verify
+from host.modules import environment, image, package, prepare, record, sets, signing, verify
 from host.modules.environment import Packages
 from millrace.errors import Failed
+from millrace.health.checks import kernel
+from millrace.inventory.patched import PatchedModules
 
 ABI, VERSION = "7.2.12+deb14-amd64", "7.2.12-1"
 MAGIC = f"{ABI} SMP preempt mod_unload modversions "
@@ -37,8 +39,12 @@ FILES = (
 MODULES = [module for one in sets.SETS for module in one.modules]
 
 
-def module(magic: str = MAGIC) -> bytes:
-    return b"\x7fELF\0license=GPL\0vermagic=" + magic.encode() + b"\0name=x\0"
+BUILD, DEBIAN = b"\x11" * 20, b"\x22" * 20
+
+
+def module(magic: str = MAGIC, build: bytes = BUILD) -> bytes:
+    note = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0" + build
+    return b"\x7fELF\0" + note + b"license=GPL\0vermagic=" + magic.encode() + b"\0name=x\0"
 
 
 def answer(argv: Sequence[str], status: int = 0, out: str = "", err: str = "") -> subprocess.CompletedProcess[str]:
@@ -270,7 +276,7 @@ def test_neighbour_that_is_not_rebuilt_is_refused(tmp_path: Path) -> None:
 def test_modules_of_debian_are_read_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
-        for name in ("fs/nfsd/nfsd", "fs/nfs_common/grace", "fs/xfs/xfs"):
+        for name in ("fs/nfsd/nfsd", "fs/nfs_common/grace", "fs/xfs/xfs", "drivers/md/raid456", "drivers/md/raid1"):
             entry = tarfile.TarInfo(f"./usr/lib/modules/{ABI}/kernel/{name}.ko.xz")
             content = lzma.compress(module())
             entry.size = len(content)
@@ -280,7 +286,7 @@ def test_modules_of_debian_are_read_from_the_package(tmp_path: Path, monkeypatch
     program.write_text(f"#!/bin/sh\nexec cat {tmp_path}/tar\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert verify.debian_modules(tmp_path / "x.deb") == {"fs/nfsd/nfsd": module()}
+    assert verify.debian_modules(tmp_path / "x.deb") == {"fs/nfsd/nfsd": module(), "drivers/md/raid456": module()}
     (tmp_path / "tar").write_bytes(b"")
     with pytest.raises(Failed, match=r"x\.deb"):
         verify.debian_modules(tmp_path / "x.deb")
@@ -320,7 +326,7 @@ def with_daemon(root: Path) -> Path:
 
 def packed(directory: Path) -> Path:
     built, root = directory / "new", with_daemon(directory / "root")
-    return package.make(rebuilt(built), built, root, found(), EPOCH, Tools())
+    return package.make(rebuilt(built), built, root, found(), "the record", EPOCH, Tools())
 
 
 def test_package_depends_on_exactly_its_kernel(tmp_path: Path) -> None:
@@ -345,6 +351,19 @@ def test_package_has_the_modules_where_depmod_prefers_them(tmp_path: Path) -> No
     assert sorted(files) == sorted(place / package.installed(name) for name in MODULES)
     assert {lzma.decompress(path.read_bytes()) for path in files} == {module()}
     assert {(path.stat().st_mode & 0o777, path.stat().st_mtime) for path in files} == {(0o644, EPOCH)}
+    assert (tmp_path / "image/usr/lib/millrace/modules.json").read_text() == "the record"
+
+
+def test_record_has_the_patches_of_a_module_by_its_build(tmp_path: Path) -> None:
+    rebuilt(tmp_path)
+    text = record.record(tmp_path, {"drivers/md/raid456": module(build=DEBIAN), "fs/nfsd/nfsd": module()})
+    (one,) = PatchedModules.model_validate_json(text).modules
+    assert (one.name, one.build_id, one.debian) == ("raid456", BUILD.hex(), DEBIAN.hex())
+    assert one.patches == ["0001", "0002", "0003", "0004", "0005"] == [*kernel.WITHOUT]
+    assert PatchedModules.model_validate_json(record.record(tmp_path, {})).modules[0].debian is None
+    (tmp_path / "drivers/md/raid456.ko").write_bytes(b"\x7fELF")
+    with pytest.raises(Failed, match=r"drivers/md/raid456\.ko has no build ID"):
+        record.record(tmp_path, {})
 
 
 def test_package_has_the_daemon_of_ksmbd_by_its_names(tmp_path: Path) -> None:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of the pool start by UUID, complete or degraded, under any kernel names; foreign ones are left alone."""
 
+import os
+import threading
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,8 +14,22 @@ from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
+from millrace.provision import in_sync
 from millrace.provision.assemble import assemble
 from millrace.provision.gather import GRACE, POLL, REST, SLOWEST
+from millrace.provision.writer import (
+    ASSEMBLING,
+    EXAMINING,
+    LIMIT,
+    LIMIT_STARTING,
+    PROVISIONING,
+    RESCUING,
+    RESUMING,
+    REVIVING,
+    changing,
+    starting,
+    writing,
+)
 from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk, Running
 from tests.fakes.drives.world import World
@@ -52,7 +70,7 @@ def test_a_second_time_changes_nothing(world: World) -> None:
 
 
 def test_without_two_drives_a_raid6_starts_and_they_are_named(world: World) -> None:
-    built(world, raid6_plan())
+    in_sync.record(world, built(world, raid6_plan()), lambda _: None)
     world.boot()
     pull(world, "D1", "D3")
     assert assembled(world)[0] == "RAID6 data: started without D1, D3"
@@ -200,3 +218,114 @@ def test_drive_that_hangs_in_udev_does_not_hold_back_the_pool(world: World) -> N
     assert assembled(world) == ["RAID6 data: started, 4 members", "RAID1 log: started, 2 members"]
     waited = [command[-1] for command in world.calls if command[:2] == ["udevadm", "wait"]]
     assert waited == ["/dev/md/millrace-data", "/dev/md/millrace-log"]
+
+
+def starts(world: World) -> list[Sequence[str]]:
+    return [command for command in world.calls if "--assemble" in command]
+
+
+@pytest.mark.parametrize("holder", [PROVISIONING, RESCUING, REVIVING, ASSEMBLING])
+def test_start_beside_another_one_is_refused_and_touches_nothing(world: World, holder: str) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    world.calls.clear()
+    with writing(holder), pytest.raises(Refused) as refused:
+        assembled(world)
+    assert str(refused.value) == f"this command started no array: {holder}"
+    assert world.calls == [] and world.waited == LIMIT_STARTING
+
+
+@pytest.mark.parametrize("holder", [REVIVING, EXAMINING, changing(), ASSEMBLING])
+def test_start_waits_for_the_end_of_another_one(world: World, monkeypatch: pytest.MonkeyPatch, holder: str) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    lock = ExitStack()
+    lock.enter_context(writing(holder))
+
+    def wait(seconds: float) -> None:
+        assert starts(world) == []
+        world.waited += seconds
+        if world.waited > LIMIT / 2:
+            lock.close()
+
+    world.calls.clear()
+    monkeypatch.setattr(world, "wait", wait)
+    assert assembled(world) == ["RAID6 data: started, 4 members", "RAID1 log: started, 2 members"]
+    assert LIMIT / 2 < world.waited < LIMIT
+
+
+def test_change_that_takes_long_keeps_no_array_down_and_members_are_added_after_it(world: World) -> None:
+    built(world, raid6_plan())
+    die(world, "D1")
+    world.boot()
+    world.calls.clear()
+    with writing(changing()):
+        assert assembled(world) == [
+            f"{changing()}; the arrays are started now, and members that returned are re-added after it",
+            "RAID6 data: started without D1",
+            "RAID1 log: started, 2 members",
+        ]
+    assert world.waited == LIMIT
+    assert not [command for command in world.calls if "--re-add" in command]
+    assert world.calls[-1] == ["systemctl", "--no-block", "start", "millrace-readd.service"]
+    assert assembled(world)[0] == "RAID6 data: already running; D1 returned and is resyncing"
+
+
+def test_two_starts_beside_a_change_do_not_meet(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    world.calls.clear()
+    with starting(world.wait), writing(changing()), pytest.raises(Refused, match="the arrays of the pool are being st"):
+        assembled(world)
+    assert starts(world) == []
+
+
+def test_rescue_that_starts_the_pool_is_not_waited_for(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    with writing(RESUMING):
+        assert assembled(world)[0] == "RAID6 data: started, 4 members"
+    assert world.waited == 0
+
+
+def test_full_run_directory_stops_no_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    before = os.open
+
+    def full(path: str | Path, *rest: int) -> int:
+        if str(path).endswith((".lock",)) and "run/millrace" in str(path):
+            raise OSError(28, "No space left on device")
+        return before(path, *rest)
+
+    monkeypatch.setattr(os, "open", full)
+    assert assembled(world)[0] == "RAID6 data: started, 4 members"
+
+
+def test_start_that_begins_while_another_runs_finds_the_arrays_running(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the unit of the boot, a drive that returned and an administrator start at once."""
+    built(world, raid6_plan())
+    world.boot()
+    pull(world, "D1")
+    world.connecting = True
+    lines: list[str] = []
+
+    def wait(seconds: float) -> None:
+        world.waited += seconds
+        if threading.current_thread() is not threading.main_thread():
+            world.connecting = False
+            time.sleep(0.001)
+        elif not lines:
+            lines.append("begun")
+            second.start()
+
+    second = threading.Thread(target=lambda: assemble(world, lines.append))
+    monkeypatch.setattr(world, "wait", wait)
+    world.calls.clear()
+    first = assembled(world)
+    second.join(30)
+    assert first == ["RAID6 data: started without D1", "RAID1 log: started, 2 members"]
+    assert lines == ["begun", "RAID6 data: already running", "RAID1 log: already running"]
+    assert len(starts(world)) == 2

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.provision import failures
-from millrace.provision.failures import Failure, Message, last_of, load, main, parsed
+from millrace.provision import failure_record, failures
+from millrace.provision.failure_record import Failure, last_of, load
+from millrace.provision.failures import Message, main, parsed
 from millrace.provision.system import Linux
+from millrace.system.files import write_text
 
 UUID = "1b55a454-5ae3-4661-903d-f5ac6d219372"
 SAME = "1b55a454:5ae34661:903df5ac:6d219372"
@@ -31,13 +33,29 @@ def array(root: Path) -> Path:
         partition = root / f"sys/class/block/nvme{number}n1p1"
         partition.mkdir(parents=True)
         (partition / "uevent").write_text(f"DEVTYPE=partition\nPARTUUID=GUID-{number}\n")
+        appeared(root, f"nvme{number}n1p1", f"259:{number}", 2.0)
     (md / "uuid").write_text(f"{UUID}\n")
+    appeared(root, "md127", "9:127", 8.0)
     return md
 
 
+def appeared(root: Path, name: str, device: str, seconds: float) -> None:
+    """What the kernel and udev have of a device that came so many seconds after the boot."""
+    entry = root / "sys/class/block" / name
+    entry.mkdir(parents=True, exist_ok=True)
+    (entry / "dev").write_text(f"{device}\n")
+    data = root / "run/udev/data"
+    data.mkdir(parents=True, exist_ok=True)
+    (data / f"b{device}").write_text(
+        f"S:disk/by-id/x\nI:{int(seconds * 1e6)}\nE:ID_FS_TYPE=linux_raid_member\nG:systemd\n"
+    )
+
+
 def gone(root: Path, number: int) -> None:
-    """What sysfs has no more when a drive was pulled."""
+    """What is no more when a drive was pulled."""
     (root / f"sys/class/block/nvme{number}n1p1/uevent").unlink()
+    (root / f"sys/class/block/nvme{number}n1p1/dev").unlink()
+    (root / f"run/udev/data/b259:{number}").unlink()
 
 
 def failed(number: int) -> str:
@@ -56,7 +74,7 @@ def log(*lines: str, begin: int = 0) -> int:
     """The kernel's log with these messages, one for each read, and its end."""
     ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for number, line in enumerate(lines, start=begin):
-        kernel.send(f"2,{number},{1000 * number},-;{line}\n SUBSYSTEM=block\n".encode())
+        kernel.send(f"2,{number},{1_000_000_000 + 1000 * number},-;{line}\n SUBSYSTEM=block\n".encode())
     kernel.close()
     return ours.detach()
 
@@ -81,11 +99,12 @@ def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: P
 def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
     recorder = failures.Recorder("boot-1")
     assert (
-        recorder.see(Message(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2")) == []
+        recorder.see(Message(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2", 1e9))
+        == []
     )
     gone(root, 2)
-    assert recorder.see(Message(2, 2.0, failed(2))) == []
-    (one,) = recorder.see(Message(3, 2.0, goes_on(3)))
+    assert recorder.see(Message(2, 2.0, failed(2), 1e9)) == []
+    (one,) = recorder.see(Message(3, 2.0, goes_on(3), 1e9))
     assert one.member == "guid-2"
 
 
@@ -141,12 +160,100 @@ def test_torn_and_foreign_lines_are_left_out(array: Path) -> None:
     assert [one.member for one in load()] == ["guid-2", "guid-0"]
 
 
-def test_record_does_not_grow_for_ever(array: Path) -> None:
-    one = Failure("boot-0", 1, 1.0, UUID, "guid-1", 3, False)
+def recorded() -> list[str]:
+    return paths.failures_file().read_text().splitlines()
+
+
+def flapping(times: int) -> list[str]:
+    """A member that fails again and again."""
+    return [line for _ in range(times) for line in (failed(1), goes_on(3))]
+
+
+def fill(lines: int) -> None:
+    """A record of years: another array has a drive that comes and goes."""
+    one = Failure("boot-0", 1, 1.0, "other", "guid-9", 3, False)
     paths.failures_file().parent.mkdir(parents=True, exist_ok=True)
-    paths.failures_file().write_text(f"{json.dumps(one._asdict())}\n" * (failures.KEPT + 50))
+    with paths.failures_file().open("a") as file:
+        file.write(f"{json.dumps(one._asdict())}\n" * lines)
+
+
+def test_record_is_shortened_when_the_service_starts(array: Path) -> None:
+    fill(failure_record.MOST + 50)
     main(log())
-    assert len(paths.failures_file().read_text().splitlines()) == failures.KEPT
+    assert len(recorded()) == failure_record.KEPT
+
+
+def test_record_is_shortened_while_the_service_runs(array: Path) -> None:
+    fill(failure_record.MOST - 2)
+    main(log(*flapping(6)))
+    assert len(recorded()) == failure_record.KEPT + 3
+    assert [one.member for one in load()[-6:]] == ["guid-1"] * 6
+
+
+def test_order_of_an_array_that_is_broken_is_kept(array: Path) -> None:
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3), failed(1), broke(4)))
+    fill(failure_record.MOST)
+    main(log())
+    assert len(recorded()) == failure_record.KEPT + 4
+    assert [one.member for one in last_of(UUID, 2, load())] == ["guid-3", "guid-1"]
+    # Millrace starts it
+    failure_record.note_start(SAME)
+    fill(failure_record.MOST)
+    main(log())
+    assert len(recorded()) == failure_record.KEPT
+
+
+def test_array_that_broke_and_that_something_else_started_is_known_however_often_a_member_fails_since(
+    array: Path,
+) -> None:
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3)))
+    for number in range(12):
+        main(log(*flapping(50), begin=1000 * (number + 1)))
+    assert len(recorded()) < failure_record.MOST
+    assert failure_record.broke(UUID) is not None
+    # not the order of before
+    assert last_of(UUID, 2, load()) == []
+
+
+def test_broken_arrays_that_are_gone_do_not_fill_the_record(array: Path) -> None:
+    def line(number: int) -> str:
+        return json.dumps(Failure("boot-0", 1, 1.0, f"gone-{number // 200}", "guid-9", None, True)._asdict())
+
+    paths.failures_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.failures_file().write_text("".join(f"{line(number)}\n" for number in range(200 * 100)))
+    main(log())
+    assert len(recorded()) <= failure_record.KEPT + failure_record.ARRAYS * (failure_record.OF_BROKEN + 1)
+
+
+def test_boot_drive_without_room_for_a_shorter_record_keeps_the_long_one_and_the_service(
+    array: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, text: str) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(failure_record, "write_text", full)
+    fill(failure_record.MOST)
+    main(log(*flapping(2)))
+    assert len(recorded()) == failure_record.MOST + 2
+    assert "cannot be shortened: [Errno 28] No space left on device" in capsys.readouterr().out
+
+
+def test_start_that_is_recorded_while_the_record_is_shortened_is_not_lost(
+    array: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3)))
+    fill(failure_record.MOST)
+    assembling = threading.Thread(target=failure_record.note_start, args=(UUID,))
+
+    def slow(path: Path, text: str) -> bool:
+        assembling.start()
+        assembling.join(0.3)
+        return write_text(path, text)
+
+    monkeypatch.setattr(failure_record, "write_text", slow)
+    main(log())
+    assembling.join(10)
+    assert failure_record.broke(UUID) is None
 
 
 @pytest.mark.parametrize(
@@ -235,6 +342,7 @@ def whole(root: Path, array: Path, name: str, serial: str | None) -> None:
     device.mkdir(parents=True)
     for attribute in ("vendor", "model"):
         (device / attribute).write_text("ACME\n")
+    appeared(root, name, "8:32", 2.0)
     if serial:
         (device / "vpd_pg80").write_bytes(b"\0\x80\0\4" + serial.encode())
 
@@ -289,3 +397,47 @@ def test_message_of_a_program_is_not_the_kernels() -> None:
     text = "md/raid:md127: Disk failure on nvme1n1p2, disabling device."
     assert parsed(f"12,7,5000000,-;{text}\n") is None
     assert parsed(f"2,7,5000000,-;{text}\n") == Message(7, 5.0, text)
+
+
+def test_drive_that_has_the_name_of_one_that_failed_is_not_accused(array: Path, root: Path) -> None:
+    """nvme2n1 failed and was pulled while the service did not run; another drive with its name joined the array."""
+    gone(root, 2)
+    appeared(root, "nvme2n1p1", "259:9", 1100.0)
+    (root / "sys/class/block/nvme2n1p1/uevent").write_text("DEVTYPE=partition\nPARTUUID=GUID-NEW\n")
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2)))
+    assert [(one.array, one.member, one.left) for one in load()] == [(UUID, "", 3), (UUID, "guid-0", 2)]
+
+
+def test_order_of_an_array_is_not_known_where_one_that_failed_is_not(array: Path, root: Path) -> None:
+    gone(root, 3)
+    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3), failed(1), broke(4)))
+    assert [one.member for one in load()] == ["guid-2", "guid-0", "", "guid-1"]
+    assert failure_record.broke(UUID) is not None
+    assert last_of(UUID, 2, load()) == []
+
+
+@pytest.mark.parametrize(("seconds", "known"), [(990.0, True), (996.0, False), (None, False)])
+def test_device_is_that_of_a_message_only_where_udev_saw_it_long_before(
+    array: Path, root: Path, seconds: float | None, known: bool
+) -> None:
+    if seconds is None:
+        (root / "run/udev/data/b259:2").write_text("E:ID_FS_TYPE=linux_raid_member\n")
+    else:
+        appeared(root, "nvme2n1p1", "259:2", seconds)
+    main(log(failed(2), goes_on(3)))
+    assert [one.member for one in load()] == ["guid-2" if known else ""]
+
+
+def test_message_about_an_array_of_before_is_none_of_the_array_that_has_its_name(array: Path, root: Path) -> None:
+    appeared(root, "md127", "9:127", 1100.0)
+    main(log(failed(2), goes_on(3)))
+    assert load() == []
+
+
+def test_failure_that_is_read_as_it_happens_needs_no_date_of_its_device(array: Path, root: Path) -> None:
+    recorder = failures.Recorder("boot-1")
+    recorder.look()
+    gone(root, 2)
+    appeared(root, "md127", "9:127", 1100.0)
+    assert recorder.see(Message(1, 1000.0, failed(2), 1e9)) == []
+    assert [one.member for one in recorder.see(Message(2, 1000.0, goes_on(3), 1e9))] == ["guid-2"]

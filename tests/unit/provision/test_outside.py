@@ -11,9 +11,9 @@ from millrace.health.checks import unclean as health
 from millrace.health.model import Level
 from millrace.pool import verbs as pool_verbs
 from millrace.pool.unclean_find import lines
-from millrace.provision import failures, unclean
+from millrace.provision import failure_record, unclean
 from millrace.provision.assemble import assemble
-from millrace.provision.failures import Failure
+from millrace.provision.failure_record import Failure
 from millrace.provision.pool_file import load_pool
 from millrace.system.files import append_line
 from tests.fakes.drives.world import World
@@ -82,7 +82,7 @@ def test_start_of_millrace_is_no_other(pool: World) -> None:
     for one in away:
         plug_in(pool, one)
     assert assembled(pool) == []
-    assert failures.broke(uuid()) is None and failures.load()[-1].broken
+    assert failure_record.broke(uuid()) is None and failure_record.load()[-1].broken
     known = unclean.pending()
     assert known is not None and [one.outside for one in known.starts] == [False]
     assert assembled(pool) == []
@@ -96,7 +96,7 @@ def test_array_that_is_still_broken_was_not_started(pool: World) -> None:
     broken()
     with pytest.raises(Exception, match="data"):
         assembled(pool)
-    assert unclean.pending() is None and failures.broke(uuid()) == BROKE
+    assert unclean.pending() is None and failure_record.broke(uuid()) == BROKE
 
 
 def test_event_of_md_is_enough(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from millrace.errors import Failed
 from millrace.plan.model import Role
 from millrace.provision import in_sync, standstill, unclean, writer
 from millrace.provision.assemble import assemble
-from millrace.provision.failures import Failure
+from millrace.provision.failure_record import Failure
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
 from millrace.system.documents import Contract, write_model

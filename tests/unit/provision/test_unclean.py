@@ -329,14 +329,6 @@ def test_both_halves_start_with_the_current_one_and_the_other_catches_up(world: 
     assert started(world)[1] == "RAID1 log: started, 2 members"
 
 
-def test_a_single_mirror_of_an_older_release_has_no_record_and_starts() -> None:
-    world = server_for(planned(2))
-    built(world, planned(2))
-    world.boot()
-    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "SN000"}
-    assert "started without SN000" in started(world)[0]
-
-
 def test_a_broken_array_is_stopped_and_started_when_its_drives_are_back(world: World) -> None:
     built(world, raid6_plan())
     names = dict(world.names)

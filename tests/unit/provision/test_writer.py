@@ -10,7 +10,7 @@ from millrace import paths
 from millrace.errors import Refused
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import ChangedDrive, DrivePlan
-from millrace.provision.writer import EXAMINING, PROVISIONING, READDING, changing, erasing, writing
+from millrace.provision.writer import ASSEMBLING, EXAMINING, PROVISIONING, READDING, changing, erasing, writing
 
 OLD, NEW = (ChangedDrive(serial=one, wwid="", bay=None, model="", size=None) for one in ("D1", "N1"))
 REPLACEMENT = DrivePlan(verb="replace", old=OLD, new=NEW, partitions=[], leaves=[])
@@ -43,20 +43,21 @@ def test_open_change_is_named_by_its_drives() -> None:
     assert changing().startswith("the replacement of D1 by N1 is running")
 
 
-def test_examination_of_a_drive_is_waited_for() -> None:
+@pytest.mark.parametrize("short", [EXAMINING, ASSEMBLING])
+def test_what_takes_seconds_is_waited_for(short: str) -> None:
     order: list[str] = []
 
     def second() -> None:
         with writing(PROVISIONING):
             order.append("provisioning")
 
-    with writing(EXAMINING):
+    with writing(short):
         waiting = threading.Thread(target=second)
         waiting.start()
         waiting.join(0.2)
-        order.append("examined")
+        order.append("short")
     waiting.join(10)
-    assert order == ["examined", "provisioning"]
+    assert order == ["short", "provisioning"]
 
 
 def test_note_of_an_earlier_holder_is_not_shown() -> None:

@@ -54,6 +54,23 @@ def test_pool_is_served_with_a_new_log_after_the_last_step(root: Path, server: s
         assert world.serve().status == 0
 
 
+def test_arrays_that_systemd_starts_for_the_last_step_do_not_wait_for_it(
+    world: WithoutLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """srv-pool.mount requires millrace-assemble.service, which failed at boot without the log."""
+    serve = world.serve
+
+    def with_dependencies() -> Result:
+        assemble(world, lambda _: None)
+        return serve()
+
+    done(world, "stop", "image", "judge", "log", "repair", choices=DRIVES)
+    monkeypatch.setattr(world, "serve", with_dependencies)
+    before = world.waited
+    assert done(world, "serve", choices=DRIVES).next is None
+    assert world.waited == before
+
+
 def test_blank_drives_that_are_named_carry_the_log_and_nothing_else(world: WithoutLog) -> None:
     rescued(world, DRIVES)
     assert [one.serial for one in log_record().members] == ["N1", "N2"]

@@ -14,6 +14,7 @@ from millrace import paths
 from millrace.cli import run
 from millrace.errors import Failed
 from millrace.provision import revivals, unclean
+from millrace.provision.assemble import assemble
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
@@ -327,3 +328,21 @@ def test_only_starts_of_this_array_and_this_day_count(world: WithoutLog) -> None
     revivals.add([data], world.now())
     assert revivals.refusal(data, world.now()) == "RAID6 data broke and was started again 3 times in 24 hours"
     assert len(paths.revivals_file().read_text().splitlines()) == 4
+
+
+def test_half_of_the_log_that_may_be_older_is_started_once_that_was_confirmed(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    die(world, "L0")
+    write(world, "log")
+    world.boot()
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "L1"}
+    with pytest.raises(Failed, match="To start without L1: millrace pool revive"):
+        assemble(world, lambda _: None)
+    assert "something is in doubt, which --yes does not decide" in refused(world, capsys, "--yes")
+    status, out, _ = revive(capsys, "--dry-run")
+    assert status == 0 and "In doubt: L1 may have left after L0, and would be newer." in out
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    status, _, error = revive(capsys)
+    assert status == 0, error
+    assert "RAID1 log: started without L1" in error

@@ -60,3 +60,10 @@ def test_note_is_there_for_others_while_the_lock_is_held(tmp_path: Path) -> None
     refused = pytest.raises(Refused, match=r"^short runs$")
     with held(path, note="short"), refused, held(path, lambda: f"{doing(path)} runs", "another"):
         pass
+
+
+def test_note_of_a_holder_that_was_killed_is_not_that_of_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.write_text("killed")
+    with held(path):
+        assert doing(path) == ""

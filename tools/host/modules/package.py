@@ -13,6 +13,7 @@ from pathlib import Path
 
 from host.modules.compile import inside
 from host.modules.environment import Packages, Run, checked, run_quietly
+from host.modules.record import PLACE as RECORD
 
 NAME = "millrace-modules"
 PLACE = "updates/millrace"
@@ -61,11 +62,13 @@ def installed(module: str) -> str:
     return f"{PLACE}/{module}.ko.xz"
 
 
-def make(modules: Sequence[Path], built: Path, root: Path, found: Packages, epoch: int, run: Run = run_quietly) -> Path:
+def make(
+    modules: Sequence[Path], built: Path, root: Path, found: Packages, record: str, epoch: int, run: Run = run_quietly
+) -> Path:
     """Make the package of `modules`, which are below `built`, in the directory `built`; return its file.
 
-    They are compressed in the environment `root`. `epoch` is the time of all files, in seconds: the same modules give
-    the same bytes. Failed: a tool fails.
+    They are compressed in the environment `root`. `record` is the text of their patches (`record.record`). `epoch` is
+    the time of all files, in seconds: the same modules give the same bytes. Failed: a tool fails.
     """
     tree = root / TREE
     shutil.rmtree(tree, ignore_errors=True)
@@ -76,6 +79,8 @@ def make(modules: Sequence[Path], built: Path, root: Path, found: Packages, epoc
         shutil.copyfile(module, target)
     names = sorted(f"/{path.relative_to(root)}" for path in place.rglob("*.ko"))
     checked(run, inside(root, [*XZ, *names]), "The rebuilt modules were not compressed")
+    (tree / RECORD).parent.mkdir(parents=True)
+    (tree / RECORD).write_text(record)
     _add_daemon(root, tree)
     depends = checked(run, ["dpkg-deb", "--field", str(found.daemon[0]), "Depends"], "ksmbd-tools cannot be read")
     _describe(tree, found, depends.strip())

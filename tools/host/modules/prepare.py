@@ -9,7 +9,7 @@ from pathlib import Path
 from host import artefacts, lock, stage
 from host.layout import REPO, Caches
 from host.modules import compile as compiler
-from host.modules import environment, package, verify
+from host.modules import environment, package, record, verify
 from host.modules.sets import SETS
 from host.progress import clock
 from millrace.errors import Failed
@@ -17,9 +17,11 @@ from millrace.errors import Failed
 SPACE = 3 << 30
 # Of this kernel and the one before, for two states of the build each.
 KEPT = 4
+_PROGRAMS = ("compile", "environment", "package", "record", "sets", "verify")
 # What the package depends on beside the packages that it is built from.
 SOURCES = [
-    *(Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")),
+    *(Path("tools/host/modules") / f"{name}.py" for name in _PROGRAMS),
+    Path("tools/millrace/inventory/patched.py"),
     *(path.relative_to(REPO) for one in SETS for path in one.changes),
 ]
 
@@ -68,8 +70,9 @@ def _build(found: environment.Packages, target: Path, epoch: int, run: environme
     try:
         environment.unpack(found, root, run)
         modules = compiler.build(root, found, new, os.cpu_count() or 1, run)
-        verify.verify(modules, new, verify.debian_modules(found.debian))
-        made = package.make(modules, new, root, found, epoch, run)
+        debian = verify.debian_modules(found.debian)
+        verify.verify(modules, new, debian)
+        made = package.make(modules, new, root, found, record.record(new, debian), epoch, run)
         for left in new.iterdir():
             if left != made:
                 shutil.rmtree(left)

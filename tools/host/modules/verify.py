@@ -29,11 +29,14 @@ def vermagic(name: str, module: bytes) -> str:
 
 
 def debian_modules(deb: Path) -> dict[str, bytes]:
-    """Return Debian's own modules of SHARED from its package linux-modules, by path without suffix.
+    """Return Debian's own modules of SHARED, and those that patches change, from its package linux-modules.
+
+    By path without suffix.
 
     Failed: the package cannot be read, or has none of them.
     """
     found: dict[str, bytes] = {}
+    patched = [path for one in SETS if one.patches for path in one.modules]
     argv = ["dpkg-deb", "--fsys-tarfile", str(deb)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
@@ -41,7 +44,8 @@ def debian_modules(deb: Path) -> dict[str, bytes]:
             with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
                 for entry in archive:
                     path = entry.name.partition("/kernel/")[2].removesuffix(".ko.xz")
-                    if entry.isfile() and path.startswith(tuple(f"{one}/" for one in SHARED)):
+                    shared = path.startswith(tuple(f"{one}/" for one in SHARED))
+                    if entry.isfile() and (shared or path in patched):
                         content = archive.extractfile(entry)
                         assert content is not None
                         found[path] = lzma.decompress(content.read())

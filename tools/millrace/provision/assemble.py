@@ -27,19 +27,51 @@ from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
+from millrace.provision.writer import assembling, starting
 from millrace.system.files import describe, write_text
 
+READD = "millrace-readd.service"
 
-def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situation] | None = None) -> Pool:
+
+def assemble(system: System, report: Report) -> Pool:
     """Start every array of pool.json; change nothing where they run. `report` receives one line for each array.
 
-    `chosen` are arrays by UUID that an administrator starts although something is in doubt. All are tried, and the
-    record of the members is updated. A pool on an external device waits for that. Failed: at least one array does not
-    run, or the device is missing; a sentence for each, with the serials that are missing.
+    All are tried, and the record of the members is updated. A pool on an external device waits for that. Waits for who
+    writes to drives, and starts the arrays beside a change of drives that takes longer; members that returned are
+    re-added after it then. Failed: at least one array does not run, or the device is missing; a sentence for each, with
+    the serials that are missing. Refused: something else is starting or stopping the arrays.
     """
     pool = load_pool()
     if pool.backend == "external":
         return backend.gather(system, pool, report)
+    with assembling(system.wait) as other:
+        if other is None:
+            return start_arrays(system, report)
+        report(f"{other}; the arrays are started now, and members that returned are re-added after it")
+        try:
+            return start_arrays(system, report, readding=False)
+        finally:
+            # which waits for the lock
+            system.attempt(["systemctl", "--no-block", "start", READD])
+
+
+def start_arrays(
+    system: System,
+    report: Report,
+    chosen: Mapping[str, revival.Situation] | None = None,
+    readding: bool = True,
+) -> Pool:
+    """Do this for who holds the lock of the writer. `chosen` are arrays by UUID that are started in spite of a doubt.
+
+    Without `readding` no member is added to an array. Failed: as `assemble`. Refused: another start does not end.
+    """
+    with starting(system.wait):
+        return _start_all(system, load_pool(), report, chosen or {}, readding)
+
+
+def _start_all(
+    system: System, pool: Pool, report: Report, chosen: Mapping[str, revival.Situation], readding: bool
+) -> Pool:
     md.load_modules(system)
     discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
@@ -50,11 +82,12 @@ def assemble(system: System, report: Report, chosen: Mapping[str, revival.Situat
         if record.uuid in problems:
             continue
         try:
-            outcome = _start(system, record, pool, waited, (chosen or {}).get(record.uuid))
+            outcome = _start(system, record, pool, waited, chosen.get(record.uuid))
         except MillraceError as error:
             problems[record.uuid] = str(error)
         else:
-            report(f"{md.title(record.array)}: {'; '.join([outcome, *_readd_returned(system, record)])}")
+            joined = _readd_returned(system, record) if readding else []
+            report(f"{md.title(record.array)}: {'; '.join([outcome, *joined])}")
     pool = in_sync.record(system, pool, report)
     try:
         # before the file: what it lets start compares with this, and would try the same drives again
@@ -115,6 +148,8 @@ def _start(
             f"{md.needed(record.array)} required; missing: {', '.join(missing)}{_remedy(record)}"
         )
     in_sync.refuse_stale(record, present)
+    if chosen is None:
+        revival.refuse_unseen(system, record, found)
     forced = ""
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])

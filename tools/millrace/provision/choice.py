@@ -98,7 +98,9 @@ def went_on(blocks: Sequence[Superblock], needed: int, absent: Collection[int]) 
     were as many as the array needs: the other half of a mirror, two of a RAID6 of four.
     """
     current = latest_members(list(blocks))
-    slots = {slot for slot in absent if any(one.states[slot : slot + 1] in ("A", "R") for one in current)}
+    # one that took the place of a recorded member is there
+    slots = {*absent} - {one.slot for one in current}
+    slots = {slot for slot in slots if any(one.states[slot : slot + 1] in ("A", "R") for one in current)}
     return sorted(slots) if len(slots) >= needed else []
 
 

@@ -7,6 +7,9 @@ failure where md marks the member as faulty, with a line about what is left (rai
 as those lines are not rate-limited, and the log keeps them in their order. Events of mdadm --monitor and /proc/mdstat
 show a state, in which failures of one second are not ordered.
 
+Messages that were logged while this did not run have kernel names of that time, and another drive may have one of them
+since. A name counts where udev has known its device since before the message; else the failure has no member.
+
 The kernel stamps messages by a clock of its own, which nothing corrects: after days it is seconds away from the time of
 the superblocks. So what is logged while this runs is dated as it is read.
 
@@ -14,7 +17,6 @@ millrace-failures.service runs this as long as the server runs. A record that ca
 full, makes the order unknown and stops nothing. It imports next to nothing, because it stays in memory.
 """
 
-import json
 import os
 import re
 import select
@@ -25,14 +27,9 @@ from itertools import count
 from typing import NamedTuple
 
 from millrace import paths
+from millrace.errors import MillraceError
+from millrace.provision.failure_record import Failure, add, digits, load, shorten
 from millrace.system import sysfs
-from millrace.system.files import append_line
-
-KEPT = 256
-"""Failures that are kept, the latest last."""
-
-TOLERANCE = 10.0
-"""Seconds by which a record and the superblocks of the same failure may differ."""
 
 LOOK = 60
 """Seconds after which the members are looked at again, also where the kernel says nothing: an array may be new."""
@@ -48,8 +45,10 @@ so long that the kernel overwrites the next failure before it is read.
 """
 _NEXT_LINE = "\\x0a"
 """What /dev/kmsg has for a line feed: raid1.c and raid10.c log both lines in one message."""
-_LATEST = 1 << 33
-"""Seconds since 1970 that no clock of a server has, nor its superblocks."""
+_MARGIN = 5.0
+"""Seconds between the appearance of a device and its first message, at least, for that to be about it."""
+_DRIFT = 1e-3
+"""How far the clock of messages is off at most: twice what ntpd corrects (500 ppm)."""
 _FACILITY = 3
 """Bits of the level below the facility, which is 0 for the kernel."""
 _MESSAGE = 8192
@@ -68,37 +67,15 @@ class Message(NamedTuple):
     read: float | None = None
 
 
-class Failure(NamedTuple):
-    """One member that failed. `array` is the UUID, `member` the GUID of the partition, else the serial of the drive.
-
-    `left` is how many members were in sync after it; None where several failed at the same moment, and their order is
-    not known. `broken`: those were too few. `at` is in seconds since 1970, `number` that of the message in its boot.
-    """
-
-    boot: str
-    number: int
-    at: float
-    array: str
-    member: str
-    left: int | None
-    broken: bool
-
-
-class Started(NamedTuple):
-    """An array that Millrace started after it broke; a line of the same record. `started` in seconds since 1970."""
-
-    array: str
-    started: float
-
-
 class Recorder:
     """Follows the kernel's messages; knows the members of all arrays, as nothing says who a drive was that is gone."""
 
     def __init__(self, boot: str, recorded: Iterable[Failure] = ()) -> None:
         self._boot = boot
         self._last = max((one.number for one in recorded if one.boot == boot), default=-1)
-        self._members: dict[tuple[str, str], tuple[str, str]] = {}
-        self._open: dict[str, list[tuple[Message, str]]] = defaultdict(list)
+        self._arrays: dict[str, str] = {}
+        self._members: dict[tuple[str, str], str] = {}
+        self._open: dict[str, list[tuple[Message, str, str]]] = defaultdict(list)
 
     def see(self, message: Message) -> list[Failure]:
         """Return the failures that are complete with this message."""
@@ -114,7 +91,9 @@ class Recorder:
     def _line(self, message: Message, line: str) -> Iterator[Failure]:
         left, broken = _LEFT.fullmatch(line), _BROKEN.fullmatch(line)
         if failed := _FAILED.fullmatch(line):
-            self._open[failed[1]].append((message, failed[2]))
+            self._open[failed[1]].append(
+                (message, self._array(message, failed[1]), self._member(message, *failed.groups()))
+            )
         elif left:
             yield from self._complete(left[1], int(left[2]), False)
         elif broken:
@@ -122,24 +101,34 @@ class Recorder:
 
     def _complete(self, array: str, left: int, broken: bool) -> Iterator[Failure]:
         found = self._open.pop(array, [])
-        for message, name in found:
-            uuid, member = self._members.get((array, name), ("", ""))
+        for message, uuid, member in found:
             # read again after a restart of this
-            if uuid and member and message.number > self._last:
+            if uuid and message.number > self._last:
                 at = message.read or time.time() - time.monotonic() + message.seconds
                 alone = left if len(found) == 1 else None
                 yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
 
+    def _array(self, message: Message, name: str) -> str:
+        """The UUID of an array; empty where it is not known whose name that was."""
+        return self._arrays.get(name, "") if message.read is not None or _is_older(name, message) else ""
+
+    def _member(self, message: Message, array: str, name: str) -> str:
+        """The identity of a member; empty where it is not known whose name that was."""
+        if message.read is None:
+            return _identity(name) if _is_older(name, message) else ""
+        return self._members.get((array, name), "")
+
     def look(self) -> None:
         """Take down who the members are. A drive that is gone keeps what it was."""
         for array, uuid, name in _members():
+            self._arrays[array] = uuid
             if member := _identity(name):
-                self._members[array, name] = (uuid, member)
+                self._members[array, name] = member
 
 
 def unidentified(array: str) -> list[str]:
     """Return the kernel names of the members of a running array, by its UUID, whose failures cannot be recorded."""
-    found = [name for _, uuid, name in _members() if _digits(uuid) == _digits(array) and not _identity(name)]
+    found = [name for _, uuid, name in _members() if digits(uuid) == digits(array) and not _identity(name)]
     return [name for name in found if (paths.ROOT / "sys/class/block" / name).exists()]
 
 
@@ -151,38 +140,6 @@ def _members() -> Iterator[tuple[str, str, str]]:
         for entry in sysfs.names(md) if uuid else []:
             if uuid and entry.startswith("dev-"):
                 yield array, uuid, entry.removeprefix("dev-")
-
-
-def load() -> list[Failure]:
-    """Return the failures that are recorded, the latest last; a line that cannot be parsed is left out."""
-    return [one for one in map(_parsed, _lines()) if one is not None]
-
-
-def broke(array: str) -> float | None:
-    """Return when an array broke, in seconds since 1970; None where Millrace has started it since, or it never did."""
-    for line in reversed(_lines()):
-        if (started := _started(line)) is not None and _digits(started.array) == _digits(array):
-            return None
-        failure = _parsed(line)
-        if failure is not None and failure.broken and _digits(failure.array) == _digits(array):
-            return failure.at
-    return None
-
-
-def note_start(array: str) -> None:
-    """Record that Millrace started an array, where it broke before. OSError: the boot drive takes no record."""
-    if broke(array) is not None:
-        append_line(paths.failures_file(), json.dumps(Started(array, time.time())._asdict()))
-
-
-def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failure]:
-    """Return who failed when an array broke for the last time, and after that; nothing where the order is not known."""
-    known = [one for one in recorded if _digits(one.array) == _digits(array)]
-    begin = max((at for at, one in enumerate(known) if one.broken and one.left == needed - 1), default=len(known))
-    found = known[begin:]
-    expected = [needed - 1 - at for at in range(len(found))]
-    same = len({one.boot for one in found}) == 1 and all(one.broken for one in found)
-    return found if same and [one.left for one in found] == expected else []
 
 
 def parsed(line: str) -> Message | None:
@@ -228,51 +185,34 @@ def main(log: int) -> None:
             recorder.look()
             looked = time.monotonic()
         for failure in recorder.see(message) if message else []:
-            try:
-                append_line(paths.failures_file(), json.dumps(failure._asdict()))
-            except OSError as error:
-                print(f"the failure of {failure.member} cannot be recorded: {error}", flush=True)
+            _record(failure)
+
+
+def _record(failure: Failure) -> None:
+    try:
+        add(failure)
+    except OSError as error:
+        who = failure.member or f"a member of {failure.array}"
+        print(f"the failure of {who} cannot be recorded: {error}", flush=True)
+    _shorten()
 
 
 def _shorten() -> None:
-    """Drop the oldest failures; a file that cannot be written stays as it is."""
     try:
-        lines = paths.failures_file().read_text(errors="replace").splitlines()
-    except OSError:
-        return
-    if len(lines) > KEPT:
-        from millrace.system.files import write_text
-
-        try:
-            write_text(paths.failures_file(), "".join(f"{line}\n" for line in lines[-KEPT:]))
-        except OSError as error:
-            print(f"the record of failures cannot be shortened: {error}", flush=True)
+        shorten()
+    except (OSError, MillraceError) as error:
+        print(f"the record of failures cannot be shortened: {error}", flush=True)
 
 
-def _lines() -> list[str]:
-    try:
-        return paths.failures_file().read_text(errors="replace").splitlines()[-KEPT:]
-    except OSError:
-        return []
+def _is_older(name: str, message: Message) -> bool:
+    """Whether a block device has its name since before a message.
 
-
-def _started(line: str) -> Started | None:
-    try:
-        one = Started(**json.loads(line))
-    except (ValueError, TypeError):
-        return None
-    return one if isinstance(one.array, str) else None
-
-
-def _parsed(line: str) -> Failure | None:
-    try:
-        one = Failure(**json.loads(line))
-    except (ValueError, TypeError):
-        return None
-    if not (isinstance(one.at, int | float) and 0 < one.at < _LATEST):
-        return None
-    kinds = (one.boot, str), (one.number, int), (one.at, (int, float)), (one.array, str), (one.member, str)
-    return one if all(isinstance(value, kind) for value, kind in kinds) else None
+    udev forgets a device that goes, and has when it first saw one that comes, in microseconds since the boot.
+    """
+    number = sysfs.text(paths.ROOT / "sys/class/block" / name / "dev")
+    lines = (sysfs.text(paths.ROOT / f"run/udev/data/b{number}") or "").splitlines() if number else []
+    seen = next((line.removeprefix("I:") for line in lines if line.startswith("I:")), "")
+    return seen.isdigit() and int(seen) / 1e6 + _MARGIN + message.seconds * _DRIFT < message.seconds
 
 
 def _identity(name: str) -> str:
@@ -285,10 +225,6 @@ def _identity(name: str) -> str:
     from millrace.inventory.drives import identify
 
     return identify(directory.parent if is_partition else directory).serial
-
-
-def _digits(uuid: str) -> str:
-    return uuid.replace(":", "").replace("-", "").lower()
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def _record(
     try:
         _write_now(InSync(arrays=in_sync))
         removed.forget(present)
-        write_model(paths.in_sync_file(), InSync(arrays=in_sync))
+        _write(InSync(arrays=in_sync))
         if update == {"arrays": pool.arrays, "drives": pool.drives}:
             # a file that was torn is written again
             save_pool(pool)
@@ -152,6 +152,25 @@ def _write_now(found: InSync) -> None:
         write_model(paths.in_sync_now_file(), found)
     except OSError:
         paths.in_sync_now_file().unlink(missing_ok=True)
+
+
+def _write(found: InSync) -> None:
+    """Write what counts in the next boots. OSError: it cannot be written.
+
+    One that has other members is removed then: a half of a mirror that has left since would be as good as the other.
+    """
+    path = paths.in_sync_file()
+    try:
+        write_model(path, found)
+    except OSError:
+        with suppress(OSError, MillraceError):
+            if _members(read_model(path, InSync)) != _members(found):
+                path.unlink()
+        raise
+
+
+def _members(found: InSync) -> list[tuple[str, list[MemberRecord]]]:
+    return [(one.uuid, one.members) for one in found.arrays]
 
 
 def last_of(one: ArrayRecord) -> InSyncArray:

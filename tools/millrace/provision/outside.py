@@ -8,7 +8,7 @@ and nothing else tells that the data are not: the record of failures and of our 
 from contextlib import suppress
 
 from millrace.errors import MillraceError
-from millrace.provision import failures, md, unclean
+from millrace.provision import failure_record, md, unclean
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.system import Report, System
 from millrace.system.files import describe
@@ -17,19 +17,19 @@ from millrace.system.files import describe
 def started(record: ArrayRecord) -> None:
     """Record that Millrace has started an array. One that cannot be recorded is taken for another's start once."""
     with suppress(OSError):
-        failures.note_start(record.uuid)
+        failure_record.note_start(record.uuid)
 
 
 def look(system: System, pool: Pool, report: Report) -> None:
     """Record each such array as started unclean; `report` receives a line for it."""
     for record in pool.arrays:
-        broke = None if record.array.over_arrays else failures.broke(record.uuid)
+        broke = None if record.array.over_arrays else failure_record.broke(record.uuid)
         if broke is None or not md.works(system, record):
             continue
         title = md.title(record.array)
         try:
             unclean.add_outside(record, broke, system.now())
-            failures.note_start(record.uuid)
+            failure_record.note_start(record.uuid)
         except OSError as error:
             report(f"{title} broke and was started outside Millrace, which cannot be recorded: {describe(error)}")
         except MillraceError as error:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millrace.errors import Failed
-from millrace.provision import apart, failures, md, unclean
+from millrace.plan.model import Role
+from millrace.provision import apart, failure_record, in_sync, lives, md, unclean
+from millrace.provision.backend import AGAIN
 from millrace.provision.choice import Choice, choose, went_on
-from millrace.provision.gather import members_present
+from millrace.provision.gather import latest_members, members_present
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine, updated
@@ -57,7 +59,7 @@ class Situation:
         """Why this array does not start by itself, in words; None where it does."""
         choice = self.choice
         if choice is None and self.unseen:
-            return self._newer(self.unseen, [*self.blocks.values()])
+            return self._newer(self.unseen, latest_members([*self.blocks.values()]))
         if choice is None or choice.proven:
             return None
         if choice.lacking:
@@ -92,6 +94,44 @@ def situation(
     choice = choose(list(blocks.values()), needed, gone, last, wanted)
     unseen = went_on(list(blocks.values()), needed, gone) if choice is None else []
     return Situation(record, found, blocks, written, choice, broke, unseen)
+
+
+def refuse_unseen(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
+    """Verify that no members that are not there have gone on without those that are. Failed: nothing shows that.
+
+    A half of a mirror that left first is as good as the other by its superblock. What shows that it was in use until
+    the end is the record of the members in sync, unless it failed after its superblock was written last.
+    """
+    gone = absent(record.members, list(found.values()))
+    needed = md.needed(record.array)
+    if not lives.possible(len(record.members), needed) or len(gone) < needed:
+        return
+    one = situation(system, record, found)
+    if one.choice is not None or not one.unseen or len(_until_the_end(one)) >= needed:
+        return
+    back = several([record.members[slot].serial for slot in one.unseen])
+    risk = " An older log damages the file system." if record.array.role is Role.LOG else ""
+    raise Failed(
+        f"{md.title(record.array)} is not started: {one.doubt}.{risk} Reinsert {back}, then: {AGAIN}. "
+        f"To start without {back}: {REVIVE}"
+    )
+
+
+def _until_the_end(one: Situation) -> list[str]:
+    """The kernel names of members that were in sync when the array last ran, as far as that was recorded."""
+    last = in_sync.last_of(one.record).members
+    failed = [known for known in failure_record.load() if md.same_uuid(known.array, one.record.uuid)]
+    return [
+        name
+        for name, who in one.found.items()
+        if not absent([who], last)
+        and not any(
+            # without a name it may be this one
+            known.member in (who.partuuid or who.serial, "")
+            and known.at + failure_record.TOLERANCE >= (one.written.get(name) or 0)
+            for known in failed
+        )
+    ]
 
 
 def start(system: System, one: Situation) -> str:
@@ -132,16 +172,16 @@ def _last(
     A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
     needed = md.needed(record.array)
-    failed = failures.last_of(record.uuid, needed, failures.load())
+    failed = failure_record.last_of(record.uuid, needed, failure_record.load())
     if not failed:
         return [], None
     names = {one.partuuid or one.serial: name for name, one in found.items()}
     last = [names.get(one.member, f" {one.member}") for one in failed]
     at = failed[0].at
     newest = max((when for when in written.values() if when is not None), default=0)
-    latest = at + failures.TOLERANCE
+    latest = at + failure_record.TOLERANCE
     # written after it broke: that was another time
     again = any((when := written.get(name)) is not None and when > latest for name in last[:1])
-    if newest < at - failures.TOLERANCE or again:
+    if newest < at - failure_record.TOLERANCE or again:
         return [], None
     return last, at

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from millrace.errors import Failed, Refused
-from millrace.provision import change_journal, in_sync, md
+from millrace.provision import change_journal, in_sync, md, revival
 from millrace.provision.backend import AGAIN
 from millrace.provision.change_journal import in_words
 from millrace.provision.gather import members_present
@@ -122,6 +122,10 @@ def _require_lost(system: System, log: ArrayRecord) -> list[str]:
         in_sync.refuse_stale(log, old)
     except Failed:
         return [*notes, f"{serials} left the log before it was lost: what it holds is too old, and is never replayed"]
+    try:
+        revival.refuse_unseen(system, log, {name: who for name, who in found.items() if who in old})
+    except Failed as error:
+        raise LogIsThere(f"{serials} is present and may hold the log: {error}") from error
     raise LogIsThere(
         f"{serials} is present and holds the log: nothing is lost. Start it: systemctl restart millrace-assemble, "
         "then: systemctl start millrace-serving.target. If it cannot be read, pull it and start this again"

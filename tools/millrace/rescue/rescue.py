@@ -6,7 +6,7 @@ from millrace.errors import Refused
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Report, System
-from millrace.provision.writer import RESCUING, writing
+from millrace.provision.writer import RESCUING, RESUMING, writing
 from millrace.rescue import image, need, words
 from millrace.rescue.diagnosis import LogIsThere, OtherPool, diagnose
 from millrace.rescue.journal import RescueJournal
@@ -61,7 +61,8 @@ def carry_out(system: System, name: StepName, choices: Choices, by: str, report:
     `report` receives lines of progress. Refused: another step comes first, or a rescue is the wrong thing. Failed: it
     stopped; call it again to go on.
     """
-    with writing(RESCUING):
+    # which starts the pool with systemd: that starts the arrays first, and they are not to wait for this
+    with writing(RESUMING if name == "serve" else RESCUING):
         journal, notes = _open(system, by)
         if _is_over(journal, name):
             return _shown(journal, notes, choices)

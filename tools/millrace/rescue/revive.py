@@ -9,7 +9,7 @@ from typing import TypeVar
 from millrace.errors import BadInput, Failed, Refused
 from millrace.provision import in_sync, md, revivals, standstill
 from millrace.provision import pool as pools
-from millrace.provision.assemble import assemble
+from millrace.provision.assemble import start_arrays
 from millrace.provision.backend import AGAIN
 from millrace.provision.gather import members_present
 from millrace.provision.model import MemberRecord, Pool
@@ -119,11 +119,10 @@ def _start(
         now = _situations(system, wanted)
         if _decided(_plan(now, bays)) != _decided(before):
             raise DrivesMoved("drives came or went while the pool was unmounted; nothing was started: run it again")
-        chosen = {uuid: one for uuid, one in now.items() if one.choice is not None}
         if automatic:
             # before: a start that kills the server counts
             revivals.add(broken, system.now())
-        assemble(system, said, chosen)
+        start_arrays(system, said, now)
     return before.model_copy(update={"done": True, "report": lines})
 
 

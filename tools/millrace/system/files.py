@@ -50,14 +50,20 @@ def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644, owner: 
 
 
 def append_line(path: Path, line: str, mode: int = 0o644) -> None:
-    """Add a line to `path` durably. A power cut may leave a part of it; it is not joined with the next one."""
+    """Add a line to `path` durably. A power cut may leave a part of it; it is not joined with the next one.
+
+    OSError: the line is not there, or a part of it.
+    """
     made = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_DSYNC | os.O_CLOEXEC, mode)
     try:
         size = os.fstat(descriptor).st_size
         torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, f"{chr(10) if torn else ''}{line}\n".encode())
+        left = f"{chr(10) if torn else ''}{line}\n".encode()
+        while left:
+            # a file system that becomes full takes a part of it, and says so with the next one
+            left = left[os.write(descriptor, left) :]
     finally:
         os.close(descriptor)
     if made:

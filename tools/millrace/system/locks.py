@@ -10,11 +10,15 @@ from pathlib import Path
 from millrace.errors import Refused
 
 
+class Busy(Refused):
+    """Another process holds the lock."""
+
+
 @contextmanager
 def held(path: Path, refusal: str | Callable[[], str] | None = None, note: str = "") -> Iterator[None]:
     """Hold the lock at `path`, waiting for it. `note` is what `doing` returns for others as long as it is held.
 
-    Refused: the caller is not root, or, with `refusal` as the sentence, another process holds the lock.
+    Refused: the caller is not root. Busy, with `refusal` as the sentence: another process holds the lock.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -23,6 +27,9 @@ def held(path: Path, refusal: str | Callable[[], str] | None = None, note: str =
         raise Refused("changing this server requires root; run this command with sudo") from error
     try:
         _acquire(descriptor, refusal)
+        if os.fstat(descriptor).st_size:
+            # the note of a holder that was killed
+            _write(descriptor, "")
         if not note:
             yield
             return
@@ -57,4 +64,4 @@ def _acquire(descriptor: int, refusal: str | Callable[[], str] | None) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise Refused(refusal if isinstance(refusal, str) else refusal()) from error
+        raise Busy(refusal if isinstance(refusal, str) else refusal()) from error

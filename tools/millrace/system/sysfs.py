@@ -17,6 +17,12 @@ _CHUNK = 1 << 16
 
 def text(path: Path) -> str | None:
     """Return an attribute without its blanks; None where there is none to read or it is empty."""
+    found = content(path)
+    return None if found is None else found.decode(errors="replace").strip("\0 \t\n") or None
+
+
+def content(path: Path) -> bytes | None:
+    """Return an attribute that is no text; None where there is none to read."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -29,7 +35,7 @@ def text(path: Path) -> str | None:
         return None
     finally:
         os.close(file)
-    return found.decode(errors="replace").strip("\0 \t\n") or None
+    return found
 
 
 def number(path: Path) -> int | None:

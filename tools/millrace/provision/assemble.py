@@ -208,7 +208,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
     """
     sentences, out = [], removed.load()
     held = unclean.holds(record.array.name)
-    for name, serial, free in list(returned.returning(system, record)):
+    for one, free in list(returned.returning(system, record)):
+        serial, name = one.who.serial, one.name
         if serial in out:
             sentences.append(returned.left_alone(serial, name, out))
         elif held:
@@ -217,11 +218,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif kept_apart := apart.refusal(system, record, name):
             sentences.append(kept_apart)
-        elif joined := returned.join(system, record, name, serial):
-            sentences.append(joined)
         else:
-            hand = returned.by_hand(record, name)
-            sentences.append(f"{serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}")
+            sentences.append(returned.join(system, record, one).sentence)
     return sentences
 
 

@@ -15,6 +15,7 @@ from millrace.provision import (
     in_sync,
     md,
     outside,
+    passed_over,
     removed,
     returned,
     revival,
@@ -107,6 +108,7 @@ def _start(
     gathered = gather(system, record, waited, change_journal.joining(record.array.name))
     out = apart.left_out(system, record, gathered)
     found = _without_removed(record, {name: one for name, one in gathered.items() if name not in out})
+    passed_over.forget(record, found)
     present = list(found.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], present)]
     if len(found) < md.needed(record.array):

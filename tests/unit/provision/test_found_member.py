@@ -52,7 +52,7 @@ def readded(world: World) -> tuple[list[str], list[list[str]]]:
 def started_without(world: World, array: str, serial: str) -> None:
     """An array was started without one of its members."""
     (record,) = [one for one in load_pool().arrays if one.array.name == array]
-    unclean.add(record, [serial], None, world.now(), rebuilding=True)
+    unclean.add(record, [serial], None, world.now(), rebuilding=True, events=99)
 
 
 @pytest.mark.parametrize("held", HELD)

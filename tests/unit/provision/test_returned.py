@@ -11,15 +11,19 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.provision import removed, returned
+from millrace.provision import removed, returned, unclean
 from millrace.provision.assemble import assemble
+from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import MOST, Returns
 from millrace.system.documents import read_model
+from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import add_by_hand, die, plug_in, rebuilt
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
+
+DATA = "/dev/md/millrace-data"
 
 
 @pytest.fixture
@@ -119,6 +123,38 @@ def test_member_that_cannot_be_re_added_is_recorded_with_the_way_by_hand(pool: W
     (line,) = readded(pool)
     assert line.startswith(f"RAID6 data: D1 ({name}") and "mdadm /dev/md/millrace-data --add /dev/" in line
     assert outcomes() == [("D1", "data", "failed")]
+
+
+@pytest.mark.parametrize("events", [True, False], ids=["events", "older record"])
+def test_member_that_was_in_sync_since_a_start_without_it_is_not_rebuilt_where_re_adding_fails(
+    pool: World, events: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = lost(pool, "D1")
+    record = load_pool().arrays[0]
+    before = int(next(iter(disk.inside.values()))["events"])
+    # the superblocks of the fake are of 2026-11-18
+    unclean.add(record, ["D1"], None, "2026-11-17T07:00:00+00:00", True, before if events else None)
+    held = next(iter(disk.inside.values()))
+    plug_in(pool, disk)
+    readded(pool)
+    rebuilt(pool)
+    lost(pool, "D1")
+    plug_in(pool, disk)
+    pool.broken["mdadm /dev/md/millrace-data --re-add"] = Result(1, "", "mdadm: Device or resource busy")
+    before_attempt = dict(held)
+    (line,) = readded(pool)
+    assert "D1" in line and f"cannot be re-added; to rebuild it: mdadm {DATA} --add {by_partuuid(disk)}" in line
+    assert held == before_attempt and not [command for command in pool.calls if "--add" in command]
+
+
+def test_member_that_an_array_was_started_without_is_rebuilt_where_re_adding_fails(pool: World) -> None:
+    disk = lost(pool, "D1")
+    held = next(iter(disk.inside.values()))
+    held["bitmap"] = "too old"
+    # by an older version, whose record has the time only
+    unclean.add(load_pool().arrays[0], ["D1"], None, "2026-11-19T07:00:00+00:00", rebuilding=True)
+    plug_in(pool, disk)
+    assert readded(pool) == ["RAID6 data: D1 returned and is rebuilt"]
 
 
 def test_drive_that_comes_and_goes_is_left_out_until_a_day_has_passed(

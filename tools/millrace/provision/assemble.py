@@ -171,7 +171,8 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     rebuilding = any(block.recovering for block in blocks if block.name in spares)
     now = system.now()
     # before the start: after a power cut in between nothing else tells that it was forced
-    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding)
+    events = max(block.events for block in members)
+    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding, events)
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)

@@ -20,7 +20,7 @@ from millrace.provision.found_member import FoundMember, found, is_still_there
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
-from millrace.provision.superblock import examine
+from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
 from millrace.provision.writer import READDING, writing
 from millrace.system.documents import Contract, read_model, write_model
@@ -132,16 +132,18 @@ def join(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
     moved = Joined(False, f"{serial} ({one.name}) is gone again, or is another drive now; nothing was written to it")
     by_hand = f"mdadm {array} --add {one.device}"
     failed = Joined(False, f"{serial} ({one.name}) returned and cannot be re-added; to rebuild it: {by_hand}")
-    erased = _is_filled_with_nothing(system, one.name)
-    if not is_still_there(system, record, one):
+    block, written = examine(system, one.name), updated(system, one.name)
+    if block is None or not is_still_there(system, record, one):
         return moved
+    erased = _is_filled_with_nothing(block)
     if erased:
         # md would go on behind what it lists as copied and unreadable
         if system.attempt(["mdadm", "--zero-superblock", one.device]).status != 0:
             return failed
     elif system.attempt(["mdadm", array, "--re-add", one.device]).status == 0:
         return Joined(True, f"{serial} returned and is resyncing")
-    elif serial not in unclean.started_without(record.array.name):
+    elif not unclean.started_without(record.array.name, serial, block.events, written):
+        # the superblock of a member that is seconds behind is not replaced because mdadm failed for another reason
         return failed
     if not is_still_there(system, record, one, erased):
         return moved
@@ -149,10 +151,9 @@ def join(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
     return Joined(True, f"{serial} returned and is rebuilt") if added else failed
 
 
-def _is_filled_with_nothing(system: System, name: str) -> bool:
+def _is_filled_with_nothing(block: Superblock) -> bool:
     """Whether a member was being filled from one that could not be read: what it got is in its list of bad blocks."""
-    block = examine(system, name)
-    return block is not None and block.recovering and block.has_bad
+    return block.recovering and block.has_bad
 
 
 def left_alone(serial: str, name: str, out: Mapping[str, str]) -> str:

@@ -104,7 +104,8 @@ def start(system: System, one: Situation) -> str:
     record, names = one.record, [block.name for block in one.choice.start]
     without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
     now = system.now()
-    lost = unclean.add_if_possible(record, without, _last_write(one), now)
+    events = max(block.events for block in one.choice.start)
+    lost = unclean.add_if_possible(record, without, _last_write(one), now, events=events)
     newer = absent([record.members[slot] for slot in one.choice.later], [*one.found.values()])
     beside = [(one.found[block.name], block) for block in one.choice.start]
     newer_lost = passed_over.record_start(record, newer, beside, now)

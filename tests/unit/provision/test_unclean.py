@@ -14,6 +14,7 @@ from millrace.provision import in_sync, md, returned, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock
+from millrace.system.run import Result
 from tests.fakes.drives.disks import Content
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, members_of, plug_in, rebuilt, writing
@@ -162,6 +163,20 @@ def test_a_forced_start_that_fails_is_not_recorded(world: World, monkeypatch: py
     monkeypatch.setattr(md, "assemble", refused)
     assert started(world)[-1].startswith("failed: ")
     assert unclean.pending() is None
+
+
+def test_a_forced_start_that_stays_read_only_is_recorded_and_gets_no_member(world: World) -> None:
+    built(world, raid6_plan())
+    away = next(disk for disk in world.disks if disk.serial == "D1")
+    cut_while_written(world, "data", "D1")
+    world.broken["mdadm --readwrite"] = Result(1, "", "mdadm: failed to set writable")
+    assert "failed to set writable" in started(world)[-1]
+    world.broken.clear()
+    known = unclean.pending()
+    assert known is not None and known.starts[0].check == "waiting"
+    plug_in(world, away)
+    assert "already running; D1 (nvme" in (said := started(world)[0]) and "is not added yet" in said
+    assert world.running("/dev/md/millrace-data").state == "active"
 
 
 def test_a_full_boot_drive_keeps_no_array_from_starting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,13 @@ def _start(
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
     except Failed as error:
-        forced = _force(system, record, found) or _revive(system, record, found, chosen)
+        try:
+            forced = _force(system, record, found) or _revive(system, record, found, chosen)
+        except Failed:
+            if md.works(system, record):
+                # it stays read-only, and nobody else started it
+                outside.started(record)
+            raise
         if not forced:
             now = revival.situation(system, record, found)
             reason = now.doubt if now.choice is not None else None
@@ -178,7 +184,7 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)
     except Failed:
         if not lost:
-            unclean.withdraw_if_possible(record, now)
+            unclean.withdraw_unless_running(system, record, now)
         raise
     return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
 

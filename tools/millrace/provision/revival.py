@@ -113,7 +113,7 @@ def start(system: System, one: Situation) -> str:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:
         if not lost:
-            unclean.withdraw_if_possible(record, now)
+            unclean.withdraw_unless_running(system, record, now)
         raise
     back = several(one.serials(one.choice.brought))
     return f", with {back} again: files written in the last minutes before it broke may be damaged{lost}{newer_lost}"

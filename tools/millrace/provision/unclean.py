@@ -22,6 +22,7 @@ from millrace.provision import md
 from millrace.provision.gather import latest_members
 from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
+from millrace.provision.system import System
 from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import write_text
@@ -241,8 +242,14 @@ def add_if_possible(
     return ""
 
 
-def withdraw_if_possible(record: ArrayRecord, started: str) -> None:
-    """Remove a start as `withdraw` does; it stays, and is acknowledged by hand, where nothing can be written."""
+def withdraw_unless_running(system: System, record: ArrayRecord, started: str) -> None:
+    """Remove a start as `withdraw` does; it stays, and is acknowledged by hand, where nothing can be written.
+
+    An array that runs was started, also where mdadm failed after that: it is written as soon as it is writable.
+    """
+    active = md.find(system, record.uuid)
+    if active is not None and active.running:
+        return
     with suppress(OSError, MillraceError):
         withdraw(record, started)
 

@@ -179,6 +179,48 @@ def test_a_forced_start_that_stays_read_only_is_recorded_and_gets_no_member(worl
     assert world.running("/dev/md/millrace-data").state == "active"
 
 
+def test_an_array_that_is_held_read_only_is_left_so_and_gets_no_member(world: World) -> None:
+    """An administrator starts it by force and read-only, and copies data from it."""
+    built(world, raid6_plan())
+    away = next(disk for disk in world.disks if disk.serial == "D1")
+    die(world, "D1")
+    world.running("/dev/md/millrace-data").state = "readonly"
+    plug_in(world, away)
+    world.calls.clear()
+    for _ in range(2):
+        assert started(world)[0] == (
+            "RAID6 data: already running, read-only, which Millrace leaves as it is; to make it writable: "
+            "mdadm --readwrite /dev/md/millrace-data"
+        )
+        lines: list[str] = []
+        returned.readd(world, lines.append)
+        assert lines == []
+    assert not [command for command in world.calls if "--readwrite" in command or "--re-add" in command]
+
+
+def test_what_is_held_read_only_after_a_start_of_millrace_is_left_so(world: World) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    started(world)
+    world.running("/dev/md/millrace-data").state = "readonly"
+    assert "which Millrace leaves as it is" in started(world)[0]
+    # nor where our start failed, and the array was started by hand after that
+    world.boot()
+    writing_cut = superblock_of(world, "D0")
+    writing_cut["clean"] = "0"
+    world.refuse_force = True
+    assert started(world)[-1].startswith("failed: ")
+    world.refuse_force = False
+    names = [name for name, uuid in world.md_superblocks().items() if md.same_uuid(uuid, load_pool().arrays[0].uuid)]
+    world.attempt(
+        [
+            *("mdadm", "--assemble", "/dev/md/millrace-data", "--run", "--force", "--readonly"),
+            *(f"--uuid={load_pool().arrays[0].uuid}", "--homehost=millrace", *(f"/dev/{name}" for name in names)),
+        ]
+    )
+    assert "which Millrace leaves as it is" in started(world)[0]
+
+
 def test_a_full_boot_drive_keeps_no_array_from_starting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     built(world, raid6_plan())
     cut_while_written(world, "data", "D1")

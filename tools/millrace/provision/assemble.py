@@ -99,9 +99,9 @@ def _start(
 ) -> str:
     active = md.find(system, record.uuid)
     if active is not None and active.running:
-        md.make_writable(system, record)
+        is_writable = md.make_writable(system, record)
         md.ensure_link(system, record)
-        return "already running"
+        return "already running" + ("" if is_writable else _held_read_only(record))
     if record.array.over_arrays:
         return _start_over(system, record, pool)
     # md starts a copy that a power cut stopped with the drive that it is written to, or not at all
@@ -138,6 +138,12 @@ def _start(
     outside.started(record)
     md.ensure_link(system, record)
     return _started(system, record) + forced
+
+
+def _held_read_only(record: ArrayRecord) -> str:
+    """An administrator copies data from it, maybe after a start by force."""
+    writable = f"mdadm --readwrite {array_path(record.array.name)}"
+    return f", read-only, which Millrace leaves as it is; to make it writable: {writable}"
 
 
 def _remedy(record: ArrayRecord) -> str:

@@ -93,11 +93,13 @@ def _start_again(system: System, report: Report) -> None:
 def returning(system: System, record: ArrayRecord) -> Iterator[tuple[FoundMember, bool]]:
     """Yield each member that a running array is without, and whether its slot is free.
 
-    Nothing joins an array that is broken: it is started again.
+    Nothing joins an array that is broken: it is started again. Nor does md let anything join one that is read-only.
     """
     active = md.find(system, record.uuid)
+    if active is None or not active.running or record.array.over_arrays:
+        return
     # what joins a broken array gets a superblock that says it was not filled
-    if active is None or not active.running or record.array.over_arrays or md.broken(system, record, active):
+    if md.broken(system, record, active) or md.is_read_only(system, active):
         return
     live = system.md_members(active.device)
     slots, names = {one.slot for one in live}, {one.name for one in live}

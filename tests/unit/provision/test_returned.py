@@ -83,6 +83,16 @@ def test_member_that_was_filled_from_one_that_was_gone_is_filled_anew(pool: Worl
     assert "bad" not in next(iter(disk.inside.values()))
 
 
+def test_member_in_a_resync_by_the_bitmap_keeps_what_it_has_where_a_block_is_bad(pool: World) -> None:
+    disk = lost(pool, "D1")
+    held = next(iter(disk.inside.values()))
+    held |= {"recovering": "bitmap", "bad": "1"}
+    plug_in(pool, disk)
+    assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
+    assert not [command for command in pool.calls if "--zero-superblock" in command or "--add" in command]
+    assert "bad" in held
+
+
 def test_nothing_is_done_where_no_member_is_missing(pool: World) -> None:
     assert readded(pool) == []
     assert not pool.writes or not re_adds(pool)

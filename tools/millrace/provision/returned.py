@@ -154,8 +154,11 @@ def join(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
 
 
 def _is_filled_with_nothing(block: Superblock) -> bool:
-    """Whether a member was being filled from one that could not be read: what it got is in its list of bad blocks."""
-    return block.recovering and block.has_bad
+    """Whether a member was being filled from one that could not be read: what it got is in its list of bad blocks.
+
+    One that was filled by the bitmap has its own data, and an entry is a block of its own or of the gap that it missed.
+    """
+    return block.recovering and block.has_bad and not block.by_bitmap
 
 
 def left_alone(serial: str, name: str, out: Mapping[str, str]) -> str:

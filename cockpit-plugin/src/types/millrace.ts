@@ -3824,8 +3824,9 @@ export interface TunerStopped {
 /**
  * One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
  *
- * `missing` are serials, `slots` their places in the array, null where they are not known yet. `dated` is false where
- * the clock or a superblock contradicts `last_write`: times do not show which files were written then. `check`
+ * `missing` are serials, `slots` their places in the array, null where they are not known yet. `events` is how often
+ * md had written the superblocks before the start, null in records of older versions. `dated` is false where the clock
+ * or a superblock contradicts `last_write`: times do not show which files were written then. `check`
  * compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
  * `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
  * the array broke, and something else than Millrace started it again, with members that may not be equal.
@@ -3836,6 +3837,7 @@ export interface Unclean {
     last_write: string;
     started: string;
     missing: string[];
+    events: number | null;
     dated: boolean;
     check: "none" | "waiting" | "found" | "done" | "failed";
     slots: number[] | null;

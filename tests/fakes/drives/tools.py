@@ -45,6 +45,7 @@ class Tools(Hardware, Commands):
         " /dev/*...",
         "mdadm --assemble /dev/md/millrace-* --run [--force] [--readonly] --uuid=* --homehost=millrace /dev/*...",
         "mdadm --readwrite /dev/md*",
+        "mdadm /dev/md/millrace-* --re-add /dev/disk/by-partuuid/*",
         "mdadm /dev/md/millrace-* --re-add /dev/nvme*",
         "mdadm /dev/md/millrace-* --add /dev/disk/by-partuuid/*",
         "mdadm /dev/md/millrace-* --add /dev/nvme*",
@@ -203,7 +204,7 @@ class Tools(Hardware, Commands):
     def _re_add(self, command: list[str]) -> Result:
         array, held = self.running(command[1]), self.content(command[-1])
         assert held is not None and held["UUID"] == array.uuid.replace(":", "")
-        assert command[-1] not in array.members and array.state != "readonly"
+        assert self.name_of(command[-1]) not in map(self.name_of, array.members) and array.state != "readonly"
         live = [one for member in array.members if (one := self.content(member))]
         if held["bitmap"] != "fits":
             return Result(1, "", f"mdadm: --re-add for {command[-1]} to {command[1]} is not possible")
@@ -214,7 +215,7 @@ class Tools(Hardware, Commands):
     def _add(self, command: list[str]) -> Result:
         array, device = self.running(command[1]), command[-1]
         held = self.content(device)
-        assert held is not None and device not in array.members
+        assert held is not None and self.name_of(device) not in map(self.name_of, array.members)
         is_ours = bool(held) and held["UUID"] == array.uuid.replace(":", "")
         # one that fits is re-added, whatever was asked for (mdadm(8), --add)
         assert held == {} or (is_ours and (held["role"] == "spare" or held["bitmap"] != "fits")), (

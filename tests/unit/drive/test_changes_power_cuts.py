@@ -11,7 +11,7 @@ import pytest
 from millrace import paths
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
-from millrace.provision import change_journal, in_sync
+from millrace.provision import change_journal, in_sync, removed
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from tests.fakes.drives.hardware import PowerCut
@@ -146,3 +146,25 @@ def test_new_drive_that_md_was_started_without_joins_again(root: Path) -> None:
     change = change_journal.last()
     assert change is not None and change.ended and change.error is None
     assert members() == ["D0", "N1", "D2", "D3"]
+
+
+def test_drive_that_has_its_own_place_again_is_not_left_out_after_a_power_cut_at_the_end(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = pool_of(raid6_plan())
+    die(world, "D1")
+    drop(world, "D1")
+    put_in(world, "D1")
+    confirmed(world, "D1", "D1")
+
+    def cut(*_: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patch, pytest.raises(PowerCut):
+        patch.setattr(in_sync, "record", cut)
+        applied(world)
+    power_cut(world)
+    applied(world)
+    assert removed.load() == {} and members() == ["D0", "D1", "D2", "D3"]
+    (device,) = [name for name, one in world.arrays.items() if one.name == "millrace-data"]
+    assert {world.identity(one.name).serial for one in world.md_members(device) if one.in_sync} == {*members()}

@@ -10,7 +10,7 @@ from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judge, Judgement
 from millrace.inventory.model import DriveState
 from millrace.inventory.surface import ERASE_INTERRUPTED
 from millrace.pool.model import MemberState
-from millrace.provision.apart import Apart
+from millrace.provision.apart_record import Apart
 from millrace.provision.erasure import INTERRUPTED
 from tests.unit.drive.servers import NEEDED, ON_DISK, drive, examined, server
 
@@ -72,6 +72,9 @@ def test_a_member_that_ran_without_its_array_is_of_another_pool() -> None:
     one = Apart(array="data", serial="D1", partuuid="p", written="2026-11-28T07:00:00+00:00")
     what = "ran without array data after it left it, last written 2026-11-28 07:00 UTC"
     assert verdict(dataclasses.replace(facts, apart={"D1": one}), "D1") == Judgement("other pool", what)
+    newer = one.model_copy(update={"written": None, "started": "2026-11-28T08:00:00+00:00"})
+    what = "may be newer than array data, which was started without it on 2026-11-28 08:00 UTC"
+    assert verdict(dataclasses.replace(facts, apart={"D1": newer}), "D1") == Judgement("other pool", what)
     # what is in sync was added by an administrator, and a drive that was erased has nothing of the array
     assert verdict(dataclasses.replace(server(), apart={"D1": one}), "D1") == Judgement("in-sync")
 

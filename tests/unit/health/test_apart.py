@@ -8,7 +8,7 @@ import pytest
 from millrace import paths
 from millrace.health.checks import apart
 from millrace.health.model import Level
-from millrace.provision.apart import Apart, ApartMembers, Undecided
+from millrace.provision.apart_record import Apart, ApartMembers, Undecided
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model, write_model
 from tests.unit.health.servers import host, well
@@ -38,6 +38,20 @@ def test_member_that_ran_without_its_array_is_named_with_both_remedies() -> None
         "because each has changes that the other lacks."
     )
     assert finding.todo is not None and finding.todo.endswith("then: millrace drive replace AWAY")
+
+
+def test_member_that_may_be_newer_is_to_be_kept_until_files_are_compared() -> None:
+    here = host()
+    here.drives.append(here.drives[0].model_copy(update={"serial": "AWAY"}))
+    here.bays = {"AWAY": "7"}
+    one = Apart(array="data", serial="AWAY", partuuid="", written=None, started="2026-11-28T08:00:00+00:00")
+    write_model(paths.apart_file(), ApartMembers(members=[one]))
+    [finding] = apart.check(here)
+    assert finding.sentence == (
+        "Bay 7 (AWAY) may be newer than array data, which was started without it on 2026-11-28 08:00 UTC; it is kept "
+        "apart, because the array may lack its last changes."
+    )
+    assert finding.todo is not None and finding.todo.startswith("Keep it until the files are compared with a backup. ")
 
 
 def test_member_in_sync_and_drive_that_is_gone_are_not_named() -> None:

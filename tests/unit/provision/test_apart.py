@@ -8,7 +8,7 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.provision import apart, in_sync, returned, standstill
+from millrace.provision import apart, apart_record, in_sync, returned, standstill
 from millrace.provision.assemble import assemble
 from millrace.provision.in_sync import InSync
 from millrace.provision.model import ArrayRecord, Pool
@@ -111,7 +111,7 @@ def test_half_that_ran_elsewhere_is_not_re_added(mirror: World, drives: tuple[Di
     returned.readd(mirror, lines.append)
     assert lines and all("ran without the array after it left it and is kept apart" in line for line in lines)
     assert not [call for call in mirror.calls if "--re-add" in call]
-    assert serials(mirror) == {drives[0].serial} and set(apart.recorded()) == {drives[1].serial}
+    assert serials(mirror) == {drives[0].serial} and set(apart_record.recorded()) == {drives[1].serial}
 
 
 @pytest.mark.parametrize("writes", [1, 3, 30])
@@ -121,7 +121,7 @@ def test_start_takes_the_half_that_was_used_here_last(mirror: World, drives: tup
         lines = boot(mirror)
         assert any(f"started without {drives[1].serial}; {drives[1].serial} (" in line for line in lines), lines
         assert serials(mirror) == {drives[0].serial}
-        assert set(apart.recorded()) == {drives[1].serial}
+        assert set(apart_record.recorded()) == {drives[1].serial}
         # the array goes on counting, and passes the other
         go_on(mirror, 40)
 
@@ -133,7 +133,7 @@ def test_half_that_was_only_away_is_re_added(mirror: World, drives: tuple[Disk, 
     lines: list[str] = []
     returned.readd(mirror, lines.append)
     assert any("returned and is resyncing" in line for line in lines)
-    assert serials(mirror) == {one.serial for one in drives} and apart.recorded() == {}
+    assert serials(mirror) == {one.serial for one in drives} and apart_record.recorded() == {}
     in_sync.record(mirror, load_pool(), lambda _: None)
     assert not any(one.left for one in read_model(paths.in_sync_file(), InSync).arrays)
 
@@ -143,7 +143,7 @@ def test_pool_that_ran_elsewhere_with_one_half_goes_on_from_there(mirror: World,
     run_elsewhere(drives[1])
     lines = boot(mirror)
     assert any(f"{drives[0].serial} returned and is resyncing" in line for line in lines), lines
-    assert apart.recorded() == {}
+    assert apart_record.recorded() == {}
 
 
 def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_started(
@@ -155,7 +155,7 @@ def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_start
     with pytest.raises(Failed, match=f"it ran on {one} and on {other} without each other") as error:
         boot(mirror)
     assert "Choose which to go on with, take the other out of the server" in str(error.value)
-    assert mirror.arrays == {} and set(apart.undecided()) >= {"data"}
+    assert mirror.arrays == {} and set(apart_record.undecided()) >= {"data"}
     # all else that is done at the end is done
     assert paths.assembled_file().exists()
     stopped = {array.name: array for array in standstill.load().values()}
@@ -165,7 +165,7 @@ def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_start
     # an administrator takes one out
     die(mirror, one)
     assert boot_without(mirror, one)
-    assert serials(mirror) == {other} and apart.undecided() == {}
+    assert serials(mirror) == {other} and apart_record.undecided() == {}
     plug_in(mirror, drives[0])
     lines: list[str] = []
     returned.readd(mirror, lines.append)
@@ -199,14 +199,14 @@ def test_boot_drive_that_takes_no_record_mixes_nothing(
     split(mirror, drives)
     write = write_model
 
-    def written(path: Path, model: apart.ApartMembers) -> bool:
+    def written(path: Path, model: apart_record.ApartMembers) -> bool:
         if path == paths.apart_file():
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         return write(path, model)
 
-    monkeypatch.setattr(apart, "write_model", written)
+    monkeypatch.setattr(apart_record, "write_model", written)
     boot(mirror)
-    assert serials(mirror) == {drives[0].serial} and set(apart.recorded()) == {drives[1].serial}
+    assert serials(mirror) == {drives[0].serial} and set(apart_record.recorded()) == {drives[1].serial}
 
 
 def test_erased_drive_is_not_named_any_more(mirror: World, drives: tuple[Disk, Disk]) -> None:
@@ -214,7 +214,7 @@ def test_erased_drive_is_not_named_any_more(mirror: World, drives: tuple[Disk, D
     returned.readd(mirror, lambda _: None)
     drives[1].inside.clear()
     link(mirror)
-    assert apart.recorded() == {}
+    assert apart_record.recorded() == {}
 
 
 def test_other_half_alone_is_refused_as_before(mirror: World, drives: tuple[Disk, Disk]) -> None:

@@ -106,7 +106,11 @@ def test_a_member_that_was_away_catches_up(world: World, bitmap: str) -> None:
     next(iter(away.inside.values()))["bitmap"] = bitmap
     writing(world, "data")
     line = started_idle(world)
-    assert "D1 returned and is resyncing" in line if bitmap == "fits" else "D1" in line and "--add /dev/nvme" in line
+    assert (
+        "D1 returned and is resyncing" in line
+        if bitmap == "fits"
+        else "D1" in line and "--add /dev/disk/by-partuuid/" in line
+    )
 
 
 def started_idle(world: World) -> str:

@@ -11,15 +11,19 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.provision import removed, returned
+from millrace.provision import removed, returned, unclean
 from millrace.provision.assemble import assemble
+from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import MOST, Returns
 from millrace.system.documents import read_model
+from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import add_by_hand, die, plug_in, rebuilt
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
+
+DATA = "/dev/md/millrace-data"
 
 
 @pytest.fixture
@@ -34,6 +38,12 @@ def lost(world: World, serial: str) -> Disk:
     (disk,) = [one for one in world.disks if one.serial == serial]
     die(world, serial)
     return disk
+
+
+def by_partuuid(disk: Disk) -> str:
+    """The path of the only partition of a drive."""
+    (partuuid,) = disk.inside
+    return f"/dev/disk/by-partuuid/{partuuid}"
 
 
 def readded(world: World) -> list[str]:
@@ -54,10 +64,10 @@ def outcomes() -> list[tuple[str, str, str]]:
 
 def test_returned_member_is_re_added_to_its_array(pool: World) -> None:
     disk = lost(pool, "D1")
-    name = plug_in(pool, disk)
+    plug_in(pool, disk)
     assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
     (command,) = re_adds(pool)
-    assert command[:3] == ["mdadm", "/dev/md/millrace-data", "--re-add"] and name in command[3]
+    assert command == ["mdadm", "/dev/md/millrace-data", "--re-add", by_partuuid(disk)]
     assert outcomes() == [("D1", "data", "re-added")]
 
 
@@ -66,11 +76,21 @@ def test_member_that_was_filled_from_one_that_was_gone_is_filled_anew(pool: Worl
     disk = lost(pool, "D1")
     held = next(iter(disk.inside.values()))
     held |= {"recovering": "1", "bad": "1"}
-    name = plug_in(pool, disk)
+    plug_in(pool, disk)
     assert readded(pool) == ["RAID6 data: D1 returned and is rebuilt"]
     assert re_adds(pool) == []
-    assert ["mdadm", "--zero-superblock", f"/dev/{name}p1"] in pool.calls
+    assert ["mdadm", "--zero-superblock", by_partuuid(disk)] in pool.calls
     assert "bad" not in next(iter(disk.inside.values()))
+
+
+def test_member_in_a_resync_by_the_bitmap_keeps_what_it_has_where_a_block_is_bad(pool: World) -> None:
+    disk = lost(pool, "D1")
+    held = next(iter(disk.inside.values()))
+    held |= {"recovering": "bitmap", "bad": "1"}
+    plug_in(pool, disk)
+    assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
+    assert not [command for command in pool.calls if "--zero-superblock" in command or "--add" in command]
+    assert "bad" in held
 
 
 def test_nothing_is_done_where_no_member_is_missing(pool: World) -> None:
@@ -113,6 +133,38 @@ def test_member_that_cannot_be_re_added_is_recorded_with_the_way_by_hand(pool: W
     (line,) = readded(pool)
     assert line.startswith(f"RAID6 data: D1 ({name}") and "mdadm /dev/md/millrace-data --add /dev/" in line
     assert outcomes() == [("D1", "data", "failed")]
+
+
+@pytest.mark.parametrize("events", [True, False], ids=["events", "older record"])
+def test_member_that_was_in_sync_since_a_start_without_it_is_not_rebuilt_where_re_adding_fails(
+    pool: World, events: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = lost(pool, "D1")
+    record = load_pool().arrays[0]
+    before = int(next(iter(disk.inside.values()))["events"])
+    # the superblocks of the fake are of 2026-11-18
+    unclean.add(record, ["D1"], None, "2026-11-17T07:00:00+00:00", True, before if events else None)
+    held = next(iter(disk.inside.values()))
+    plug_in(pool, disk)
+    readded(pool)
+    rebuilt(pool)
+    lost(pool, "D1")
+    plug_in(pool, disk)
+    pool.broken["mdadm /dev/md/millrace-data --re-add"] = Result(1, "", "mdadm: Device or resource busy")
+    before_attempt = dict(held)
+    (line,) = readded(pool)
+    assert "D1" in line and f"cannot be re-added; to rebuild it: mdadm {DATA} --add {by_partuuid(disk)}" in line
+    assert held == before_attempt and not [command for command in pool.calls if "--add" in command]
+
+
+def test_member_that_an_array_was_started_without_is_rebuilt_where_re_adding_fails(pool: World) -> None:
+    disk = lost(pool, "D1")
+    held = next(iter(disk.inside.values()))
+    held["bitmap"] = "too old"
+    # by an older version, whose record has the time only
+    unclean.add(load_pool().arrays[0], ["D1"], None, "2026-11-19T07:00:00+00:00", rebuilding=True)
+    plug_in(pool, disk)
+    assert readded(pool) == ["RAID6 data: D1 returned and is rebuilt"]
 
 
 def test_drive_that_comes_and_goes_is_left_out_until_a_day_has_passed(

@@ -16,6 +16,7 @@ from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
 from millrace.system.documents import Contract, write_model
 from millrace.system.files import append_line
+from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, plug_in, writing
@@ -380,6 +381,23 @@ def test_start_that_mdadm_refuses_is_not_recorded(pool: World) -> None:
     with pytest.raises(Failed):
         assemble(pool, lambda _: None)
     assert unclean.pending() is None
+
+
+def test_start_that_stays_read_only_is_recorded(pool: World) -> None:
+    one_after_another(pool, "D0", "D1", "D2")
+    for serial in ("D0", "D1", "D2"):
+        plug_in(pool, disk(pool, serial))
+    recorded(pool, "D2", 1, True, WRITTEN)
+    pool.broken["mdadm --readwrite"] = Result(1, "", "mdadm: failed to set writable")
+    with pytest.raises(Failed, match="failed to set writable"):
+        assemble(pool, lambda _: None)
+    for _ in range(2):
+        known = unclean.pending()
+        assert known is not None
+        # nor did anything else than Millrace start it
+        assert [(one.missing, one.outside) for one in known.starts] == [(["D0", "D1"], False)]
+        pool.broken.clear()
+        assemble(pool, lambda _: None)
 
 
 def test_full_boot_drive_keeps_nothing_from_being_started(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,3 +43,16 @@ def test_a_member_that_is_still_filled_is_told_from_one_that_is_whole(world: Wor
     rebuilt(world)
     whole = examine(world, name)
     assert whole is not None and not whole.recovering
+
+
+@pytest.mark.parametrize(
+    ("features", "by_bitmap"),
+    [("0x83", True), ("0x8b", True), ("0x3", False), ("0xb", False), ("", False), ("x", False)],
+)
+def test_a_resync_by_the_bitmap_is_told_by_the_feature_map(
+    world: World, monkeypatch: pytest.MonkeyPatch, features: str, by_bitmap: bool
+) -> None:
+    lines = f"    Feature Map : {features}\nRecovery Offset : 8192 sectors\n         Events : 7\n"
+    monkeypatch.setattr(world, "attempt", lambda argv: Result(0, lines, ""))
+    block = examine(world, "sda1")
+    assert block is not None and block.recovering and block.by_bitmap is by_bitmap

@@ -14,6 +14,7 @@ from millrace.provision import in_sync, md, returned, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock
+from millrace.system.run import Result
 from tests.fakes.drives.disks import Content
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, members_of, plug_in, rebuilt, writing
@@ -162,6 +163,62 @@ def test_a_forced_start_that_fails_is_not_recorded(world: World, monkeypatch: py
     monkeypatch.setattr(md, "assemble", refused)
     assert started(world)[-1].startswith("failed: ")
     assert unclean.pending() is None
+
+
+def test_a_forced_start_that_stays_read_only_is_recorded_and_gets_no_member(world: World) -> None:
+    built(world, raid6_plan())
+    away = next(disk for disk in world.disks if disk.serial == "D1")
+    cut_while_written(world, "data", "D1")
+    world.broken["mdadm --readwrite"] = Result(1, "", "mdadm: failed to set writable")
+    assert "failed to set writable" in started(world)[-1]
+    world.broken.clear()
+    known = unclean.pending()
+    assert known is not None and known.starts[0].check == "waiting"
+    plug_in(world, away)
+    assert "already running; D1 (nvme" in (said := started(world)[0]) and "is not added yet" in said
+    assert world.running("/dev/md/millrace-data").state == "active"
+
+
+def test_an_array_that_is_held_read_only_is_left_so_and_gets_no_member(world: World) -> None:
+    """An administrator starts it by force and read-only, and copies data from it."""
+    built(world, raid6_plan())
+    away = next(disk for disk in world.disks if disk.serial == "D1")
+    die(world, "D1")
+    world.running("/dev/md/millrace-data").state = "readonly"
+    plug_in(world, away)
+    world.calls.clear()
+    for _ in range(2):
+        assert started(world)[0] == (
+            "RAID6 data: already running, read-only, which Millrace leaves as it is; to make it writable: "
+            "mdadm --readwrite /dev/md/millrace-data"
+        )
+        lines: list[str] = []
+        returned.readd(world, lines.append)
+        assert lines == []
+    assert not [command for command in world.calls if "--readwrite" in command or "--re-add" in command]
+
+
+def test_what_is_held_read_only_after_a_start_of_millrace_is_left_so(world: World) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    started(world)
+    world.running("/dev/md/millrace-data").state = "readonly"
+    assert "which Millrace leaves as it is" in started(world)[0]
+    # nor where our start failed, and the array was started by hand after that
+    world.boot()
+    writing_cut = superblock_of(world, "D0")
+    writing_cut["clean"] = "0"
+    world.refuse_force = True
+    assert started(world)[-1].startswith("failed: ")
+    world.refuse_force = False
+    names = [name for name, uuid in world.md_superblocks().items() if md.same_uuid(uuid, load_pool().arrays[0].uuid)]
+    world.attempt(
+        [
+            *("mdadm", "--assemble", "/dev/md/millrace-data", "--run", "--force", "--readonly"),
+            *(f"--uuid={load_pool().arrays[0].uuid}", "--homehost=millrace", *(f"/dev/{name}" for name in names)),
+        ]
+    )
+    assert "which Millrace leaves as it is" in started(world)[0]
 
 
 def test_a_full_boot_drive_keeps_no_array_from_starting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,6 +470,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "last_write": "2023-11-14T22:13:20+00:00",
             "started": "2026-09-01T12:00:00+00:00",
             "missing": ["D1"],
+            "events": None,
             "dated": True,
             "check": "waiting",
             "slots": [1],
@@ -428,6 +486,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "last_write": "2026-09-02T12:00:00+00:00",
             "started": "2026-09-02T12:00:00+00:00",
             "missing": [],
+            "events": None,
             "dated": False,
             "check": "none",
             "slots": None,

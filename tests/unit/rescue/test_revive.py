@@ -104,6 +104,22 @@ def test_too_few_members_are_named(world: WithoutLog, capsys: pytest.CaptureFixt
     assert "1 more of its members are needed; missing: D0, D1, D2" in refused(world, capsys, "--yes")
 
 
+def test_member_of_the_past_of_an_array_that_went_on_is_not_started_with(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away = next(one for one in world.disks if one.serial == "D2")
+    for serial in ("D0", "D1", "D2"):
+        die(world, serial)
+        write(world, "data")
+    plug_in(world, next(one for one in world.disks if one.serial == "D0"))
+    digest = json.loads(revive(capsys, "--dry-run", "--json")[1])["sha256"]
+    assert revive(capsys, "--plan", digest)[0] == 0
+    die(world, "D0")
+    plug_in(world, away)
+    assert "1 more of its members are needed; missing: D0, D1, D2" in refused(world, capsys, "--yes")
+    assert "D2 is no member of an array that does not run" in refused(world, capsys, "--with", "D2", "--yes")
+
+
 def test_nothing_is_started_while_something_else_changes_drives(
     world: WithoutLog, capsys: pytest.CaptureFixture[str]
 ) -> None:

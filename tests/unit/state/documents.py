@@ -25,7 +25,7 @@ from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
 from millrace.pool.scrub_record import ScrubRecord
 from millrace.pool.trim_record import TrimRecord
-from millrace.provision.apart import ApartMembers
+from millrace.provision.apart_record import ApartMembers
 from millrace.provision.change_model import DriveChange
 from millrace.provision.erasure import Erasures
 from millrace.provision.in_sync import InSync
@@ -146,7 +146,7 @@ WRITERS: dict[str, set[str]] = {
     "pool/priority.py": {"priority.json"},
     "pool/scrub_record.py": {"scrub.json"},
     "pool/trim_record.py": {"trim.json"},
-    "provision/apart.py": {"apart.json"},
+    "provision/apart_record.py": {"apart.json"},
     "provision/approval.py": {"approval.json"},
     "provision/change_journal.py": {"drive-change.json"},
     "provision/erase.py": set(),

@@ -59,7 +59,7 @@ from millrace.pool.scrub_record import (
     UnderWay,
 )
 from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
-from millrace.provision.apart import Apart, ApartMembers, Undecided
+from millrace.provision.apart_record import Apart, ApartMembers, Undecided
 from millrace.provision.change_model import DriveChange
 from millrace.provision.erasure import Erasure, Erasures
 from millrace.provision.in_sync import InSync, InSyncArray

@@ -68,7 +68,12 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         return None
     if foreign:
         return None
-    if row.serial in facts.apart:
+    if (one := facts.apart.get(row.serial)) and one.started:
+        return (
+            f"may have changes that the pool lacks ({row.what}): keep it until the files are compared with a backup, "
+            "or see --foreign in --help"
+        )
+    if one:
         return (
             f"has changes that the pool lacks ({row.what}): copy what is needed from it in another server first, or "
             "see --foreign in --help"

@@ -23,8 +23,8 @@ from millrace.inventory.present import present
 from millrace.inventory.signatures import in_words
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
-from millrace.provision import apart, change_journal, erasure, removed
-from millrace.provision.apart import Apart
+from millrace.provision import apart_record, change_journal, erasure, removed
+from millrace.provision.apart_record import Apart
 from millrace.provision.drive_tests import DriveTestProgress, progress, under_way
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
@@ -85,7 +85,7 @@ def facts() -> Facts:
         testing=under_way(),
         changing=_changing(),
         removed=removed.load(),
-        apart=apart.recorded(),
+        apart=apart_record.recorded(),
         unplugged={str(one.number) for one in without_addresses(paths.ROOT) if one.number is not None},
     )
 

@@ -16,7 +16,7 @@ from millrace.plan.failing import why_failing
 from millrace.plan.sizes import START, TABLE_END
 from millrace.pool.arrays import MISSING, member_states, worst
 from millrace.pool.model import MemberState
-from millrace.provision.apart import last_written
+from millrace.provision import apart_record
 from millrace.provision.erasure import INTERRUPTED, RUNNING
 from millrace.provision.md import same_uuid
 from millrace.provision.model import DriveRecord
@@ -127,7 +127,7 @@ class Judge:
 
     def _returned(self, serial: str) -> Judgement:
         if one := self._facts.apart.get(serial):
-            return Judgement("other pool", f"ran without array {one.array} after it left it{last_written(one)}")
+            return Judgement("other pool", apart_record.in_words(one))
         when = self._facts.removed.get(serial)
         return Judgement("returned", f"taken out on {moment(when)}, not re-added" if when else None)
 

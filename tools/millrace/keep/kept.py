@@ -49,7 +49,7 @@ KEPT = [
     Kept(f"{STATE}/priority.json", "whether clients or a rebuild go first"),
     Kept(f"{STATE}/removed.json", "drives that were taken out on purpose"),
     Kept(f"{STATE}/in-sync.json", "members that were in sync last", decided=False),
-    Kept(f"{STATE}/apart.json", "members that ran without their array", decided=False),
+    Kept(f"{STATE}/apart.json", "members that are kept apart from their array", decided=False),
     Kept(f"{STATE}/returns.json", "members that came back", decided=False),
     Kept(f"{STATE}/failures.jsonl", "members that failed, in their order", decided=False),
     Kept(f"{STATE}/revivals.jsonl", "arrays that were started again by themselves", decided=False),

@@ -15,6 +15,7 @@ from millrace.provision import (
     in_sync,
     md,
     outside,
+    passed_over,
     removed,
     returned,
     revival,
@@ -131,15 +132,16 @@ def _start(
 ) -> str:
     active = md.find(system, record.uuid)
     if active is not None and active.running:
-        md.make_writable(system, record)
+        is_writable = md.make_writable(system, record)
         md.ensure_link(system, record)
-        return "already running"
+        return "already running" + ("" if is_writable else _held_read_only(record))
     if record.array.over_arrays:
         return _start_over(system, record, pool)
     # md starts a copy that a power cut stopped with the drive that it is written to, or not at all
     gathered = gather(system, record, waited, change_journal.joining(record.array.name))
     out = apart.left_out(system, record, gathered)
     found = _without_removed(record, {name: one for name, one in gathered.items() if name not in out})
+    passed_over.forget(record, found)
     present = list(found.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], present)]
     if len(found) < md.needed(record.array):
@@ -154,7 +156,13 @@ def _start(
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
     except Failed as error:
-        forced = _force(system, record, found) or _revive(system, record, found, chosen)
+        try:
+            forced = _force(system, record, found) or _revive(system, record, found, chosen)
+        except Failed:
+            if md.works(system, record):
+                # it stays read-only, and nobody else started it
+                outside.started(record)
+            raise
         if not forced:
             now = revival.situation(system, record, found)
             reason = now.doubt if now.choice is not None else None
@@ -165,6 +173,12 @@ def _start(
     outside.started(record)
     md.ensure_link(system, record)
     return _started(system, record) + forced
+
+
+def _held_read_only(record: ArrayRecord) -> str:
+    """An administrator copies data from it, maybe after a start by force."""
+    writable = f"mdadm --readwrite {array_path(record.array.name)}"
+    return f", read-only, which Millrace leaves as it is; to make it writable: {writable}"
 
 
 def _remedy(record: ArrayRecord) -> str:
@@ -204,13 +218,14 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     rebuilding = any(block.recovering for block in blocks if block.name in spares)
     now = system.now()
     # before the start: after a power cut in between nothing else tells that it was forced
-    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding)
+    events = max(block.events for block in members)
+    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding, events)
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)
     except Failed:
         if not lost:
-            unclean.withdraw_if_possible(record, now)
+            unclean.withdraw_unless_running(system, record, now)
         raise
     return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
 
@@ -243,7 +258,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
     """
     sentences, out = [], removed.load()
     held = unclean.holds(record.array.name)
-    for name, serial, free in list(returned.returning(system, record)):
+    for one, free in list(returned.returning(system, record)):
+        serial, name = one.who.serial, one.name
         if serial in out:
             sentences.append(returned.left_alone(serial, name, out))
         elif held:
@@ -252,11 +268,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif kept_apart := apart.refusal(system, record, name):
             sentences.append(kept_apart)
-        elif joined := returned.join(system, record, name, serial):
-            sentences.append(joined)
         else:
-            hand = returned.by_hand(record, name)
-            sentences.append(f"{serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}")
+            sentences.append(returned.join(system, record, one).sentence)
     return sentences
 
 

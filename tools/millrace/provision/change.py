@@ -77,7 +77,8 @@ class _RecordTask:
 
     def perform(self) -> str:
         """Write the record."""
-        if self._old is not None:
+        # a drive that has its own place again has joined: a power cut would leave it out of the next start
+        if self._old is not None and (self._new is None or self._old != self._new.serial):
             # before the lock is free: udev asks to re-add what has just left
             removed.add(self._old, self._system.now())
         pool = in_sync.record(

@@ -15,7 +15,7 @@ from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import lives, md, removed
+from millrace.provision import apart_record, lives, md, removed
 from millrace.provision.lives import LeftMember
 from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, Pool
@@ -87,7 +87,7 @@ def _record(
 ) -> Pool:
     arrays, in_sync = [], []
     before = {one.uuid: one for one in _recorded().arrays}
-    present: set[str] = set()
+    present, filled = set[str](), dict[str, list[MemberRecord]]()
     for one in (_without(one, given_up.get(one.array.name)) for one in pool.arrays):
         seen = None if one.array.over_arrays else running_members(system, one)
         arrays.append(seen.record if seen else one)
@@ -95,11 +95,13 @@ def _record(
         if last is not None:
             in_sync.append(last)
         present |= {member.serial for member in seen.present} if seen else set()
+        filled[one.array.name] = seen.in_sync if seen else []
     update = {"arrays": arrays, "drives": drives(pool.drives)}
     changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
         _write_now(InSync(arrays=in_sync))
         removed.forget(present)
+        apart_record.forget_newer(filled)
         _write(InSync(arrays=in_sync))
         if update == {"arrays": pool.arrays, "drives": pool.drives}:
             # a file that was torn is written again

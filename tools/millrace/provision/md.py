@@ -2,6 +2,7 @@
 """Our md arrays, identified by UUID alone. An array with another UUID is never stopped, started or written."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from millrace.plan.model import Array
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import exported
 from millrace.provision.system import System
+from millrace.system.files import write_text
 from millrace.system.run import must
 
 HOMEHOST = "millrace"
@@ -100,26 +102,54 @@ def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force:
     parity that tells torn rows, and md drops what is asked of a read-only array.
     """
     stop_inactive(system, record)
-    must(
-        system.attempt,
-        [
-            *("mdadm", "--assemble", array_path(record.array.name), "--run"),
-            *(["--force", "--readonly"] if force else []),
-            *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
-            *devices,
-        ],
-    )
+    mark = _mark(record)
+    mark.unlink(missing_ok=True)
+    if force:
+        # an array that stays down is worse than one that stays read-only after a kill
+        with suppress(OSError):
+            write_text(mark, "")
+    try:
+        must(
+            system.attempt,
+            [
+                *("mdadm", "--assemble", array_path(record.array.name), "--run"),
+                *(["--force", "--readonly"] if force else []),
+                *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
+                *devices,
+            ],
+        )
+    except Failed:
+        active = find(system, record.uuid)
+        if active is None or not active.running:
+            mark.unlink(missing_ok=True)
+        raise
     make_writable(system, record)
 
 
-def make_writable(system: System, record: ArrayRecord) -> None:
-    """Let a running array be written that was started read-only, also by a start that was interrupted.
+def make_writable(system: System, record: ArrayRecord) -> bool:
+    """Let a running array be written that Millrace started read-only, also by a start that was interrupted.
 
-    Failed: mdadm fails.
+    Return whether it can be written: an administrator may have started it read-only, to copy data from it. Failed:
+    mdadm fails.
     """
-    active = find(system, record.uuid)
-    if active is not None and system.md_state(active.device) == "readonly":
-        must(system.attempt, ["mdadm", "--readwrite", f"/dev/{active.device}"])
+    active, mark = find(system, record.uuid), _mark(record)
+    if active is None or not is_read_only(system, active):
+        return True
+    if not mark.exists():
+        return False
+    must(system.attempt, ["mdadm", "--readwrite", f"/dev/{active.device}"])
+    mark.unlink(missing_ok=True)
+    return True
+
+
+def is_read_only(system: System, active: Active) -> bool:
+    """Whether an array was started read-only, or made so by an administrator; md adds no member to it then."""
+    return system.md_state(active.device) == "readonly"
+
+
+def _mark(record: ArrayRecord) -> Path:
+    """There from a forced start in this boot until the array can be written."""
+    return paths.run_dir() / "forced" / _digits(record.uuid)
 
 
 def stop_inactive(system: System, record: ArrayRecord) -> None:

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
 from millrace.provision import apart, md, removed, standstill, unclean
+from millrace.provision.found_member import FoundMember, found, is_still_there
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
-from millrace.provision.superblock import examine
+from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
 from millrace.provision.writer import READDING, writing
 from millrace.system.documents import Contract, read_model, write_model
@@ -71,7 +72,7 @@ def readd(system: System, report: Report) -> None:
     Refused: the caller is not root, or there is no pool.
     """
     with writing(READDING, wait=True):
-        seen: set[tuple[str, str]] = set()
+        seen: set[tuple[str, FoundMember]] = set()
         # What appears while this runs starts no second run: it is looked for once more.
         while _readd_new(system, report, seen):
             pass
@@ -89,54 +90,75 @@ def _start_again(system: System, report: Report) -> None:
     report(f"the arrays are being started for more than {LONGEST // 60} minutes; see systemctl list-jobs")
 
 
-def returning(system: System, record: ArrayRecord) -> Iterator[tuple[str, str, bool]]:
-    """Yield kernel name and serial of each member that a running array is without, and whether its slot is free.
+def returning(system: System, record: ArrayRecord) -> Iterator[tuple[FoundMember, bool]]:
+    """Yield each member that a running array is without, and whether its slot is free.
 
-    Nothing joins an array that is broken: it is started again.
+    Nothing joins an array that is broken: it is started again. Nor does md let anything join one that is read-only.
     """
     active = md.find(system, record.uuid)
+    if active is None or not active.running or record.array.over_arrays:
+        return
     # what joins a broken array gets a superblock that says it was not filled
-    if active is None or not active.running or record.array.over_arrays or md.broken(system, record, active):
+    if md.broken(system, record, active) or md.is_read_only(system, active):
         return
     live = system.md_members(active.device)
     slots, names = {one.slot for one in live}, {one.name for one in live}
-    for name, one in members_present(system, record).items():
+    for name, who in members_present(system, record).items():
         if name not in names:
-            block = examine(system, name)
-            yield name, one.serial, block is not None and block.slot is not None and block.slot not in slots
+            one, block = found(system, name, who), examine(system, name)
+            yield one, block is not None and block.slot is not None and block.slot not in slots
 
 
-def hot_spares(system: System, record: ArrayRecord) -> Iterator[tuple[str, str]]:
-    """Yield kernel name and serial of each hot spare that a running array was started without."""
-    for name, serial, free in returning(system, record):
-        block = None if free else examine(system, name)
+def hot_spares(system: System, record: ArrayRecord) -> Iterator[FoundMember]:
+    """Yield each hot spare that a running array was started without."""
+    for one, free in returning(system, record):
+        block = None if free else examine(system, one.name)
         if block is not None and block.slot is None:
-            yield name, serial
+            yield one
 
 
-def join(system: System, record: ArrayRecord, name: str, serial: str) -> str | None:
-    """Let a member join its running array; return the sentence about it, None where md does not take it.
+class Joined(NamedTuple):
+    """Whether a member has joined its array, and the sentence about it."""
+
+    done: bool
+    sentence: str
+
+
+def join(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
+    """Let a member join its running array.
 
     md copies what its bitmap has, or all where the array was started without this member after too many were gone: then
     the bitmap of the members that it was started with knows nothing of this one.
     """
-    array, device = array_path(record.array.name), f"/dev/{name}"
-    if _is_filled_with_nothing(system, name):
+    array, serial = array_path(record.array.name), one.who.serial
+    moved = Joined(False, f"{serial} ({one.name}) is gone again, or is another drive now; nothing was written to it")
+    by_hand = f"mdadm {array} --add {one.device}"
+    failed = Joined(False, f"{serial} ({one.name}) returned and cannot be re-added; to rebuild it: {by_hand}")
+    block, written = examine(system, one.name), updated(system, one.name)
+    if block is None or not is_still_there(system, record, one):
+        return moved
+    erased = _is_filled_with_nothing(block)
+    if erased:
         # md would go on behind what it lists as copied and unreadable
-        if system.attempt(["mdadm", "--zero-superblock", device]).status != 0:
-            return None
-    elif system.attempt(["mdadm", array, "--re-add", device]).status == 0:
-        return f"{serial} returned and is resyncing"
-    elif serial not in unclean.started_without(record.array.name):
-        return None
-    added = system.attempt(["mdadm", array, "--add", device]).status == 0
-    return f"{serial} returned and is rebuilt" if added else None
+        if system.attempt(["mdadm", "--zero-superblock", one.device]).status != 0:
+            return failed
+    elif system.attempt(["mdadm", array, "--re-add", one.device]).status == 0:
+        return Joined(True, f"{serial} returned and is resyncing")
+    elif not unclean.started_without(record.array.name, serial, block.events, written):
+        # the superblock of a member that is seconds behind is not replaced because mdadm failed for another reason
+        return failed
+    if not is_still_there(system, record, one, erased):
+        return moved
+    added = system.attempt(["mdadm", array, "--add", one.device]).status == 0
+    return Joined(True, f"{serial} returned and is rebuilt") if added else failed
 
 
-def _is_filled_with_nothing(system: System, name: str) -> bool:
-    """Whether a member was being filled from one that could not be read: what it got is in its list of bad blocks."""
-    block = examine(system, name)
-    return block is not None and block.recovering and block.has_bad
+def _is_filled_with_nothing(block: Superblock) -> bool:
+    """Whether a member was being filled from one that could not be read: what it got is in its list of bad blocks.
+
+    One that was filled by the bitmap has its own data, and an entry is a block of its own or of the gap that it missed.
+    """
+    return block.recovering and block.has_bad and not block.by_bitmap
 
 
 def left_alone(serial: str, name: str, out: Mapping[str, str]) -> str:
@@ -144,12 +166,7 @@ def left_alone(serial: str, name: str, out: Mapping[str, str]) -> str:
     return f"{serial} ({name}) was taken out of the pool on {moment(out[serial])} and is left alone"
 
 
-def by_hand(record: ArrayRecord, name: str) -> str:
-    """Return the command that rebuilds a member which cannot be re-added."""
-    return f"mdadm {array_path(record.array.name)} --add /dev/{name}"
-
-
-def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bool:
+def _readd_new(system: System, report: Report, seen: set[tuple[str, FoundMember]]) -> bool:
     """Whether a member was found that is not among `seen`."""
     system.attempt(["udevadm", "settle", f"--timeout={SETTLE}"])
     before, out = len(seen), removed.load()
@@ -158,44 +175,49 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bo
         if unclean.holds(record.array.name):
             report(f"{title}: no member is added yet: {unclean.WAITS}")
             continue
-        for name, serial in list(hot_spares(system, record)):
-            if serial not in out and (record.array.name, name) not in seen:
-                seen.add((record.array.name, name))
-                report(f"{title}: {_add_spare(system, record, name, serial)}")
-        for name, serial, free in list(returning(system, record)):
-            if serial in out:
-                if (record.array.name, name) not in seen:
-                    report(f"{md.title(record.array)}: {left_alone(serial, name, out)}")
-                    seen.add((record.array.name, name))
-            elif free and (record.array.name, name) not in seen:
-                seen.add((record.array.name, name))
-                if kept_apart := apart.refusal(system, record, name):
-                    report(f"{md.title(record.array)}: {kept_apart}")
+        for one in list(hot_spares(system, record)):
+            if one.who.serial not in out and _is_new(record, one, seen):
+                report(f"{title}: {_add_spare(system, record, one)}")
+        for one, free in list(returning(system, record)):
+            if one.who.serial in out:
+                if _is_new(record, one, seen):
+                    report(f"{title}: {left_alone(one.who.serial, one.name, out)}")
+            elif free and _is_new(record, one, seen):
+                if kept_apart := apart.refusal(system, record, one.name):
+                    report(f"{title}: {kept_apart}")
                 else:
-                    report(_readd(system, record, name, serial))
+                    report(f"{title}: {_readd(system, record, one)}")
     return len(seen) > before
 
 
-def _add_spare(system: System, record: ArrayRecord, name: str, serial: str) -> str:
-    added = system.attempt(["mdadm", array_path(record.array.name), "--add", f"/dev/{name}"]).status == 0
-    return f"{serial} is a hot spare again" if added else f"hot spare {serial} ({name}) cannot be added"
+def _is_new(record: ArrayRecord, one: FoundMember, seen: set[tuple[str, FoundMember]]) -> bool:
+    """Whether a member is not among `seen`; it is from now on."""
+    key = (record.array.name, one)
+    is_new = key not in seen
+    seen.add(key)
+    return is_new
 
 
-def _readd(system: System, record: ArrayRecord, name: str, serial: str) -> str:
-    known = recent(datetime.fromisoformat(system.now()))
-    title = md.title(record.array)
+def _add_spare(system: System, record: ArrayRecord, one: FoundMember) -> str:
+    failed = f"hot spare {one.who.serial} ({one.name}) cannot be added"
+    if not is_still_there(system, record, one):
+        return failed
+    added = system.attempt(["mdadm", array_path(record.array.name), "--add", one.device]).status == 0
+    return f"{one.who.serial} is a hot spare again" if added else failed
+
+
+def _readd(system: System, record: ArrayRecord, one: FoundMember) -> str:
+    known, serial = recent(datetime.fromisoformat(system.now())), one.who.serial
     if _times(known, serial, record.array.name) >= MOST:
         lost = _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
-        return f"{title}: {serial} ({name}) returned more than {MOST} times in 24 hours and is left out{lost}"
+        return f"{serial} ({one.name}) returned more than {MOST} times in 24 hours and is left out{lost}"
     # Before the attempt: one that hangs or kills the server counts.
     tried = Return(serial=serial, array=record.array.name, at=system.now(), outcome="failed")
     lost = _keep(known, tried)
-    joined = join(system, record, name, serial)
-    if joined is None:
-        hand = by_hand(record, name)
-        return f"{title}: {serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}{lost}"
-    lost = _keep(known, tried.model_copy(update={"outcome": "re-added"}))
-    return f"{title}: {joined}{lost}"
+    joined = join(system, record, one)
+    if joined.done:
+        lost = _keep(known, tried.model_copy(update={"outcome": "re-added"}))
+    return f"{joined.sentence}{lost}"
 
 
 def _times(known: Sequence[Return], serial: str, array: str) -> int:

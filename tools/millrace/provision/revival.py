@@ -10,7 +10,7 @@ from functools import cached_property
 
 from millrace.errors import Failed
 from millrace.plan.model import Role
-from millrace.provision import apart, failure_record, in_sync, lives, md, unclean
+from millrace.provision import apart, failure_record, in_sync, lives, md, passed_over, unclean
 from millrace.provision.backend import AGAIN
 from millrace.provision.choice import Choice, choose, went_on
 from millrace.provision.gather import latest_members, members_present
@@ -138,21 +138,25 @@ def start(system: System, one: Situation) -> str:
     """Start an array with the members of its choice; return what the sentence about it ends with. Failed: mdadm fails.
 
     It is recorded before, as a power cut may interrupt it. Where the boot drive takes no record it is started all the
-    same.
+    same. Members that may be newer are kept apart when they come back.
     """
     assert one.choice is not None and one.choice.possible
     record, names = one.record, [block.name for block in one.choice.start]
     without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
     now = system.now()
-    unrecorded = unclean.add_if_possible(record, without, _last_write(one), now)
+    events = max(block.events for block in one.choice.start)
+    lost = unclean.add_if_possible(record, without, _last_write(one), now, events=events)
+    newer = absent([record.members[slot] for slot in one.choice.later], [*one.found.values()])
+    beside = [(one.found[block.name], block) for block in one.choice.start]
+    newer_lost = passed_over.record_start(record, newer, beside, now)
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:
-        if not unrecorded:
-            unclean.withdraw_if_possible(record, now)
+        if not lost:
+            unclean.withdraw_unless_running(system, record, now)
         raise
     back = several(one.serials(one.choice.brought))
-    return f", with {back} again: files written in the last minutes before it broke may be damaged{unrecorded}"
+    return f", with {back} again: files written in the last minutes before it broke may be damaged{lost}{newer_lost}"
 
 
 def _last_write(one: Situation) -> int | None:

@@ -11,6 +11,9 @@ from millrace.provision.system import System
 SECONDS = re.compile(r"[0-9]{1,13}")
 END_OF_TIME = 1 << 33
 """Seconds since 1970, in the year 2242."""
+RECOVERY_BITMAP = 0x80
+"""Bit of the feature map: the member is filled by the bitmap (md_p.h, MD_FEATURE_RECOVERY_BITMAP)."""
+FEATURES = re.compile(r"0x[0-9a-fA-F]{1,8}")
 ROLE = re.compile(r"Active device (\d+)")
 
 
@@ -18,8 +21,8 @@ ROLE = re.compile(r"Active device (\d+)")
 class Superblock:
     """`slot` is None for a spare. `states` has a letter for each slot, A where its member was in sync.
 
-    `clean` is false where something was being written. `recovering`: it was not filled itself yet. `has_bad`: its
-    list of bad blocks has entries.
+    `clean` is false where something was being written. `recovering`: it was not filled itself yet, `by_bitmap` with
+    what it missed only. `has_bad`: its list of bad blocks has entries.
     """
 
     name: str
@@ -29,6 +32,7 @@ class Superblock:
     recovering: bool
     states: str
     has_bad: bool = False
+    by_bitmap: bool = False
 
 
 def examine(system: System, name: str) -> Superblock | None:
@@ -44,6 +48,7 @@ def examine(system: System, name: str) -> Superblock | None:
         recovering="Recovery Offset" in found,
         states=found.get("Array State", "").partition(" ")[0],
         has_bad="bad blocks present" in found.get("Bad Block Log", ""),
+        by_bitmap=bool(_features(found) & RECOVERY_BITMAP),
     )
 
 
@@ -58,6 +63,12 @@ def slot_of(found: Mapping[str, str]) -> int | None:
     """Return the slot of a member; None for a spare."""
     role = ROLE.fullmatch(found.get("Device Role", ""))
     return int(role[1]) if role else None
+
+
+def _features(found: Mapping[str, str]) -> int:
+    """The bits of what a superblock has beside the basic format; 0 where mdadm does not show them."""
+    features = found.get("Feature Map", "")
+    return int(features, 16) if FEATURES.fullmatch(features) else 0
 
 
 def updated(system: System, name: str) -> int | None:

@@ -22,6 +22,7 @@ from millrace.provision import md
 from millrace.provision.gather import latest_members
 from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
+from millrace.provision.system import System
 from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import write_text
@@ -46,8 +47,9 @@ class TornRows(Contract):
 class Unclean(Contract):
     """One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
 
-    `missing` are serials, `slots` their places in the array, null where they are not known yet. `dated` is false where
-    the clock or a superblock contradicts `last_write`: times do not show which files were written then. `check`
+    `missing` are serials, `slots` their places in the array, null where they are not known yet. `events` is how often
+    md had written the superblocks before the start, null in records of older versions. `dated` is false where the clock
+    or a superblock contradicts `last_write`: times do not show which files were written then. `check`
     compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
     `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
     the array broke, and something else than Millrace started it again, with members that may not be equal.
@@ -58,6 +60,7 @@ class Unclean(Contract):
     last_write: str
     started: str
     missing: list[str]
+    events: int | None = None
     dated: bool = True
     check: ParityCheck = "none"
     slots: list[int] | None = None
@@ -129,11 +132,17 @@ def latest() -> dict[str, datetime]:
 
 
 def add(
-    record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str, rebuilding: bool = False
+    record: ArrayRecord,
+    missing: Sequence[str],
+    last_write: int | None,
+    started: str,
+    rebuilding: bool = False,
+    events: int | None = None,
 ) -> None:
     """Record that an array was started by force; the files in doubt are searched for once it is mounted.
 
     `last_write` in seconds since 1970, None where no superblock has it. A member that was `rebuilding` goes on at once.
+    `events` is the highest count in the superblocks of the members that it is started with.
     """
     check: ParityCheck = "waiting" if is_checkable(record, len(missing)) else "none"
     begun = datetime.fromisoformat(started)
@@ -144,6 +153,7 @@ def add(
         last_write=written.isoformat(timespec="seconds"),
         started=started,
         missing=list(missing),
+        events=events,
         dated=last_write is not None and written <= begun,
         check="failed" if rebuilding and check == "waiting" else check,
         slots=[slot for slot, one in enumerate(record.members) if one.serial in missing] or None,
@@ -212,14 +222,19 @@ def withdraw(record: ArrayRecord, started: str) -> None:
 
 
 def add_if_possible(
-    record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str, rebuilding: bool = False
+    record: ArrayRecord,
+    missing: Sequence[str],
+    last_write: int | None,
+    started: str,
+    rebuilding: bool = False,
+    events: int | None = None,
 ) -> str:
     """Record a start as `add` does; return what the sentence about it ends with: nothing, or why it is not recorded.
 
     An array that stays down is worse than a record that is lost: a boot drive that is full, or a file that was torn.
     """
     try:
-        add(record, missing, last_write, started, rebuilding)
+        add(record, missing, last_write, started, rebuilding, events)
     except OSError as error:
         return f"; this could not be recorded: {error.strerror or type(error).__name__}"
     except MillraceError as error:
@@ -227,8 +242,14 @@ def add_if_possible(
     return ""
 
 
-def withdraw_if_possible(record: ArrayRecord, started: str) -> None:
-    """Remove a start as `withdraw` does; it stays, and is acknowledged by hand, where nothing can be written."""
+def withdraw_unless_running(system: System, record: ArrayRecord, started: str) -> None:
+    """Remove a start as `withdraw` does; it stays, and is acknowledged by hand, where nothing can be written.
+
+    An array that runs was started, also where mdadm failed after that: it is written as soon as it is writable.
+    """
+    active = md.find(system, record.uuid)
+    if active is not None and active.running:
+        return
     with suppress(OSError, MillraceError):
         withdraw(record, started)
 
@@ -238,13 +259,23 @@ def is_checkable(record: ArrayRecord, missing: int) -> bool:
     return md.LOST_MEMBERS.get(record.array.level, 0) > max(missing, 1)
 
 
-def started_without(array: str) -> set[str]:
-    """Return the serials of the members that the starts of an array lacked which are not acknowledged yet."""
+def started_without(array: str, serial: str, events: int, written: int | None) -> bool:
+    """Whether an array was started without a member, which was not in sync since; only starts not acknowledged count.
+
+    `events` and `written`, in seconds since 1970, are those of its superblock: after that start they are higher.
+    """
     try:
         starts = pending()
     except MillraceError:
-        return set()
-    return {serial for one in starts.starts if one.array == array for serial in one.missing} if starts else set()
+        return False
+    known = [one for one in starts.starts if one.array == array and serial in one.missing] if starts else []
+    return any(_is_before(one, events, written) for one in known)
+
+
+def _is_before(one: Unclean, events: int, written: int | None) -> bool:
+    if one.events is not None:
+        return events <= one.events
+    return written is not None and written < datetime.fromisoformat(one.started).timestamp()
 
 
 def holds(array: str) -> bool:

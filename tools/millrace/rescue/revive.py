@@ -7,12 +7,12 @@ from hashlib import sha256
 from typing import TypeVar
 
 from millrace.errors import BadInput, Failed, Refused
-from millrace.provision import in_sync, md, revivals, standstill
+from millrace.provision import in_sync, md, passed_over, revivals, standstill
 from millrace.provision import pool as pools
 from millrace.provision.assemble import start_arrays
 from millrace.provision.backend import AGAIN
 from millrace.provision.gather import members_present
-from millrace.provision.model import MemberRecord, Pool
+from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.revival import REVIVE, Situation, situation
 from millrace.provision.standstill import ASSEMBLE, SERVING
@@ -169,7 +169,7 @@ def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]
     stopped = [one for one in pool.arrays if not one.array.over_arrays and not md.works(system, one)]
     if not stopped:
         raise Refused("every array of the pool runs: there is nothing to revive; see millrace health")
-    present = {one.uuid: members_present(system, one) for one in stopped}
+    present = {one.uuid: _without_newer(system, one) for one in stopped}
     _refuse_foreign(wanted, present)
     found = {}
     for one in stopped:
@@ -177,6 +177,13 @@ def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]
         found[one.uuid] = situation(system, one, present[one.uuid], names)
         _refuse(found[one.uuid], names)
     return found
+
+
+def _without_newer(system: System, record: ArrayRecord) -> dict[str, MemberRecord]:
+    """The members of an array without those that it was started without once: since then the others went on."""
+    found = members_present(system, record)
+    newer = passed_over.present(system, record, found)
+    return {name: who for name, who in found.items() if name not in newer}
 
 
 def _refuse_foreign(wanted: Collection[str], present: Mapping[str, Mapping[str, MemberRecord]]) -> None:

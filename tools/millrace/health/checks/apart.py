@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Did a member run without its array, so that it is kept apart, or did all of them, so that nothing is started?"""
+"""Is a member kept apart that ran without its array or may be newer, or did all run apart, so that nothing starts?"""
 
 from shlex import quote
 
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
 from millrace.pool.arrays import MISSING, live_arrays, member_states
-from millrace.provision import apart
-from millrace.provision.apart import Apart, last_written
+from millrace.provision import apart_record
+from millrace.provision.apart_record import Apart, in_words
 
 NAME = "apart"
+
+KEEP = "Copy what is needed from it in another server"
 
 
 def check(host: Host) -> list[Finding]:
     """Return a finding for each member that is kept apart, and one for each array whose members ran twice."""
-    kept, undecided = apart.recorded(), apart.undecided()
+    kept, undecided = apart_record.recorded(), apart_record.undecided()
     if host.pool is None or not (kept or undecided):
         return []
     arrays = live_arrays(host.pool, {})
@@ -28,13 +30,12 @@ def check(host: Host) -> list[Finding]:
 
 def _apart(host: Host, one: Apart, in_use: bool) -> Finding:
     place = host.place(one.serial)
-    sentence = (
-        f"{place[0].upper()}{place[1:]} ran without array {one.array} after it left it{last_written(one)}; it is kept "
-        "apart, because each has changes that the other lacks."
-    )
+    lacks = "the array may lack its last changes" if one.started else "each has changes that the other lacks"
+    sentence = f"{place[0].upper()}{place[1:]} {in_words(one)}; it is kept apart, because {lacks}."
+    first = "Keep it until the files are compared with a backup" if one.started else KEEP
     todo = (
-        "Copy what is needed from it in another server. To use it here again as a blank drive, see --foreign in "
-        f"millrace drive erase --help, then: {REPLACE} {quote(one.serial)}"
+        f"{first}. To use it here again as a blank drive, see --foreign in millrace drive erase --help, then: "
+        f"{REPLACE} {quote(one.serial)}"
     )
     if in_use:
         # a member of another array, and no drive to erase

@@ -2,16 +2,21 @@
 """An array that broke and was started by hand, with members of two ages, is found; one that Millrace started is not."""
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from millrace import paths
+from millrace.errors import Failed
 from millrace.health.checks import unclean as health
 from millrace.health.model import Level
 from millrace.pool import verbs as pool_verbs
 from millrace.pool.unclean_find import lines
-from millrace.provision import failures, unclean
+from millrace.provision import failures, md, outside, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.failures import Failure
 from millrace.provision.pool_file import load_pool
@@ -117,3 +122,68 @@ def test_boot_drive_that_takes_no_record_stops_no_start(pool: World, monkeypatch
     monkeypatch.setattr("millrace.provision.unclean.write_model", full)
     (said,) = assembled(pool)
     assert said.startswith("RAID6 data broke and was started outside Millrace, which cannot be recorded")
+
+
+@contextmanager
+def event_during(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, world: World) -> Iterator[list[str]]:
+    """Another process looks as soon as this function of a module has done its work, and has half a second for it."""
+    said, others, function = list[str](), list[threading.Thread](), getattr(module, name)
+
+    def done(*given: Any, **more: Any) -> Any:
+        result = function(*given, **more)
+        if not others:
+            others.append(threading.Thread(target=outside.look, args=(world, load_pool(), said.append)))
+            others[0].start()
+            others[0].join(0.5)
+        return result
+
+    monkeypatch.setattr(module, name, done)
+    yield said
+    for one in others:
+        one.join(20)
+    assert others
+
+
+def test_event_of_an_array_that_millrace_starts_waits_for_the_end_of_the_start(
+    pool: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
+    one_after_another(pool, "D0", "D1", "D2")
+    broken()
+    for one in away:
+        plug_in(pool, one)
+    with event_during(monkeypatch, md, "make_writable", pool) as said:
+        assert assembled(pool) == []
+    assert said == []
+    known = unclean.pending()
+    assert known is not None and [one.outside for one in known.starts] == [False]
+
+
+def test_two_that_look_at_once_record_one_start(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken()
+    with event_during(monkeypatch, md, "works", pool) as said:
+        assert len(assembled(pool)) == 1
+    assert said == []
+    known = unclean.pending()
+    assert known is not None and len(known.starts) == 1
+
+
+def test_start_that_fails_hides_no_other(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_after_another(pool, "D0", "D1", "D2")
+    broken()
+    record = next(one for one in load_pool().arrays if one.array.name == "data")
+    with pytest.raises(Failed), outside.starting(record):
+        raise Failed("no")
+    assert failures.broke(uuid()) == BROKE
+
+
+def test_boot_drive_without_room_for_the_lock_stops_no_start(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    broken()
+    record = next(one for one in load_pool().arrays if one.array.name == "data")
+    monkeypatch.setattr("millrace.provision.outside.locks.held", full)
+    with outside.starting(record):
+        pass
+    assert failures.broke(uuid()) is None

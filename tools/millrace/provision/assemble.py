@@ -116,18 +116,18 @@ def _start(
         )
     in_sync.refuse_stale(record, present)
     forced = ""
-    try:
-        md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
-    except Failed as error:
-        forced = _force(system, record, found) or _revive(system, record, found, chosen)
-        if not forced:
-            now = revival.situation(system, record, found)
-            reason = now.doubt if now.choice is not None else None
-            raise Failed(
-                f"{md.title(record.array)} does not start ({reason or error}); "
-                f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
-            ) from error
-    outside.started(record)
+    with outside.starting(record):
+        try:
+            md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
+        except Failed as error:
+            forced = _force(system, record, found) or _revive(system, record, found, chosen)
+            if not forced:
+                now = revival.situation(system, record, found)
+                reason = now.doubt if now.choice is not None else None
+                raise Failed(
+                    f"{md.title(record.array)} does not start ({reason or error}); "
+                    f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
+                ) from error
     md.ensure_link(system, record)
     return _started(system, record) + forced
 

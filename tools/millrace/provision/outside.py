@@ -5,34 +5,63 @@ mdadm takes every member then, also those that left before others and are older.
 and nothing else tells that the data are not: the record of failures and of our own starts does.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
+from millrace import paths
 from millrace.errors import MillraceError
 from millrace.provision import failures, md, unclean
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.system import Report, System
+from millrace.system import locks
 from millrace.system.files import describe
 
 
-def started(record: ArrayRecord) -> None:
-    """Record that Millrace has started an array. One that cannot be recorded is taken for another's start once."""
-    with suppress(OSError):
-        failures.note_start(record.uuid)
+@contextmanager
+def starting(record: ArrayRecord) -> Iterator[None]:
+    """Start an array within; that Millrace did is recorded at the end, unless the start fails.
 
-
-def look(system: System, pool: Pool, report: Report) -> None:
-    """Record each such array as started unclean; `report` receives a line for it."""
-    for record in pool.arrays:
-        broke = None if record.array.over_arrays else failures.broke(record.uuid)
-        if broke is None or not md.works(system, record):
-            continue
-        title = md.title(record.array)
-        try:
-            unclean.add_outside(record, broke, system.now())
+    `look` waits for it: the event of the new array comes before the start has ended. A start that cannot be recorded is
+    taken for another's once.
+    """
+    with _alone():
+        yield
+        with suppress(OSError):
             failures.note_start(record.uuid)
-        except OSError as error:
-            report(f"{title} broke and was started outside Millrace, which cannot be recorded: {describe(error)}")
-        except MillraceError as error:
-            report(f"{title} broke and was started outside Millrace, which cannot be recorded: {error}")
-        else:
-            report(f"{title} broke and was started outside Millrace: its members may differ (millrace pool unclean)")
+
+
+def look(system: System, pool: Pool, report: Report) -> bool:
+    """Record each such array as started unclean; return whether there is one. `report` receives a line for it."""
+    candidates = [one for one in pool.arrays if not one.array.over_arrays and failures.broke(one.uuid) is not None]
+    if not candidates:
+        return False
+    with _alone():
+        return any([_recorded(system, one, report) for one in candidates])
+
+
+def _recorded(system: System, record: ArrayRecord, report: Report) -> bool:
+    # it may have been started, or recorded, until the lock was free
+    broke = failures.broke(record.uuid)
+    if broke is None or not md.works(system, record):
+        return False
+    title = md.title(record.array)
+    try:
+        unclean.add_outside(record, broke, system.now())
+        failures.note_start(record.uuid)
+    except OSError as error:
+        report(f"{title} broke and was started outside Millrace, which cannot be recorded: {describe(error)}")
+    except MillraceError as error:
+        report(f"{title} broke and was started outside Millrace, which cannot be recorded: {error}")
+    else:
+        report(f"{title} broke and was started outside Millrace: its members may differ (millrace pool unclean)")
+        return True
+    return False
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock of starts and of `look`, beside the documents; where it cannot be made nothing waits for it."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(locks.held(paths.state_dir() / "outside.lock"))
+        yield

@@ -3792,7 +3792,8 @@ export interface TunerStopped {
  * the clock or a superblock contradicts `last_write`: times do not show which files were written then. `check`
  * compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
  * `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
- * the array broke, and something else than Millrace started it again, with members that may not be equal.
+ * the array broke, and something else than Millrace started it again, with members that may not be equal: the first
+ * one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
  */
 export interface Unclean {
     array: string;
@@ -3807,6 +3808,7 @@ export interface Unclean {
     rough: boolean;
     problem: string | null;
     outside: boolean;
+    since: string | null;
 }
 
 /** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search. */

@@ -228,6 +228,44 @@ def test_a_name_with_any_bytes_is_one_line(xfs: Xfs) -> None:
     assert suspects.names() == ["\\xff", "a\\nb\\x1b[2J"]
 
 
+def outside(**more: Any) -> None:
+    """An array broke now, and was started by hand with a member that had left before."""
+    start(outside=True, missing=[], slots=None, **more)
+
+
+OUTSIDE = "array data: other files are possible, its members may differ in any row"
+
+
+def test_all_files_written_since_a_member_left_are_in_doubt_after_a_start_by_hand(
+    xfs: Xfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # md has cleared the bitmap of an array that is complete
+    monkeypatch.setattr(suspects.dirty, "regions", lambda _: [])
+    xfs.file("data/long-ago", [block(9, 8)])
+    xfs.file("data/same-row", [block(4, MISSING, 16)])
+    time.sleep(0.02)
+    monday = datetime.now(UTC)
+    time.sleep(0.02)
+    xfs.file("data/of-tuesday", [block(4, 8, 16)])
+    xfs.file("data/without-data", [])
+    outside(since=monday.isoformat())
+    seen = found(xfs)
+    assert suspects.names() == ["data/of-tuesday", "data/same-row", "data/without-data"]
+    assert (seen.count, seen.by_parity, seen.complete, seen.notes) == (3, 0, False, [OUTSIDE])
+    shown = says(verbs.pool, "unclean")
+    assert "files that are a guess, written since the first member left, or in rows that were written last:" in shown
+    (finding,) = check.check(Host())
+    assert "(3 files found), and others are possible" in finding.sentence
+
+
+def test_start_by_hand_whose_first_failure_is_not_known_says_so(xfs: Xfs) -> None:
+    outside(dated=False)
+    seen = found(xfs)
+    assert (seen.count, seen.complete) == (0, False)
+    assert seen.notes == [OUTSIDE, "array data: files are missing from the list if its first member left earlier"]
+    assert says(verbs.pool, "unclean").endswith("no file was found; others are possible\n")
+
+
 def test_more_names_than_are_kept_are_counted(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suspects, "LISTED", 3)
     for number in range(5):

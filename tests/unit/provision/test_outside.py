@@ -2,6 +2,7 @@
 """An array that broke and was started by hand, with members of two ages, is found; one that Millrace started is not."""
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,10 +42,14 @@ def uuid() -> str:
     return next(one.uuid for one in load_pool().arrays if one.array.name == "data")
 
 
+def failed(left: int | None, at: float, broken: bool = False) -> None:
+    """The kernel said that a member of the data failed."""
+    append_line(paths.failures_file(), json.dumps(Failure("boot", 1, at, uuid(), "guid", left, broken)._asdict()))
+
+
 def broken(broken: bool = True) -> None:
     """The kernel said that the data lost its last member that it could lose."""
-    failure = Failure("boot", 1, BROKE, uuid(), "guid", 1, broken)
-    append_line(paths.failures_file(), json.dumps(failure._asdict()))
+    failed(1, BROKE, broken)
 
 
 def assembled(world: World) -> list[str]:
@@ -104,13 +109,64 @@ def test_array_that_is_still_broken_was_not_started(pool: World) -> None:
     assert unclean.pending() is None and failures.broke(uuid()) == BROKE
 
 
-def test_event_of_md_is_enough(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("left", "since", "known"),
+    [
+        # it was complete again in between
+        ([(3, 9), (2, 8), (3, 4), (2, 1)], 4, True),
+        # rebuilt once, and never complete
+        ([(3, 9), (2, 8), (2, 1)], 9, True),
+        # two at the same moment, or one that was missing from the start on
+        ([(None, 1), (None, 1)], 1, False),
+        ([(2, 3)], 3, False),
+        ([], 0, False),
+        # the clock was set
+        ([(3, 4), (2, 6)], 6, True),
+    ],
+)
+def test_what_is_in_doubt_begins_when_the_first_member_left(
+    pool: World, monkeypatch: pytest.MonkeyPatch, left: list[tuple[int | None, int]], since: int, known: bool
+) -> None:
+    monkeypatch.setattr(pool, "now", lambda: "2026-12-01T12:00:00+00:00")
+    for count, days in left:
+        failed(count, BROKE - days * DAY)
+    broken()
+    # one that failed after the start by hand
+    failed(3, BROKE + DAY)
+    assembled(pool)
+    found = unclean.pending()
+    assert found is not None
+    (start,) = found.starts
+    assert start.in_doubt_since.timestamp() == BROKE - since * DAY
+    assert (start.dated, start.last_write) == (known, "2026-11-18T11:06:40+00:00")
+    (finding,) = health.check(host())
+    day = (
+        f"files written since {start.in_doubt_since:%Y-%m-%d} 11:06 UTC{'' if known else ' or earlier'} may be damaged"
+    )
+    assert f"{day} (the pool is searched for them once it is mounted), and others are possible" in finding.sentence
+    shown = (
+        f"first member left {start.since}{'' if known else ' or earlier'}, broke {start.last_write}, started outside"
+    )
+    assert any(shown in one for one in lines(found, []))
+
+
+@pytest.mark.parametrize("mounted", [True, False])
+def test_event_of_md_is_enough_and_has_the_files_searched_for(
+    pool: World, monkeypatch: pytest.MonkeyPatch, mounted: bool
+) -> None:
     broken()
     monkeypatch.setattr("millrace.provision.system.Linux", lambda: pool)
-    done = CliRunner().invoke(pool_verbs.pool, ["record"], catch_exceptions=False)
-    assert done.exit_code == 0
+    monkeypatch.setattr(os.path, "ismount", lambda path: mounted and path == paths.ROOT / "srv/pool")
+    for _ in range(2):
+        done = CliRunner().invoke(pool_verbs.pool, ["record"], catch_exceptions=False)
+        assert done.exit_code == 0
     known = unclean.pending()
     assert known is not None and known.starts[0].outside
+    # else the mount starts it
+    assert pool.calls.count(["systemctl", "start", "--no-block", "millrace-unclean.service"]) == mounted
 
 
 def test_boot_drive_that_takes_no_record_stops_no_start(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:

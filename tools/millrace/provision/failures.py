@@ -148,7 +148,7 @@ class Recorder:
                 self._members[array, name] = (uuid, member)
 
     def look_if_due(self) -> None:
-        """Look at the members LOOK seconds after the last time, and SOON where one may be back."""
+        """Take down the members LOOK seconds after the last time, and after SOON where one may be back."""
         if self.due() <= 0:
             self.look()
 

@@ -46,7 +46,7 @@ def _recorded(system: System, record: ArrayRecord, report: Report) -> bool:
         return False
     title = md.title(record.array)
     try:
-        unclean.add_outside(record, broke, system.now())
+        unclean.add_outside(record, broke, *_left_since(record, broke), system.now())
         failures.note_start(record.uuid)
     except OSError as error:
         report(f"{title} broke and was started outside Millrace, which cannot be recorded: {describe(error)}")
@@ -56,6 +56,17 @@ def _recorded(system: System, record: ArrayRecord, report: Report) -> bool:
         report(f"{title} broke and was started outside Millrace: its members may differ (millrace pool unclean)")
         return True
     return False
+
+
+def _left_since(record: ArrayRecord, broke: float) -> tuple[float, bool]:
+    """Return when the first member left since all were in sync, and whether that is recorded: else the oldest failure.
+
+    That member lacks all that was written until the array broke, and is taken for current.
+    """
+    known = [one for one in failures.load() if md.same_uuid(one.array, record.uuid)]
+    end = max((at for at, one in enumerate(known, start=1) if one.broken), default=0)
+    begin = max((at for at, one in enumerate(known[:end]) if one.left == len(record.members) - 1), default=None)
+    return min((one.at for one in known[begin or 0 : end]), default=broke), begin is not None
 
 
 @contextmanager

@@ -50,7 +50,8 @@ class Unclean(Contract):
     the clock or a superblock contradicts `last_write`: times do not show which files were written then. `check`
     compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
     `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
-    the array broke, and something else than Millrace started it again, with members that may not be equal.
+    the array broke, and something else than Millrace started it again, with members that may not be equal: the first
+    one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
     """
 
     array: str
@@ -65,11 +66,17 @@ class Unclean(Contract):
     rough: bool = False
     problem: str | None = None
     outside: bool = False
+    since: str | None = None
 
     @property
     def is_told_by_parity(self) -> bool:
         """Whether the rows in doubt are known."""
         return self.check in ("found", "done")
+
+    @property
+    def in_doubt_since(self) -> datetime:
+        """When the oldest write was that may be missing."""
+        return datetime.fromisoformat(self.since or self.last_write)
 
 
 class Suspects(Contract):
@@ -137,8 +144,12 @@ def add(
     _record(start)
 
 
-def add_outside(record: ArrayRecord, broke: float, seen: str) -> None:
-    """Record that an array runs which broke at `broke`, in seconds since 1970, and that Millrace did not start."""
+def add_outside(record: ArrayRecord, broke: float, since: float, known: bool, seen: str) -> None:
+    """Record that an array runs which broke at `broke`, and that Millrace did not start.
+
+    Its first member left at `since`, maybe earlier where that is not `known`; both in seconds since 1970. `seen` is
+    when it was found, ISO 8601.
+    """
     last_write = datetime.fromtimestamp(int(broke), UTC)
     start = Unclean(
         array=record.array.name,
@@ -146,8 +157,9 @@ def add_outside(record: ArrayRecord, broke: float, seen: str) -> None:
         last_write=last_write.isoformat(timespec="seconds"),
         started=seen,
         missing=[],
-        dated=last_write <= datetime.fromisoformat(seen),
+        dated=known and last_write <= datetime.fromisoformat(seen),
         outside=True,
+        since=datetime.fromtimestamp(int(since), UTC).isoformat(timespec="seconds"),
     )
     _record(start)
 
@@ -182,6 +194,10 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
                 "missing": [*later.missing, *(one for one in old.missing if one not in later.missing)],
                 # of all members
                 "slots": later.slots if later.slots == old.slots else None,
+                "outside": old.outside or later.outside,
+                "since": min(old.since or old.last_write, later.since or later.last_write, key=datetime.fromisoformat)
+                if old.outside or later.outside
+                else None,
             }
         )
         kept.remove(old)

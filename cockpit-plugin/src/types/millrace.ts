@@ -3397,7 +3397,7 @@ export interface SupportPart {
  * Files that may be damaged. `listed` of `count` are in the list, `by_parity` of them first, in torn rows.
  *
  * The others are a guess, by rows that hold files written last. `complete`: no other file is possible. `others` is
- * what else is in these rows. `notes` are sentences: what is not known.
+ * what else is in these rows, and `more_others` are not listed. `notes` are sentences: what is not known.
  */
 export interface Suspects {
     count: number;
@@ -3405,6 +3405,7 @@ export interface Suspects {
     complete: boolean;
     by_parity: number;
     others: string[];
+    more_others: number;
     notes: string[];
 }
 

@@ -27,13 +27,17 @@ from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts, pending, save_suspects
 from millrace.system.run import Runner, must
+from millrace.system.text import one_line
 from millrace.system.walk import regular_files
 
 MARGIN = 120.0
 """Seconds before md's last superblock that are in doubt as well."""
 
 LISTED = 1000
-"""How many names are kept."""
+"""How many names are kept, and how many others: clients decide how long each is, and it is on the boot drive."""
+
+INODES = 1_000_000
+"""How many files are searched for: each takes memory, and clients make more than there is."""
 
 LIMIT = 600.0
 """Seconds for each part of the search: files by their times, owners of rows, names."""
@@ -85,22 +89,25 @@ def search(pool: Pool, run: Runner, clock: Callable[[], float] = time.monotonic)
             if not _guess(pool, one, each, written, found, run, is_over):
                 notes.append("the search ended before all rows were read")
     notes += list(_doubts(pool, starts.starts))
-    named = file_names.names(top(pool), told.inodes | found.inodes)
-    notes += named.notes
-    certain, guesses = (
-        sorted(name for number in inodes for name in named.files.get(number, ()))
-        for inodes in (told.inodes, found.inodes - told.inodes)
-    )
-    names = [*certain, *guesses]
+    certain = file_names.names(top(pool), told.inodes, LISTED)
+    guesses = file_names.names(top(pool), found.inodes - told.inodes, LISTED)
+    notes += [*certain.notes, *guesses.notes]
+    names = [*_sorted(certain), *_sorted(guesses)][:LISTED]
+    others = sorted({*told.others, *found.others} - {_FREE}) + sorted([*certain.others, *guesses.others])
     result = Suspects(
-        count=len(names),
-        listed=min(len(names), LISTED),
+        count=certain.count + guesses.count,
+        listed=len(names),
         complete=not notes,
-        by_parity=len(certain),
-        others=sorted({*told.others, *found.others} - {_FREE}) + sorted(named.others),
-        notes=list(dict.fromkeys(notes)),
+        by_parity=certain.count,
+        others=[one_line(one) for one in others[:LISTED]],
+        more_others=len(others[LISTED:]) + certain.more_others + guesses.more_others,
+        notes=[one_line(one) for one in dict.fromkeys(notes)],
     )
-    return save_suspects(starts.model_copy(update={"suspects": result}), names[:LISTED])
+    return save_suspects(starts.model_copy(update={"suspects": result}), names)
+
+
+def _sorted(named: file_names.FileNames) -> list[str]:
+    return sorted(name for each in named.files.values() for name in each)
 
 
 def top(pool: Pool) -> Path:
@@ -156,7 +163,7 @@ def _guess(
         span = missing.device_span(pool, one.array, region)
         step = _step(pool, one)
         for begin in range(span.begin, span.end, step):
-            if is_over():
+            if is_over() or len(found.inodes) > INODES:
                 return False
             part = list(_extents(Area(begin, min(begin + step, span.end)), pool.filesystem.mountpoint, run))
             touched = [area for area, inode, _ in part if inode in written]
@@ -208,7 +215,7 @@ def _written_since(directory: Path, since: float, is_over: Callable[[], bool]) -
     found = set[int]()
     # Without the server's own directory, in which the heartbeat writes twice a minute.
     for name, held in regular_files(directory, paths.POOL_OWN):
-        if name is None or held is None or is_over():
+        if name is None or held is None or is_over() or len(found) > INODES:
             return found, False
         if held.st_ctime >= since:
             found.add(held.st_ino)

@@ -102,9 +102,9 @@ def notes(found: UncleanStarts) -> list[str]:
     if seen is None:
         return []
     said = [f"{one} may be damaged" for one in seen.others[:OTHERS]]
-    if len(seen.others) > OTHERS:
-        said.append(f"{len(seen.others) - OTHERS} more owners that are no file with a name: use --json")
-    if seen.others:
+    if unsaid := len(seen.others[OTHERS:]) + seen.more_others:
+        said.append(f"{unsaid} more owners that are no file with a name: use --json")
+    if seen.others or seen.more_others:
         said.append("check the metadata of the file system: millrace pool scrub filesystem")
     more = [f"{seen.count} files may be damaged; {seen.listed} are listed"] if seen.count > seen.listed else []
     return [*said, *seen.notes, *more]

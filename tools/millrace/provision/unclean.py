@@ -83,7 +83,7 @@ class Suspects(Contract):
     """Files that may be damaged. `listed` of `count` are in the list, `by_parity` of them first, in torn rows.
 
     The others are a guess, by rows that hold files written last. `complete`: no other file is possible. `others` is
-    what else is in these rows. `notes` are sentences: what is not known.
+    what else is in these rows, and `more_others` are not listed. `notes` are sentences: what is not known.
     """
 
     count: int
@@ -91,6 +91,7 @@ class Suspects(Contract):
     complete: bool
     by_parity: int = 0
     others: list[str] = Field(default_factory=list)
+    more_others: int = 0
     notes: list[str] = Field(default_factory=list)
 
 

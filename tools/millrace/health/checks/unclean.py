@@ -57,7 +57,7 @@ def _known(one: Unclean, found: UncleanStarts) -> str:
     if one.is_told_by_parity:
         if not one.torn:
             return "its parity check found no damage"
-        others = ", and metadata of the file system" if seen.others else ""
+        others = ", and metadata of the file system" if seen.others or seen.more_others else ""
         return f"its parity does not match in {least}{_files(seen.by_parity)}{others}, which may be damaged"
     guess = seen.count - seen.by_parity
     return (

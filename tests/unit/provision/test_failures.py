@@ -148,6 +148,33 @@ def test_members_that_return_under_each_others_names_are_told_apart(
     assert [one.member for one in found] == ["guid-2", "guid-1", "guid-9"]
 
 
+def test_member_that_fails_while_it_is_filled_is_recorded_so(array: Path) -> None:
+    recorder = failures.Recorder("boot-1")
+
+    def fails(number: int, state: str, left: int) -> Failure:
+        (array / f"dev-nvme{number}n1p1/state").write_text(f"{state}\n")
+        recorder.look()
+        (array / f"dev-nvme{number}n1p1/state").write_text("faulty\n")
+        assert recorder.see(Message(left, 1.0, failed(number))) == []
+        (one,) = recorder.see(Message(left, 1.0, goes_on(left)))
+        return one
+
+    assert fails(1, "in_sync", 3).filling is False
+    # back, and gone again before it was seen, or before its rebuild has ended
+    assert fails(1, "faulty", 3).filling is True
+    assert fails(1, "spare", 3).filling is True
+    assert fails(1, "write_error,in_sync", 3).filling is False
+    assert fails(2, "spare,want_replacement", 3).filling is True
+
+
+def test_record_that_an_older_version_reads_has_no_new_keys(array: Path) -> None:
+    main(log(failed(1), goes_on(3)))
+    (array / "dev-nvme2n1p1/state").write_text("spare\n")
+    main(log(failed(2), goes_on(3), begin=5))
+    assert ["filling" in line for line in paths.failures_file().read_text().splitlines()] == [False, True]
+    assert [one.filling for one in load()] == [False, True]
+
+
 def test_look_that_is_due_waits_for_no_other_message(array: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "SOON", 0.2)
     looked = threading.Semaphore(0)

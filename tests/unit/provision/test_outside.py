@@ -42,9 +42,10 @@ def uuid() -> str:
     return next(one.uuid for one in load_pool().arrays if one.array.name == "data")
 
 
-def failed(left: int | None, at: float, broken: bool = False) -> None:
+def failed(left: int | None, at: float, broken: bool = False, filling: bool = False) -> None:
     """The kernel said that a member of the data failed."""
-    append_line(paths.failures_file(), json.dumps(Failure("boot", 1, at, uuid(), "guid", left, broken)._asdict()))
+    failure = Failure("boot", 1, at, uuid(), "guid", left, broken, filling)
+    append_line(paths.failures_file(), json.dumps(failure._asdict()))
 
 
 def broken(broken: bool = True) -> None:
@@ -151,6 +152,16 @@ def test_what_is_in_doubt_begins_when_the_first_member_left(
         f"first member left {start.since}{'' if known else ' or earlier'}, broke {start.last_write}, started outside"
     )
     assert any(shown in one for one in lines(found, []))
+
+
+def test_member_that_failed_during_its_rebuild_was_no_current_one(pool: World) -> None:
+    failed(3, BROKE - 5 * DAY)
+    failed(3, BROKE - 2 * DAY, filling=True)
+    failed(2, BROKE - 1 * DAY)
+    broken()
+    assembled(pool)
+    found = unclean.pending()
+    assert found is not None and found.starts[0].in_doubt_since.timestamp() == BROKE - 5 * DAY
 
 
 @pytest.mark.parametrize("mounted", [True, False])

@@ -79,6 +79,7 @@ class Failure(NamedTuple):
 
     `left` is how many members were in sync after it; None where several failed at the same moment, and their order is
     not known. `broken`: those were too few. `at` is in seconds since 1970, `number` that of the message in its boot.
+    `filling`: it was no member in sync, so as many were left as before.
     """
 
     boot: str
@@ -88,6 +89,7 @@ class Failure(NamedTuple):
     member: str
     left: int | None
     broken: bool
+    filling: bool = False
 
 
 class Started(NamedTuple):
@@ -104,6 +106,7 @@ class Recorder:
         self._boot = boot
         self._last = max((one.number for one in recorded if one.boot == boot), default=-1)
         self._members: dict[tuple[str, str], tuple[str, str]] = {}
+        self._filling: set[tuple[str, str]] = set()
         self._open: dict[str, list[tuple[Message, str]]] = defaultdict(list)
         self._looked, self._returned = -math.inf, False
 
@@ -138,7 +141,11 @@ class Recorder:
             if uuid and member and message.number > self._last:
                 at = message.read or time.time() - time.monotonic() + message.seconds
                 alone = left if len(found) == 1 else None
-                yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
+                yield Failure(
+                    self._boot, message.number, at, uuid, member, alone, broken, (array, name) in self._filling
+                )
+            # until it is seen in sync
+            self._filling.add((array, name))
 
     def look(self) -> None:
         """Take down who the members are. A drive that is gone keeps what it was."""
@@ -146,6 +153,11 @@ class Recorder:
         for array, uuid, name in _members():
             if member := _identity(name):
                 self._members[array, name] = (uuid, member)
+            state = sysfs.text(paths.ROOT / "sys/block" / array / "md" / f"dev-{name}" / "state") or ""
+            if "in_sync" in state:
+                self._filling.discard((array, name))
+            elif "spare" in state:
+                self._filling.add((array, name))
 
     def look_if_due(self) -> None:
         """Take down the members LOOK seconds after the last time, and after SOON where one may be back."""
@@ -249,7 +261,7 @@ def main(log: int) -> None:
         recorder.look_if_due()
         for failure in recorder.see(message) if message else []:
             try:
-                append_line(paths.failures_file(), json.dumps(failure._asdict()))
+                append_line(paths.failures_file(), _line(failure))
             except OSError as error:
                 print(f"the failure of {failure.member} cannot be recorded: {error}", flush=True)
 
@@ -276,6 +288,11 @@ def _lines() -> list[str]:
         return []
 
 
+def _line(failure: Failure) -> str:
+    """A failure as it is recorded; an older version refuses keys that it has no use for."""
+    return json.dumps({key: value for key, value in failure._asdict().items() if key != "filling" or value})
+
+
 def _started(line: str) -> Started | None:
     try:
         one = Started(**json.loads(line))
@@ -292,7 +309,8 @@ def _parsed(line: str) -> Failure | None:
     if not (isinstance(one.at, int | float) and 0 < one.at < _LATEST):
         return None
     kinds = (one.boot, str), (one.number, int), (one.at, (int, float)), (one.array, str), (one.member, str)
-    return one if all(isinstance(value, kind) for value, kind in kinds) else None
+    known = isinstance(one.filling, bool) and all(isinstance(value, kind) for value, kind in kinds)
+    return one if known else None
 
 
 def _identity(name: str) -> str:

@@ -63,7 +63,7 @@ def _left_since(record: ArrayRecord, broke: float) -> tuple[float, bool]:
 
     That member lacks all that was written until the array broke, and is taken for current.
     """
-    known = [one for one in failures.load() if md.same_uuid(one.array, record.uuid)]
+    known = [one for one in failures.load() if md.same_uuid(one.array, record.uuid) and not one.filling]
     end = max((at for at, one in enumerate(known, start=1) if one.broken), default=0)
     begin = max((at for at, one in enumerate(known[:end]) if one.left == len(record.members) - 1), default=None)
     return min((one.at for one in known[begin or 0 : end]), default=broke), begin is not None

@@ -3433,7 +3433,7 @@ export interface SupportPart {
  * Files that may be damaged. `listed` of `count` are in the list, `by_parity` of them first, in torn rows.
  *
  * The others are a guess, by rows that hold files written last. `complete`: no other file is possible. `others` is
- * what else is in these rows. `notes` are sentences: what is not known.
+ * what else is in these rows, and `more_others` are not listed. `notes` are sentences: what is not known.
  */
 export interface Suspects {
     count: number;
@@ -3441,6 +3441,7 @@ export interface Suspects {
     complete: boolean;
     by_parity: number;
     others: string[];
+    more_others: number;
     notes: string[];
 }
 
@@ -3829,7 +3830,8 @@ export interface TunerStopped {
  * or a superblock contradicts `last_write`: times do not show which files were written then. `check`
  * compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
  * `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
- * the array broke, and something else than Millrace started it again, with members that may not be equal.
+ * the array broke, and something else than Millrace started it again, with members that may not be equal: the first
+ * one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
  */
 export interface Unclean {
     array: string;
@@ -3845,6 +3847,7 @@ export interface Unclean {
     rough: boolean;
     problem: string | null;
     outside: boolean;
+    since: string | null;
 }
 
 /**

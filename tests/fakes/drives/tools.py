@@ -61,6 +61,7 @@ class Tools(Hardware, Commands):
         "systemctl stop millrace-scrub.service",
         "systemctl --no-block start millrace-revive.service",
         "systemctl --no-block start millrace-readd.service",
+        "systemctl start --no-block millrace-unclean.service",
         "systemctl show --property=ActiveState,Job millrace-assemble.service",
         "systemctl show --property=ActiveState,Job millrace-revive.service",
         "systemctl --no-block restart millrace-assemble.service",

@@ -116,3 +116,19 @@ def test_order_of_units_has_no_cycle() -> None:
     for name in (one for one in own if one.endswith(".target")):
         after[name] |= {one for one in names(own[name], "Wants", "Requires") if name not in after.get(one, ())}
     assert len(list(TopologicalSorter(after).static_order())) >= len(own)
+
+
+def test_damaged_files_are_searched_for_after_each_mount_of_the_pool() -> None:
+    # by hand as well, which does not start all that serves
+    assert "millrace-unclean.service" in names(unit("millrace-storage.target"), "Wants")
+    assert "millrace-storage.target" in names(unit("millrace-unclean.service"), "After")
+    assert "millrace-storage.target" in names(unit("nfs-server.service"), "Requires")
+
+
+def test_search_for_damaged_files_takes_no_memory_of_servers_and_keeps_no_member_away() -> None:
+    found = unit("millrace-unclean.service")
+    assert found["MemoryMax"] == ["1G"]
+    # also where it is killed for that
+    assert found["ExecStopPost"] == [
+        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-refill.service"
+    ]

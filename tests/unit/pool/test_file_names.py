@@ -10,6 +10,7 @@ import pytest
 
 from millrace import paths
 from millrace.pool import file_names
+from millrace.system.walk import regular_files
 from tests.fakes.xfs import GETPARENTS_BY_HANDLE, ROOT, V5_OF_6_1, Xfs
 
 DIRS = 2**40
@@ -106,3 +107,34 @@ def test_pipe_and_removed_file_are_none(top: Path, xfs: Xfs) -> None:
 def test_without_parent_pointers_files_are_opened_by_a_walk(top: Path, xfs: Xfs) -> None:
     xfs.flags = V5_OF_6_1
     assert opened(top, file(top, b"data/deep/victim")) == ["data/deep/victim"]
+
+
+def test_no_more_names_are_kept_than_are_wanted_and_the_rest_is_counted(top: Path, xfs: Xfs) -> None:
+    for number in range(5):
+        xfs.add(5000 + number, (DIRS, b"%d" % number), (DIRS + 1, b"%d" % number))
+        xfs.add(6000 + number, *((DIRS, b"p%d-%d" % (number, link)) for link in range(4)), mode=stat.S_IFIFO | 0o644)
+    found = file_names.names(top, [*range(5000, 5005), *range(6000, 6005)], 3)
+    assert found.files == {5000: ["data/0", "data/deep/0"], 5001: ["data/1"]}
+    assert found.others == ["special file data/p0-0", "special file data/p0-1", "special file data/p0-2"]
+    assert (found.count, found.more_others, found.complete, found.notes) == (10, 17, True, [])
+    everything = file_names.names(top, [*range(5000, 5005), *range(6000, 6005)])
+    assert (len(everything.files), len(everything.others), everything.more_others) == (5, 20, 0)
+
+
+def test_files_with_more_names_than_are_listed_fill_no_memory(
+    top: Path, xfs: Xfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_names, "MOST", 2)
+    for number in range(30):
+        xfs.add(5000 + number, *((DIRS, b"%d-%d" % (number, link)) for link in range(3)))
+    found = file_names.names(top, range(5000, 5030))
+    assert found.notes[0] == "data/0-0 has 3 names, of which 2 are listed"
+    assert found.notes[10:] == ["20 more have more than 2 names each"]
+
+
+def test_walk_keeps_no_more_names_than_are_wanted(top: Path, xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    xfs.flags = V5_OF_6_1
+    monkeypatch.setattr(file_names, "regular_files", regular_files)
+    inodes = [file(top, b"data/%d" % number) for number in range(5)]
+    found = file_names.names(top, [*inodes, *range(10**9, 10**9 + 9)], 3)
+    assert (len(found.files), found.count, len(found.others), found.more_others) == (3, 5, 3, 6)

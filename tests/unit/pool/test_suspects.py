@@ -25,6 +25,7 @@ from millrace.provision.model import Pool
 from millrace.provision.unclean import Suspects, TornRows, Unclean, UncleanStarts
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from millrace.system.text import LONGEST
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.unit.pool.xfs import Xfs
@@ -228,6 +229,44 @@ def test_a_name_with_any_bytes_is_one_line(xfs: Xfs) -> None:
     assert suspects.names() == ["\\xff", "a\\nb\\x1b[2J"]
 
 
+def outside(**more: Any) -> None:
+    """An array broke now, and was started by hand with a member that had left before."""
+    start(outside=True, missing=[], slots=None, **more)
+
+
+OUTSIDE = "array data: other files are possible, its members may differ in any row"
+
+
+def test_all_files_written_since_a_member_left_are_in_doubt_after_a_start_by_hand(
+    xfs: Xfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # md has cleared the bitmap of an array that is complete
+    monkeypatch.setattr(suspects.dirty, "regions", lambda _: [])
+    xfs.file("data/long-ago", [block(9, 8)])
+    xfs.file("data/same-row", [block(4, MISSING, 16)])
+    time.sleep(0.02)
+    monday = datetime.now(UTC)
+    time.sleep(0.02)
+    xfs.file("data/of-tuesday", [block(4, 8, 16)])
+    xfs.file("data/without-data", [])
+    outside(since=monday.isoformat())
+    seen = found(xfs)
+    assert suspects.names() == ["data/of-tuesday", "data/same-row", "data/without-data"]
+    assert (seen.count, seen.by_parity, seen.complete, seen.notes) == (3, 0, False, [OUTSIDE])
+    shown = says(verbs.pool, "unclean")
+    assert "files that are a guess, written since the first member left, or in rows that were written last:" in shown
+    (finding,) = check.check(Host())
+    assert "(3 files found), and others are possible" in finding.sentence
+
+
+def test_start_by_hand_whose_first_failure_is_not_known_says_so(xfs: Xfs) -> None:
+    outside(dated=False)
+    seen = found(xfs)
+    assert (seen.count, seen.complete) == (0, False)
+    assert seen.notes == [OUTSIDE, "array data: files are missing from the list if its first member left earlier"]
+    assert says(verbs.pool, "unclean").endswith("no file was found; others are possible\n")
+
+
 def test_more_names_than_are_kept_are_counted(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suspects, "LISTED", 3)
     for number in range(5):
@@ -235,6 +274,55 @@ def test_more_names_than_are_kept_are_counted(xfs: Xfs, monkeypatch: pytest.Monk
     torn((4 * CHUNK, 5 * CHUNK))
     seen = found(xfs)
     assert (seen.count, seen.listed, len(suspects.names())) == (5, 3, 3)
+
+
+def test_others_that_clients_made_do_not_fill_the_boot_drive(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suspects, "LISTED", 3)
+    name = f"{'x' * 4000}/{'y' * 255}"
+
+    def by_parents(top: Path, inodes: Sequence[int], most: int) -> file_names.FileNames:
+        found = file_names.FileNames(most=most)
+        for number in inodes:
+            found.add_other(f"symbolic link {number}{name}")
+        return found
+
+    monkeypatch.setattr(file_names, "names", by_parents)
+    xfs.metadata(block(4, MISSING))
+    for number in range(5):
+        xfs.owners[block(4, MISSING, 8 + 8 * number)] = {(4711 + number, 0)}
+    torn((4 * CHUNK, 5 * CHUNK))
+    seen = found(xfs)
+    assert [one[:18] for one in seen.others] == ["inode btree", "symbolic link 4711", "symbolic link 4712"]
+    assert max(map(len, seen.others)) <= LONGEST and seen.more_others == 3
+    notes = unclean_find.notes(UncleanStarts(starts=[], suspects=seen.model_copy(update={"others": seen.others * 4})))
+    assert "5 more owners that are no file with a name: use --json" in notes
+
+
+def test_guess_does_not_replace_names_that_parity_tells(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suspects, "LISTED", 3)
+    for number in range(3):
+        xfs.file(f"a{number}", [block(8, MISSING, 8 * number)])
+    for number in range(2):
+        xfs.file(f"z{number}", [block(4, MISSING, 8 * number)])
+    torn((4 * CHUNK, 5 * CHUNK))
+    known = unclean.pending()
+    assert known is not None
+    other = known.starts[0].model_copy(update={"check": "none", "torn": []})
+    write_model(paths.unclean_file(), UncleanStarts(starts=[*known.starts, other]))
+    xfs.file("new", [block(8, 5, 8 * number) for number in range(3)])
+    seen = found(xfs)
+    assert (seen.count, seen.listed, seen.by_parity) == (5, 3, 2)
+    assert suspects.names() == ["z0", "z1", "a0"]
+
+
+def test_more_files_than_memory_is_for_are_not_searched(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suspects, "INODES", 3)
+    start()
+    for number in range(9):
+        xfs.file(f"{number}", [block(4, MISSING, 8 * number)])
+    seen = found(xfs)
+    assert (seen.count, seen.complete) == (4, False)
+    assert "not all files were searched for those written last" in seen.notes
 
 
 def test_a_search_that_takes_too_long_ends_and_says_so(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from millrace.pool.damage import Area
 from millrace.pool.scrub_watch import CheckContext
 from millrace.provision import unclean
 from millrace.provision.model import Pool
+from millrace.provision.pool_file import load_pool
 from millrace.provision.unclean import TornRows, Unclean, UncleanStarts
 from millrace.system import locks, sysfs
 from millrace.system.documents import read_model, write_model
@@ -269,6 +270,25 @@ def test_two_searches_do_not_end_each_other(md: Md) -> None:
     ):
         find(md)
     assert one().check == "waiting"
+
+
+def test_start_that_is_recorded_during_the_search_is_searched_for_too(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, search = list[int](), suspects.search
+
+    def during(*given: Any) -> Any:
+        starts = unclean.pending()
+        assert starts is not None
+        searched.append(len(starts.starts))
+        if len(searched) == 1:
+            record = next(one for one in load_pool().arrays if one.array.name == "data")
+            unclean.add_outside(record, 1.0, 1.0, True, "2026-11-20T11:00:00+00:00")
+            return unclean.pending()
+        return search(*given)
+
+    monkeypatch.setattr(suspects, "search", during)
+    find(md)
+    known = unclean.pending()
+    assert searched == [1, 2] and known is not None and known.suspects is not None
 
 
 def test_acknowledgement_ends_the_check(md: Md) -> None:

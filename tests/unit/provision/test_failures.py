@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,22 +109,114 @@ def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
     assert one.member == "guid-2"
 
 
-def test_flood_of_a_mirror_without_drives_is_read_as_fast_as_it_comes(
-    array: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = 0
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When the members were looked at; each message of the kernel takes 10 ms."""
+    messages, found = 0, list[float]()
+
+    def seen(recorder: failures.Recorder, message: Message, see: Any = failures.Recorder.see) -> Any:
+        nonlocal messages
+        messages += 1
+        return see(recorder, message)
 
     def look(recorder: failures.Recorder, look: Callable[..., None] = failures.Recorder.look) -> None:
-        nonlocal looks
-        looks += 1
+        found.append(time.monotonic())
         look(recorder)
 
+    monkeypatch.setattr(failures.Recorder, "see", seen)
     monkeypatch.setattr(failures.Recorder, "look", look)
+    monkeypatch.setattr(time, "monotonic", lambda: 10 + messages / 100)
+    return found
+
+
+def test_flood_of_a_mirror_without_drives_is_read_as_fast_as_it_comes(array: Path, looks: list[float]) -> None:
     flood = ["md: super_written gets error=-5", "md: recover of RAID array md126", "md: md126: recover done."]
-    main(log(failed(1), *flood * 20, goes_on(3), *flood * 20))
+    main(log(failed(1), *flood * 20, goes_on(3), *flood * 40))
     assert [(one.member, one.left) for one in load()] == [("guid-1", 3)]
-    # at the beginning and with each of the two lines
-    assert looks <= 3
+    # at the beginning and with each of the two lines; then once a second
+    assert looks == pytest.approx([10.0, 10.01, 10.62, 11.62])
+
+
+def renamed(root: Path, number: int, guid: str) -> None:
+    """A drive came back, under this name."""
+    (root / f"sys/class/block/nvme{number}n1p1/uevent").write_text(f"DEVTYPE=partition\nPARTUUID={guid}\n")
+
+
+@pytest.mark.parametrize("said", ["md: recover of RAID array md127", "md: delaying recover of md127 until md126 has …"])
+def test_members_that_return_under_each_others_names_are_told_apart(
+    array: Path, root: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 10.0)
+    recorder = failures.Recorder("boot-1")
+    recorder.look()
+    renamed(root, 1, "GUID-2")
+    renamed(root, 2, "GUID-1")
+    (array / "dev-nvme9n1p1").mkdir()
+    (root / "sys/class/block/nvme9n1p1").mkdir(parents=True)
+    renamed(root, 9, "GUID-9")
+    recorder.see(Message(1, 1.0, said))
+    # the kernel says it once, and it is less than a second since the last look
+    monkeypatch.setattr(time, "monotonic", lambda: 11.0)
+    recorder.look_if_due()
+    for number in (1, 2, 9):
+        gone(root, number)
+    found = []
+    for at, number in enumerate((1, 2, 9)):
+        recorder.see(Message(2 + 2 * at, 2.0, failed(number)))
+        found += recorder.see(Message(3 + 2 * at, 2.0, goes_on(3 - at)))
+    assert [one.member for one in found] == ["guid-2", "guid-1", "guid-9"]
+
+
+def test_member_that_fails_while_it_is_filled_is_recorded_so(array: Path) -> None:
+    recorder = failures.Recorder("boot-1")
+
+    def fails(number: int, state: str, left: int) -> Failure:
+        (array / f"dev-nvme{number}n1p1/state").write_text(f"{state}\n")
+        recorder.look()
+        (array / f"dev-nvme{number}n1p1/state").write_text("faulty\n")
+        assert recorder.see(Message(left, 1.0, failed(number))) == []
+        (one,) = recorder.see(Message(left, 1.0, goes_on(left)))
+        return one
+
+    assert fails(1, "in_sync", 3).filling is False
+    # back, and gone again before it was seen, or before its rebuild has ended
+    assert fails(1, "faulty", 3).filling is True
+    assert fails(1, "spare", 3).filling is True
+    assert fails(1, "write_error,in_sync", 3).filling is False
+    assert fails(2, "spare,want_replacement", 3).filling is True
+
+
+def test_record_that_an_older_version_reads_has_no_new_keys(array: Path) -> None:
+    main(log(failed(1), goes_on(3)))
+    (array / "dev-nvme2n1p1/state").write_text("spare\n")
+    main(log(failed(2), goes_on(3), begin=5))
+    assert ["filling" in line for line in paths.failures_file().read_text().splitlines()] == [False, True]
+    assert [one.filling for one in load()] == [False, True]
+
+
+def test_look_that_is_due_waits_for_no_other_message(array: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "SOON", 0.2)
+    looked = threading.Semaphore(0)
+
+    def look(recorder: failures.Recorder, look: Callable[..., None] = failures.Recorder.look) -> None:
+        look(recorder)
+        looked.release()
+
+    monkeypatch.setattr(failures.Recorder, "look", look)
+    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+    recorder.start()
+    assert looked.acquire(timeout=20)
+    renamed(root, 2, "GUID-7")
+    kernel.send(b"6,1,1000000,-;md: recover of RAID array md127\n")
+    assert looked.acquire(timeout=20)
+    gone(root, 2)
+    kernel.send(f"2,2,1000000,-;{failed(2)}\n".encode())
+    kernel.send(f"2,3,1000000,-;{goes_on(3)}\n".encode())
+    kernel.close()
+    recorder.join(20)
+    ours.close()
+    assert [one.member for one in load()] == ["guid-7"]
 
 
 def test_two_that_the_kernel_logs_at_once_have_no_order(array: Path) -> None:
@@ -274,7 +367,7 @@ def test_messages_that_were_overwritten_are_skipped(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "read", read)
     log, kernel = socket.socketpair()
     kernel.close()
-    (found,) = failures.messages(log.fileno())
+    (found,) = failures.messages(log.fileno(), lambda: 1.0)
     assert found is not None and found[:3] == (7, 1.0, "one")
 
 

@@ -478,6 +478,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "rough": False,
             "problem": None,
             "outside": False,
+            "since": None,
         },
         {
             "array": "log",
@@ -494,6 +495,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "rough": False,
             "problem": None,
             "outside": False,
+            "since": None,
         },
     ]
 
@@ -521,3 +523,17 @@ def test_starts_that_never_end_have_no_list_that_grows(world: World) -> None:
     # a start that went into the next one left its time and its members there
     assert (oldest.last_write, oldest.missing) == ("2026-11-01T00:20:00+00:00", ["D0", "D3", "D2", "D1"])
     assert known.starts[-1].started == "2026-11-03T01:30:00+00:00"
+
+
+def test_start_outside_millrace_that_goes_into_the_next_one_keeps_what_is_in_doubt(world: World) -> None:
+    built(world, raid6_plan())
+    data = load_pool().arrays[0]
+    monday, friday = (datetime.fromisoformat(f"2026-11-{day}T10:00:00+00:00").timestamp() for day in (16, 20))
+    unclean.add_outside(data, friday, monday, True, "2026-11-20T11:00:00+00:00")
+    for hour in range(unclean.KEPT):
+        unclean.add(data, ["D2", "D3"], int(friday) + 86_400, f"2026-11-22T{hour % 24:02}:{hour:02}:00+00:00")
+    known = unclean.pending()
+    assert known is not None and len(known.starts) == unclean.KEPT
+    oldest = known.starts[0]
+    assert (oldest.outside, oldest.since, oldest.dated) == (True, "2026-11-16T10:00:00+00:00", True)
+    assert known.starts[1].outside is False and known.starts[1].since is None

@@ -147,3 +147,14 @@ def test_inode_that_cannot_be_read_is_an_error(fake: Xfs, names: InodeNames) -> 
     fake.nodes[1001].problem = errno.EUCLEAN
     with pytest.raises(OSError, match="Structure needs cleaning"):
         names.named(FILE, 10)
+
+
+def test_no_more_directories_are_kept_than_there_is_memory_for(
+    fake: Xfs, names: InodeNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millrace.system.inode_names.KEPT", 10)
+    for number in range(100):
+        fake.directory(9000 + number, 1001, b"%d" % number)
+        fake.add(FILE + number, (9000 + number, b"file"))
+        assert found(names, FILE + number).paths == [b"data/deep/%d/file" % number]
+        assert len(names._above) <= 10

@@ -32,15 +32,20 @@ _MOST = 1 << 24
 def regions(device: str) -> list[Area]:
     """Return the regions of each member that may have been written since the array is degraded; all without a bitmap.
 
-    Where members differ, a region of any of them is one.
+    Where members differ, a region of any of them is one. md clears the bits where the array is complete again.
     """
     sectors = check.sectors(device)
     try:
         found = [area for path, begin in _bitmaps(device) for area in _read(path, begin, sectors)]
     except (OSError, ValueError):
-        return [Area(0, sectors)]
+        return everywhere(device)
     known = merged(found)
     return [Area(one.begin, min(one.end, sectors)) for one in known if one.begin < sectors]
+
+
+def everywhere(device: str) -> list[Area]:
+    """Return all regions, whatever the bitmap has."""
+    return [Area(0, check.sectors(device))]
 
 
 def _bitmaps(device: str) -> Iterator[tuple[Path, int]]:

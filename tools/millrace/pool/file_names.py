@@ -7,8 +7,9 @@ by another mkfs.xfs may have none (health reports it): then 10⁸ files are more
 
 import os
 import stat
+import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,9 @@ LIMIT = 600.0
 MOST = 100
 """How many names of a file are listed; a client can give it 2³¹."""
 
+NOTED = 10
+"""How many files with more names than that are named."""
+
 UNFINISHED = "the search for names ended after 10 minutes"
 WALKED = (
     "the search did not cover all files: the file system has no parent pointers, and not all of its directories could "
@@ -40,23 +44,52 @@ class FileNames:
     """Names of regular files by inode, relative to the pool; control characters are escaped.
 
     `others` is what is not a file of a client, or has no name, in words; `notes` is what is not listed, in sentences.
-    `complete` is false where the time was too short.
+    `complete` is false where the time was too short. No more than `most` names are kept, and no more than that of
+    `others`; `count` names were found, and `more_others` are not kept. `many` have more names than are listed.
     """
 
     files: dict[int, list[str]] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     complete: bool = True
+    most: int = sys.maxsize
+    count: int = 0
+    more_others: int = 0
+    many: int = 0
+
+    def add(self, inode: int, found: Sequence[str]) -> None:
+        """Add names of a file."""
+        kept = found[: max(self.most - self.count, 0)]
+        self.count += len(found)
+        if kept:
+            self.files.setdefault(inode, []).extend(kept)
+
+    def add_other(self, found: str) -> None:
+        """Add what is not a file of a client."""
+        if len(self.others) < self.most:
+            self.others.append(found)
+        else:
+            self.more_others += 1
+
+    def add_many(self, found: str) -> None:
+        """Add a file that has more names than are listed."""
+        self.many += 1
+        if self.many <= NOTED:
+            self.notes.append(found)
 
 
-def names(top: Path, inodes: Collection[int]) -> FileNames:
-    """Search for the names of inodes of the file system that is mounted at `top`. Failed: it cannot be opened."""
+def names(top: Path, inodes: Collection[int], most: int = sys.maxsize) -> FileNames:
+    """Search for the names of inodes of the file system that is mounted at `top`; keep `most` of them.
+
+    Failed: it cannot be opened.
+    """
+    found = FileNames(most=most)
     if not inodes:
-        return FileNames()
+        return found
     with nofollow.directory(top) as directory:
         if _has_parents(directory):
-            return _by_parents(directory, sorted(inodes))
-    return _by_walk(top, inodes)
+            return _by_parents(directory, sorted(inodes), found)
+    return _by_walk(top, inodes, found)
 
 
 def opened(top: Path, inodes: Collection[int]) -> Iterator[tuple[str, int]]:
@@ -116,8 +149,8 @@ def _has_parents(top: int) -> bool:
         return False
 
 
-def _by_parents(top: int, inodes: list[int]) -> FileNames:
-    found, reader, end = FileNames(), InodeNames(top), time.monotonic() + LIMIT
+def _by_parents(top: int, inodes: list[int], found: FileNames) -> FileNames:
+    reader, end = InodeNames(top), time.monotonic() + LIMIT
     for at, number in enumerate(inodes):
         if time.monotonic() > end:
             left = len(inodes) - at
@@ -127,10 +160,12 @@ def _by_parents(top: int, inodes: list[int]) -> FileNames:
         try:
             named = reader.named(number, MOST)
         except OSError as error:
-            found.others.append(f"inode {number}, whose name cannot be read ({error.strerror or error})")
+            found.add_other(f"inode {number}, whose name cannot be read ({error.strerror or error})")
             continue
         if named is not None:
             _sort(named, found)
+    if found.many > NOTED:
+        found.notes.append(f"{found.many - NOTED} more have more than {MOST} names each")
     return found
 
 
@@ -141,25 +176,26 @@ def _sort(named: Named, found: FileNames) -> None:
     shown = [(printable_name(path), _is_own(path)) for path in named.paths]
     clients = [name for name, own in shown if not own]
     if stat.S_ISREG(mode) and clients:
-        found.files[number] = clients
-    elif clients:
-        found.others += [f"{what} {name}" for name in clients]
-    found.others += [f"{what} of the server {name}" for name, own in shown if own]
+        found.add(number, clients)
+    for name, own in shown:
+        if own or not stat.S_ISREG(mode):
+            found.add_other(f"{what} of the server {name}" if own else f"{what} {name}")
     if named.more and shown:
-        found.notes.append(f"{shown[0][0]} has {named.inode.links} names, of which {len(shown)} are listed")
+        found.add_many(f"{shown[0][0]} has {named.inode.links} names, of which {len(shown)} are listed")
     if named.problem:
-        found.others.append(f"{what} with inode {number}, which {named.problem}")
+        found.add_other(f"{what} with inode {number}, which {named.problem}")
 
 
-def _by_walk(top: Path, inodes: Collection[int]) -> FileNames:
-    found, end = FileNames(), time.monotonic() + LIMIT
+def _by_walk(top: Path, inodes: Collection[int], found: FileNames) -> FileNames:
+    missing, end = set(inodes), time.monotonic() + LIMIT
     for name, held in regular_files(top, paths.POOL_OWN):
         if name is None or held is None or time.monotonic() > end:
             found.notes.append(WALKED)
             found.complete = False
             break
         if held.st_ino in inodes:
-            found.files.setdefault(held.st_ino, []).append(name)
-    missing = sorted(set(inodes) - found.files.keys())
-    found.others += [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in missing]
+            found.add(held.st_ino, [name])
+            missing.discard(held.st_ino)
+    for one in sorted(missing):
+        found.add_other(f"inode {one}: a directory, a file of the server, or removed meanwhile")
     return found

@@ -5,6 +5,9 @@ What is damaged is the missing member's chunk of a row that was torn. Where a se
 owners of these chunks are all. Without it every row is in doubt that holds data of a file written last, as far as it is
 in a region that the bitmap has as written: the owners of the missing chunks in these rows are a guess, and others are
 possible: metadata was written too, and files that were removed.
+
+An array that was started outside Millrace may have members of two ages: all files that were written since the first one
+left are in doubt, in all regions, as md has cleared the bits of its bitmap.
 """
 
 import os
@@ -24,13 +27,17 @@ from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts, pending, save_suspects
 from millrace.system.run import Runner, must
+from millrace.system.text import one_line
 from millrace.system.walk import regular_files
 
 MARGIN = 120.0
 """Seconds before md's last superblock that are in doubt as well."""
 
 LISTED = 1000
-"""How many names are kept."""
+"""How many names are kept, and how many others: clients decide how long each is, and it is on the boot drive."""
+
+INODES = 1_000_000
+"""How many files are searched for: each takes memory, and clients make more than there is."""
 
 LIMIT = 600.0
 """Seconds for each part of the search: files by their times, owners of rows, names."""
@@ -62,10 +69,8 @@ def search(pool: Pool, run: Runner, clock: Callable[[], float] = time.monotonic)
     starts = pending()
     if starts is None or starts.suspects is not None:
         return starts
-    mountpoint = pool.filesystem.mountpoint
-    top = paths.ROOT / mountpoint.lstrip("/")
-    if not os.path.ismount(top):
-        raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
+    if not os.path.ismount(top(pool)):
+        raise Refused(f"{pool.filesystem.mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
 
     def limited() -> Callable[[], bool]:
         end = clock() + LIMIT
@@ -76,30 +81,38 @@ def search(pool: Pool, run: Runner, clock: Callable[[], float] = time.monotonic)
     guessed = [(one, each) for one, each in _arrays(pool, starts.starts) if not each.is_told_by_parity]
     found = _Owners()
     if guessed:
-        since = min(datetime.fromisoformat(each.last_write).timestamp() for _, each in guessed) - MARGIN
-        written, all_read = _written_since(top, since, limited())
+        since = min(each.in_doubt_since.timestamp() for _, each in guessed) - MARGIN
+        written, all_read = _written_since(top(pool), since, limited())
         notes += [] if all_read else ["not all files were searched for those written last"]
         is_over = limited()
         for one, each in guessed:
             if not _guess(pool, one, each, written, found, run, is_over):
                 notes.append("the search ended before all rows were read")
     notes += list(_doubts(pool, starts.starts))
-    named = file_names.names(top, told.inodes | found.inodes)
-    notes += named.notes
-    certain, guesses = (
-        sorted(name for number in inodes for name in named.files.get(number, ()))
-        for inodes in (told.inodes, found.inodes - told.inodes)
-    )
-    names = [*certain, *guesses]
+    certain = file_names.names(top(pool), told.inodes, LISTED)
+    guesses = file_names.names(top(pool), found.inodes - told.inodes, LISTED)
+    notes += [*certain.notes, *guesses.notes]
+    names = [*_sorted(certain), *_sorted(guesses)][:LISTED]
+    others = sorted({*told.others, *found.others} - {_FREE}) + sorted([*certain.others, *guesses.others])
     result = Suspects(
-        count=len(names),
-        listed=min(len(names), LISTED),
+        count=certain.count + guesses.count,
+        listed=len(names),
         complete=not notes,
-        by_parity=len(certain),
-        others=sorted({*told.others, *found.others} - {_FREE}) + sorted(named.others),
-        notes=list(dict.fromkeys(notes)),
+        by_parity=certain.count,
+        others=[one_line(one) for one in others[:LISTED]],
+        more_others=len(others[LISTED:]) + certain.more_others + guesses.more_others,
+        notes=[one_line(one) for one in dict.fromkeys(notes)],
     )
-    return save_suspects(starts.model_copy(update={"suspects": result}), names[:LISTED])
+    return save_suspects(starts.model_copy(update={"suspects": result}), names)
+
+
+def _sorted(named: file_names.FileNames) -> list[str]:
+    return sorted(name for each in named.files.values() for name in each)
+
+
+def top(pool: Pool) -> Path:
+    """Return the directory at which the pool is mounted, or is to be."""
+    return paths.ROOT / pool.filesystem.mountpoint.lstrip("/")
 
 
 def names() -> list[str]:
@@ -138,15 +151,19 @@ def _guess(
     is_over: Callable[[], bool],
 ) -> bool:
     """Add the owners of the missing chunks in rows that hold data of these inodes; return whether all were read."""
+    if each.outside:
+        # any of their chunks may be the old one
+        found.inodes |= written
     device = array_device(one.array.name)
     if device is None:
         return False
     slots = _slots(one, each)
-    for region in dirty.regions(device) if written else ():
+    regions = dirty.everywhere(device) if each.outside else dirty.regions(device)
+    for region in regions if written else ():
         span = missing.device_span(pool, one.array, region)
         step = _step(pool, one)
         for begin in range(span.begin, span.end, step):
-            if is_over():
+            if is_over() or len(found.inodes) > INODES:
                 return False
             part = list(_extents(Area(begin, min(begin + step, span.end)), pool.filesystem.mountpoint, run))
             touched = [area for area, inode, _ in part if inode in written]
@@ -190,15 +207,15 @@ def _within(lost: Sequence[Area], part: Sequence[tuple[Area, int | None, str]]) 
                 yield inode, what
 
 
-def _written_since(top: Path, since: float, is_over: Callable[[], bool]) -> tuple[set[int], bool]:
+def _written_since(directory: Path, since: float, is_over: Callable[[], bool]) -> tuple[set[int], bool]:
     """Return the inodes of files changed since then, and whether all were read.
 
     A client cannot set the time of a change. It has no upper limit: a clock may have been wrong at the start.
     """
     found = set[int]()
     # Without the server's own directory, in which the heartbeat writes twice a minute.
-    for name, held in regular_files(top, paths.POOL_OWN):
-        if name is None or held is None or is_over():
+    for name, held in regular_files(directory, paths.POOL_OWN):
+        if name is None or held is None or is_over() or len(found) > INODES:
             return found, False
         if held.st_ctime >= since:
             found.add(held.st_ino)
@@ -216,6 +233,11 @@ def _doubts(pool: Pool, starts: Sequence[Unclean]) -> Iterator[str]:
     logs = {one.array.name for one in pool.arrays if one.array.role is Role.LOG}
     for one in starts:
         if one.array in logs or one.is_told_by_parity:
+            continue
+        if one.outside:
+            yield f"array {one.array}: other files are possible, its members may differ in any row"
+            if not one.dated:
+                yield f"array {one.array}: files are missing from the list if its first member left earlier"
             continue
         why = one.problem or "it has no second parity"
         yield f"array {one.array}: other files are possible, the rows in doubt are a guess ({why})"

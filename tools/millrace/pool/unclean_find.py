@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """After an unclean start: torn rows, then the files in them, then the repair of parity, then the missing members."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 
 from millrace import paths
@@ -13,6 +14,8 @@ from millrace.provision.unclean import Unclean, UncleanStarts
 from millrace.system import locks
 from millrace.system.run import Runner
 
+UNIT = "millrace-unclean.service"
+
 OTHERS = 10
 """How many other owners a terminal shows."""
 
@@ -20,14 +23,24 @@ OTHERS = 10
 def find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> UncleanStarts | None:
     """Do what is not done yet; return the starts to acknowledge, None if there are none.
 
-    It is repeated after a restart. Members are added again as soon as the torn rows are recorded, also where the search
-    fails. Refused: the pool is not mounted, or another process does it. Failed: a tool fails.
+    It is repeated after a restart, and for a start that is recorded while it runs. Members are added again as soon as
+    the torn rows are recorded, also where the search fails. Refused: the pool is not mounted, or another process does
+    it. Failed: a tool fails.
     """
     with locks.held(paths.run_dir() / "unclean.lock", "the search is running already; see millrace pool unclean"):
-        return _find(pool, context, report)
+        while _find(pool, context, report):
+            pass
+        return unclean.pending()
 
 
-def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> UncleanStarts | None:
+def begin(pool: Pool, run: Runner) -> None:
+    """Have the search started; where the pool is not mounted, millrace-storage.target starts it with the mount."""
+    if os.path.ismount(suspects.top(pool)):
+        run(["systemctl", "start", "--no-block", UNIT])
+
+
+def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> bool:
+    """Return whether another start was recorded meanwhile."""
     held = any(unclean.holds(one.array.name) for one in pool.arrays)
     try:
         stopped = torn_rows.check_all(pool, context)
@@ -38,15 +51,15 @@ def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> U
         raise Failed(f"torn rows cannot be recorded: {error.strerror or type(error).__name__}") from error
     if stopped is not None and stopped.by == "service":
         report(f"the parity check is stopped and begins again at the next start: {stopped.reason}")
-        return unclean.pending()
+        return False
     try:
-        suspects.search(pool, context.run)
+        found = suspects.search(pool, context.run)
         for line in torn_rows.repair_all(pool, context):
             report(line)
     finally:
         if held:
             add_members(context.run)
-    return unclean.pending()
+    return found is not None and found.suspects is None
 
 
 def add_members(run: Runner) -> None:
@@ -58,8 +71,11 @@ def lines(found: UncleanStarts, names: Sequence[str]) -> Iterator[str]:
     """Return text for a terminal: the starts, then the names, a line each."""
     for one in found.starts:
         missing = f" without {', '.join(one.missing)}" if one.missing else ""
-        how = "broke and was started outside Millrace, seen" if one.outside else "started unclean"
-        yield f"array {one.array} ({one.level}): last written {one.last_write}, {how} {one.started}{missing}"
+        happened = f"last written {one.last_write}, started unclean {one.started}"
+        if one.outside:
+            left = f"first member left {one.since}{'' if one.dated else ' or earlier'}"
+            happened = f"{left}, broke {one.last_write}, started outside Millrace, seen {one.started}"
+        yield f"array {one.array} ({one.level}): {happened}{missing}"
         yield f"  {check_in_words(one)}"
     if not found.starts:
         yield "no array was started unclean while degraded"
@@ -72,7 +88,9 @@ def lines(found: UncleanStarts, names: Sequence[str]) -> Iterator[str]:
         yield "files in rows whose parity does not match:"
         yield from names[:told]
     if names[told:]:
-        yield "files that are a guess, in rows that were written last:"
+        outside = any(one.outside for one in found.starts)
+        where = "written since the first member left, or in" if outside else "in"
+        yield f"files that are a guess, {where} rows that were written last:"
         yield from names[told:]
     if not names:
         yield "no file is known to be damaged" if found.suspects.complete else "no file was found; others are possible"
@@ -84,9 +102,9 @@ def notes(found: UncleanStarts) -> list[str]:
     if seen is None:
         return []
     said = [f"{one} may be damaged" for one in seen.others[:OTHERS]]
-    if len(seen.others) > OTHERS:
-        said.append(f"{len(seen.others) - OTHERS} more owners that are no file with a name: use --json")
-    if seen.others:
+    if unsaid := len(seen.others[OTHERS:]) + seen.more_others:
+        said.append(f"{unsaid} more owners that are no file with a name: use --json")
+    if seen.others or seen.more_others:
         said.append("check the metadata of the file system: millrace pool scrub filesystem")
     more = [f"{seen.count} files may be damaged; {seen.listed} are listed"] if seen.count > seen.listed else []
     return [*said, *seen.notes, *more]

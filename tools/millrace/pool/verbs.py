@@ -66,6 +66,7 @@ def show(show: Output) -> None:
 @prints("millrace.provision.model:Pool")
 def record_(show: Output) -> None:
     """Record the current members of the arrays; mdadm --monitor calls it."""
+    from millrace.pool import unclean_find
     from millrace.provision import in_sync, outside
     from millrace.provision.pool_file import load_pool
     from millrace.provision.system import Linux
@@ -73,7 +74,8 @@ def record_(show: Output) -> None:
     with as_root():
         system = Linux()
         found = in_sync.record(system, load_pool(), _report)
-        outside.look(system, found, _report)
+        if outside.look(system, found, _report):
+            unclean_find.begin(found, system.attempt)
     show(found, lambda _: ())
 
 

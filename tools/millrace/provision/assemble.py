@@ -153,24 +153,24 @@ def _start(
     if chosen is None:
         revival.refuse_unseen(system, record, found)
     forced = ""
-    try:
-        md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
-    except Failed as error:
+    with outside.starting(record):
         try:
-            forced = _force(system, record, found) or _revive(system, record, found, chosen)
-        except Failed:
-            if md.works(system, record):
-                # it stays read-only, and nobody else started it
-                outside.started(record)
-            raise
-        if not forced:
-            now = revival.situation(system, record, found)
-            reason = now.doubt if now.choice is not None else None
-            raise Failed(
-                f"{md.title(record.array)} does not start ({reason or error}); "
-                f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
-            ) from error
-    outside.started(record)
+            md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
+        except Failed as error:
+            try:
+                forced = _force(system, record, found) or _revive(system, record, found, chosen)
+            except Failed:
+                if md.works(system, record):
+                    # it stays read-only, and nobody else started it
+                    outside.started(record)
+                raise
+            if not forced:
+                now = revival.situation(system, record, found)
+                reason = now.doubt if now.choice is not None else None
+                raise Failed(
+                    f"{md.title(record.array)} does not start ({reason or error}); "
+                    f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
+                ) from error
     md.ensure_link(system, record)
     return _started(system, record) + forced
 

@@ -40,6 +40,7 @@ class Failure(NamedTuple):
     `member` is empty where it is not known which one: another drive may have had its kernel name when that was read.
     `left` is how many members were in sync after it; None where several failed at the same moment, and their order is
     not known. `broken`: those were too few. `at` is in seconds since 1970, `number` that of the message in its boot.
+    `filling`: it was no member in sync, so as many were left as before.
     """
 
     boot: str
@@ -49,6 +50,7 @@ class Failure(NamedTuple):
     member: str
     left: int | None
     broken: bool
+    filling: bool = False
 
 
 class Started(NamedTuple):
@@ -86,7 +88,9 @@ def note_start(array: str) -> None:
 
 def add(failure: Failure) -> None:
     """Record a failure. OSError: the boot drive takes no record."""
-    append_line(paths.failures_file(), json.dumps(failure._asdict()))
+    # an older version refuses keys that it has no use for
+    known = {key: value for key, value in failure._asdict().items() if key != "filling" or value}
+    append_line(paths.failures_file(), json.dumps(known))
 
 
 def shorten() -> None:
@@ -162,4 +166,5 @@ def _parsed(line: str) -> Failure | None:
     if not (isinstance(one.at, int | float) and 0 < one.at < _LATEST):
         return None
     kinds = (one.boot, str), (one.number, int), (one.at, (int, float)), (one.array, str), (one.member, str)
-    return one if all(isinstance(value, kind) for value, kind in kinds) else None
+    known = isinstance(one.filling, bool) and all(isinstance(value, kind) for value, kind in kinds)
+    return one if known else None

@@ -17,12 +17,13 @@ millrace-failures.service runs this as long as the server runs. A record that ca
 full, makes the order unknown and stops nothing. It imports next to nothing, because it stays in memory.
 """
 
+import math
 import os
 import re
 import select
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
@@ -34,13 +35,18 @@ from millrace.system import sysfs
 LOOK = 60
 """Seconds after which the members are looked at again, also where the kernel says nothing: an array may be new."""
 
+SOON = 1.0
+"""Seconds between two looks for members that are back."""
+
 _FAILED = re.compile(r"md/raid(?:10?)?:(md\d+): Disk failure on (\S+), disabling device\.")
 _LEFT = re.compile(r"md/raid(?:10?)?:(md\d+): Operation continuing on (\d+) devices\.")
 _BROKEN = re.compile(r"md/raid:(md\d+): Cannot continue operation \((\d+)/(\d+) failed\)\.")
 _NEWS = re.compile(r"md/raid\w*:|md\d+: detected capacity change")
-"""How messages begin that an array started, or what happened to a member.
+"""How messages begin that an array started, or what happened to a member."""
+_SYNC = re.compile(r"md: (?:delaying )?(?:recover|resync) of ")
+"""How messages begin that a member is filled, which may be back under another name, or under that of another one.
 
-md has others by the hundred each second while the last drive of a mirror is gone: a look after each of them would take
+md has them by the hundred each second while the last drive of a mirror is gone: a look after each of them would take
 so long that the kernel overwrites the next failure before it is read.
 """
 _NEXT_LINE = "\\x0a"
@@ -75,11 +81,16 @@ class Recorder:
         self._last = max((one.number for one in recorded if one.boot == boot), default=-1)
         self._arrays: dict[str, str] = {}
         self._members: dict[tuple[str, str], str] = {}
-        self._open: dict[str, list[tuple[Message, str, str]]] = defaultdict(list)
+        self._filling: set[tuple[str, str]] = set()
+        self._open: dict[str, list[tuple[Message, str, str, str]]] = defaultdict(list)
+        self._looked, self._returned = -math.inf, False
 
     def see(self, message: Message) -> list[Failure]:
         """Return the failures that are complete with this message."""
+        if _SYNC.match(message.text):
+            self._returned = True
         if not _NEWS.match(message.text):
+            self.look_if_due()
             return []
         self.look()
         lines = [line for line in message.text.split(_NEXT_LINE) if line]
@@ -91,9 +102,9 @@ class Recorder:
     def _line(self, message: Message, line: str) -> Iterator[Failure]:
         left, broken = _LEFT.fullmatch(line), _BROKEN.fullmatch(line)
         if failed := _FAILED.fullmatch(line):
-            self._open[failed[1]].append(
-                (message, self._array(message, failed[1]), self._member(message, *failed.groups()))
-            )
+            array, name = failed.groups()
+            who = self._array(message, array), self._member(message, array, name)
+            self._open[array].append((message, name, *who))
         elif left:
             yield from self._complete(left[1], int(left[2]), False)
         elif broken:
@@ -101,12 +112,15 @@ class Recorder:
 
     def _complete(self, array: str, left: int, broken: bool) -> Iterator[Failure]:
         found = self._open.pop(array, [])
-        for message, uuid, member in found:
+        for message, name, uuid, member in found:
             # read again after a restart of this
             if uuid and message.number > self._last:
                 at = message.read or time.time() - time.monotonic() + message.seconds
                 alone = left if len(found) == 1 else None
-                yield Failure(self._boot, message.number, at, uuid, member, alone, broken)
+                filling = (array, name) in self._filling
+                yield Failure(self._boot, message.number, at, uuid, member, alone, broken, filling)
+            # until it is seen in sync
+            self._filling.add((array, name))
 
     def _array(self, message: Message, name: str) -> str:
         """The UUID of an array; empty where it is not known whose name that was."""
@@ -120,10 +134,25 @@ class Recorder:
 
     def look(self) -> None:
         """Take down who the members are. A drive that is gone keeps what it was."""
+        self._looked, self._returned = time.monotonic(), False
         for array, uuid, name in _members():
             self._arrays[array] = uuid
             if member := _identity(name):
                 self._members[array, name] = member
+            state = sysfs.text(paths.ROOT / "sys/block" / array / "md" / f"dev-{name}" / "state") or ""
+            if "in_sync" in state:
+                self._filling.discard((array, name))
+            elif "spare" in state:
+                self._filling.add((array, name))
+
+    def look_if_due(self) -> None:
+        """Take down the members LOOK seconds after the last time, and after SOON where one may be back."""
+        if self.due() <= 0:
+            self.look()
+
+    def due(self) -> float:
+        """Return the seconds until that."""
+        return self._looked + (SOON if self._returned else LOOK) - time.monotonic()
 
 
 def unidentified(array: str) -> list[str]:
@@ -154,14 +183,17 @@ def parsed(line: str) -> Message | None:
     return Message(int(fields[1]), int(fields[2]) / 1e6, rest.partition("\n")[0])
 
 
-def messages(log: int) -> Iterator[Message | None]:
-    """Yield the messages of the kernel, from the oldest that it has, until its end; None after LOOK without one."""
+def messages(log: int, wait: Callable[[], float]) -> Iterator[Message | None]:
+    """Yield the messages of the kernel, from the oldest that it has, until its end.
+
+    None comes after `wait` seconds without one.
+    """
     log_has = select.poll()
     log_has.register(log, select.POLLIN)
     is_live = False
     for _ in count():
         is_live = is_live or not log_has.poll(0)
-        if not log_has.poll(LOOK * 1000):
+        if not log_has.poll(max(math.ceil(wait() * 1000), 0)):
             yield None
             continue
         try:
@@ -179,11 +211,8 @@ def main(log: int) -> None:
     _shorten()
     recorder = Recorder(sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or "", load())
     recorder.look()
-    looked = time.monotonic()
-    for message in messages(log):
-        if time.monotonic() - looked >= LOOK:
-            recorder.look()
-            looked = time.monotonic()
+    for message in messages(log, recorder.due):
+        recorder.look_if_due()
         for failure in recorder.see(message) if message else []:
             _record(failure)
 

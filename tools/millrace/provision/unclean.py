@@ -52,7 +52,8 @@ class Unclean(Contract):
     or a superblock contradicts `last_write`: times do not show which files were written then. `check`
     compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
     `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
-    the array broke, and something else than Millrace started it again, with members that may not be equal.
+    the array broke, and something else than Millrace started it again, with members that may not be equal: the first
+    one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
     """
 
     array: str
@@ -68,18 +69,24 @@ class Unclean(Contract):
     rough: bool = False
     problem: str | None = None
     outside: bool = False
+    since: str | None = None
 
     @property
     def is_told_by_parity(self) -> bool:
         """Whether the rows in doubt are known."""
         return self.check in ("found", "done")
 
+    @property
+    def in_doubt_since(self) -> datetime:
+        """When the oldest write was that may be missing."""
+        return datetime.fromisoformat(self.since or self.last_write)
+
 
 class Suspects(Contract):
     """Files that may be damaged. `listed` of `count` are in the list, `by_parity` of them first, in torn rows.
 
     The others are a guess, by rows that hold files written last. `complete`: no other file is possible. `others` is
-    what else is in these rows. `notes` are sentences: what is not known.
+    what else is in these rows, and `more_others` are not listed. `notes` are sentences: what is not known.
     """
 
     count: int
@@ -87,6 +94,7 @@ class Suspects(Contract):
     complete: bool
     by_parity: int = 0
     others: list[str] = Field(default_factory=list)
+    more_others: int = 0
     notes: list[str] = Field(default_factory=list)
 
 
@@ -162,8 +170,12 @@ def add(
     _record(start)
 
 
-def add_outside(record: ArrayRecord, broke: float, seen: str) -> None:
-    """Record that an array runs which broke at `broke`, in seconds since 1970, and that Millrace did not start."""
+def add_outside(record: ArrayRecord, broke: float, since: float, known: bool, seen: str) -> None:
+    """Record that an array runs which broke at `broke`, and that Millrace did not start.
+
+    Its first member left at `since`, maybe earlier where that is not `known`; both in seconds since 1970. `seen` is
+    when it was found, ISO 8601.
+    """
     last_write = datetime.fromtimestamp(int(broke), UTC)
     start = Unclean(
         array=record.array.name,
@@ -171,8 +183,9 @@ def add_outside(record: ArrayRecord, broke: float, seen: str) -> None:
         last_write=last_write.isoformat(timespec="seconds"),
         started=seen,
         missing=[],
-        dated=last_write <= datetime.fromisoformat(seen),
+        dated=known and last_write <= datetime.fromisoformat(seen),
         outside=True,
+        since=datetime.fromtimestamp(int(since), UTC).isoformat(timespec="seconds"),
     )
     _record(start)
 
@@ -207,6 +220,10 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
                 "missing": [*later.missing, *(one for one in old.missing if one not in later.missing)],
                 # of all members
                 "slots": later.slots if later.slots == old.slots else None,
+                "outside": old.outside or later.outside,
+                "since": min(old.since or old.last_write, later.since or later.last_write, key=datetime.fromisoformat)
+                if old.outside or later.outside
+                else None,
             }
         )
         kept.remove(old)

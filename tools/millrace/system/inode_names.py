@@ -17,6 +17,9 @@ LONGEST = 4096
 TRIES = 5
 """How often the way up is read again after a directory on it was moved or removed."""
 
+KEPT = 100_000
+"""Directories that are kept: clients make more than there is memory."""
+
 RENAMED = "is being renamed or removed, or a directory above it is"
 
 _ENDING = 200
@@ -43,7 +46,7 @@ class _TooLong(Exception):
 
 
 class InodeNames:
-    """The names of inodes of the file system of `top`, an open directory. Directories are read once."""
+    """The names of inodes of the file system of `top`, an open directory. Directories are read once, up to KEPT."""
 
     def __init__(self, top: int) -> None:
         self._top = top
@@ -109,6 +112,8 @@ class InodeNames:
     def _link(self, directory: Handle) -> Link | None:
         """The name of a directory, which has one; None for the root."""
         if directory not in self._above:
+            if len(self._above) >= KEPT:
+                self.forget()
             try:
                 read = xfs.parents(self._top, directory, 1)
             except OSError as error:

@@ -25,13 +25,14 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
 
 
 def _outside(one: Unclean, found: UncleanStarts) -> Finding:
-    listed = "they are being searched for" if found.suspects is None else f"{_files(found.suspects.count)} listed"
+    seen, since = found.suspects, one.since or one.last_write
+    listed = "the pool is searched for them once it is mounted" if seen is None else f"{_files(seen.count)} found"
     return _finding(
         one,
-        f"broke at {moment(one.last_write)} and was started outside Millrace: its members may differ, so files that "
-        f"were written before may be damaged ({listed})",
-        "Check the array: millrace pool scrub start. Compare the listed files with a backup (millrace pool unclean). "
-        "Then: millrace pool acknowledge",
+        f"broke at {moment(one.last_write)} and was started outside Millrace: its members may differ, so files written "
+        f"since {moment(since)}{'' if one.dated else ' or earlier'} may be damaged ({listed}), and others are possible",
+        "Check the array and the file system: millrace pool scrub start, millrace pool scrub filesystem. Compare the "
+        "listed files with a backup (millrace pool unclean). Then: millrace pool acknowledge",
     )
 
 
@@ -56,7 +57,7 @@ def _known(one: Unclean, found: UncleanStarts) -> str:
     if one.is_told_by_parity:
         if not one.torn:
             return "its parity check found no damage"
-        others = ", and metadata of the file system" if seen.others else ""
+        others = ", and metadata of the file system" if seen.others or seen.more_others else ""
         return f"its parity does not match in {least}{_files(seen.by_parity)}{others}, which may be damaged"
     guess = seen.count - seen.by_parity
     return (

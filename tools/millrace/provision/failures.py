@@ -20,7 +20,7 @@ import re
 import select
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -175,14 +175,38 @@ def note_start(array: str) -> None:
         append_line(paths.failures_file(), json.dumps(Started(array, time.time())._asdict()))
 
 
+def since_start(array: str) -> list[Failure]:
+    """Return the failures of an array since Millrace started it, as far as that is recorded; the latest last."""
+    found = list[Failure]()
+    for line in _lines():
+        if (started := _started(line)) is not None and _digits(started.array) == _digits(array):
+            found.clear()
+        elif (failure := _parsed(line)) is not None and _digits(failure.array) == _digits(array):
+            found.append(failure)
+    return found
+
+
 def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failure]:
-    """Return who failed when an array broke for the last time, and after that; nothing where the order is not known."""
-    known = [one for one in recorded if _digits(one.array) == _digits(array)]
+    """Return who failed when an array broke for the last time, and after that; nothing where the order is not known.
+
+    `recorded` has no failure from before the last start of the array.
+    """
+    known = _members_in_sync([one for one in recorded if _digits(one.array) == _digits(array)])
     begin = max((at for at, one in enumerate(known) if one.broken and one.left == needed - 1), default=len(known))
     found = known[begin:]
     expected = [needed - 1 - at for at in range(len(found))]
     same = len({one.boot for one in found}) == 1 and all(one.broken for one in found)
     return found if same and [one.left for one in found] == expected else []
+
+
+def _members_in_sync(known: Sequence[Failure]) -> list[Failure]:
+    """Leave out hot spares and members that were being filled: their failure leaves as many in sync as before."""
+    pairs = zip([None, *known], known, strict=False)
+    return [
+        one
+        for before, one in pairs
+        if before is None or one.left is None or (before.boot, before.left) != (one.boot, one.left)
+    ]
 
 
 def parsed(line: str) -> Message | None:

@@ -132,7 +132,7 @@ def _last(
     A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
     needed = md.needed(record.array)
-    failed = failures.last_of(record.uuid, needed, failures.load())
+    failed = failures.last_of(record.uuid, needed, failures.since_start(record.uuid))
     if not failed:
         return [], None
     names = {one.partuuid or one.serial: name for name, one in found.items()}

@@ -77,8 +77,10 @@ def choose(
             brought.append(one)
             taken.add(one.slot)
     behind = [one for one in filled if one not in brought and one not in current]
-    # the order in which they failed was written down
-    known = {one.name for one in brought} == {*last}
+    # The order in which they failed was written down. A start that a power cut interrupted has made some of them
+    # current, and has not brought back any other.
+    names = {one.name for one in brought}
+    known = names <= {*last} <= names | {one.name for one in current}
     return Choice(
         current=current,
         brought=brought,

@@ -102,9 +102,9 @@ def start(system: System, one: Situation) -> str:
     """
     assert one.choice is not None and one.choice.possible
     record, names = one.record, [block.name for block in one.choice.start]
-    without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
     now = system.now()
-    unrecorded = unclean.add_if_possible(record, without, _last_write(one), now)
+    slots = unclean.free_slots(record, one.choice.start)
+    unrecorded = unclean.add_if_possible(record, slots, _last_write(one), now)
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:

@@ -248,6 +248,40 @@ def test_pool_that_is_not_verified_at_once_is_tried_again_and_not_unmounted(
     assert world.calls.count(["systemctl", "start", "millrace-serving.target"]) == 2
 
 
+def test_server_that_does_not_serve_is_named_with_where_to_look(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.states = {"nfs-server.service": "failed", "smbd.service": "activating"}
+    status, _, error = revive(capsys, "--yes")
+    assert status == 1 and "is mounted and served" not in error
+    assert error.splitlines()[-1].endswith(
+        "the arrays run and /srv/pool is mounted, but NFS does not serve: nfs-server.service is failed "
+        "(see: systemctl status nfs-server.service)"
+    )
+
+
+def test_server_that_starts_for_ever_is_waited_for_a_minute(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.states = {"nfs-server.service": "activating", "smbd.service": "inactive"}
+    waited: list[float] = []
+    monkeypatch.setattr(world, "wait", waited.append)
+    status, _, error = revive(capsys, "--yes")
+    assert status == 1 and sum(waited) == 60
+    assert "NFS does not serve: nfs-server.service is still starting" in error
+    assert "SMB does not serve: smbd.service is inactive" in error
+
+
+def test_service_starts_a_server_that_failed_again(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    gone(world, ("D0",), ("D1",), ("D2",))
+    world.states = {"smbd.service": "failed"}
+    status, _, error = revive(capsys, "--automatic")
+    assert status == 1 and error.count("SMB does not serve: smbd.service is failed") == 3
+    assert world.calls.count(["systemctl", "start", "millrace-serving.target"]) == 3
+
+
 class Slow(WithoutLog):
     """A server on which drives move while the pool is being unmounted."""
 

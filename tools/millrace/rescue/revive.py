@@ -19,6 +19,7 @@ from millrace.provision.standstill import ASSEMBLE, SERVING
 from millrace.provision.superblock import Superblock
 from millrace.provision.system import Report, System
 from millrace.provision.writer import REVIVING, writing
+from millrace.rescue import serving
 from millrace.rescue.diagnosis import require_no_change
 from millrace.rescue.revive_model import Part, Revival, RevivedArray, RevivedMember
 from millrace.system.mounts import mounted
@@ -57,7 +58,7 @@ def revive(
 
     Without it only what is certain is done. It can be repeated after a kill or a power cut. Refused, BadInput: as
     `plan`, or the drives are not those of the plan any more. DrivesMoved: nor are they those of a moment ago. Failed:
-    the pool is in use, or an array does not start.
+    the pool is in use, an array does not start, or NFS or SMB does not serve.
     """
     done = _start(system, wanted, bays, digest, report, automatic=False)
     _serve(system, report)
@@ -148,7 +149,10 @@ def _serve(system: System, report: Report) -> None:
         pool = pools.verify(system)
     except Failed as error:
         raise Failed(f"the arrays run, but the pool is not served: {error} ({last_words(done)})") from error
-    report(f"{pool.filesystem.mountpoint} is mounted and served")
+    point = pool.filesystem.mountpoint
+    if problem := serving.problem(system):
+        raise Failed(f"the arrays run and {point} is mounted, but {problem}")
+    report(f"{point} is mounted and served")
 
 
 def _unmount(system: System, pool: Pool) -> None:

@@ -14,7 +14,7 @@ from millrace.provision.assemble import assemble
 from millrace.provision.failures import Failure
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
-from millrace.system.documents import Contract, write_model
+from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import append_line
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
@@ -188,6 +188,31 @@ def test_record_of_this_boot_counts_and_is_not_left_older_than_the_other(
     in_sync.record(pool, load_pool(), lambda _: None)
     in_sync.forget_left()
     assert not paths.in_sync_now_file().exists() and in_sync.last_of(record).members
+
+
+def test_record_of_the_next_boot_is_written_where_run_takes_nothing(
+    pool: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit with a read-only /run can neither write nor remove what is there."""
+    in_sync.record(pool, load_pool(), lambda _: None)
+    die(pool, "L0")
+
+    def read_only(self: Path, missing_ok: bool = False) -> None:
+        assert self == paths.in_sync_now_file()
+        raise OSError(30, "Read-only file system")
+
+    def run_read_only(path: Path, model: Contract) -> bool:
+        if path == paths.in_sync_now_file():
+            raise OSError(30, "Read-only file system")
+        return write_model(path, model)
+
+    monkeypatch.setattr(in_sync, "write_model", run_read_only)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    said: list[str] = []
+    in_sync.record(pool, load_pool(), said.append)
+    assert said == ["cannot record the members of the arrays for this boot: [Errno 30] Read-only file system"]
+    written = read_model(paths.in_sync_file(), in_sync.InSync)
+    assert [one.serial for one in written.arrays[1].members] == ["L1"]
 
 
 def test_mirror_whose_last_half_is_gone_is_broken_before_any_write(pool: World) -> None:

@@ -351,7 +351,7 @@ def test_member_that_the_bitmap_does_not_know_any_more_is_rebuilt_whole(pool: Wo
         plug_in(pool, one)
     lines: list[str] = []
     assemble(pool, lines.append)
-    assert lines[0].endswith("; D0 returned and is rebuilt; D1 returned and is resyncing")
+    assert lines[0].endswith("; D0 returned and is being rebuilt; D1 returned and is resyncing")
     assert len([command for command in pool.calls if "--add" in command]) == 1
 
 

@@ -130,7 +130,7 @@ def join(system: System, record: ArrayRecord, name: str, serial: str) -> str | N
     elif serial not in unclean.started_without(record.array.name):
         return None
     added = system.attempt(["mdadm", array, "--add", device]).status == 0
-    return f"{serial} returned and is rebuilt" if added else None
+    return f"{serial} returned and is being rebuilt" if added else None
 
 
 def _is_filled_with_nothing(system: System, name: str) -> bool:

@@ -2,7 +2,6 @@
 """Start a pool whose drives were gone for a moment, with the members that left last."""
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TypeVar
 
@@ -14,7 +13,7 @@ from millrace.provision.backend import AGAIN
 from millrace.provision.gather import members_present
 from millrace.provision.model import MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
-from millrace.provision.revival import REVIVE, Situation, situation
+from millrace.provision.revival import REVIVE, Situation, situation, stamp
 from millrace.provision.standstill import ASSEMBLE, SERVING
 from millrace.provision.superblock import Superblock
 from millrace.provision.system import Report, System
@@ -242,6 +241,10 @@ def _array(one: Situation, bays: Mapping[str, str]) -> RevivedArray:
         broke=_moment(one.broke),
         possible=one.choice is None or one.choice.possible,
         doubt=one.doubt,
+        recorded=bool(one.last),
+        older=one.is_older,
+        newer=one.newer,
+        since=_moment(one.since) if one.newer else None,
         members=[*sorted(members, key=lambda member: (member.slot is None, member.slot or 0)), *gone],
     )
 
@@ -273,7 +276,7 @@ def _part(one: Situation, block: Superblock | None) -> Part:
 
 
 def _moment(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return None if seconds is None else stamp(seconds)
 
 
 def has_doubt(found: Revival) -> bool:

@@ -159,6 +159,16 @@ def test_member_whose_place_another_took_that_is_gone_is_not_trusted() -> None:
     assert choice.later == [0]
 
 
+def test_member_whose_place_another_took_that_is_in_use_is_not_missed() -> None:
+    """The slot of D0 is recorded as that of a member that is not there; what took it was in use until the end."""
+    md = Md(4, 2)
+    for slot in (1, 2, 3):
+        md.fail(slot, "written")
+    choice = choose(md.found(), 2, [0])
+    assert choice is not None and choice.proven
+    assert [one.slot for one in choice.brought] == [3]
+
+
 def block(slot: int | None, events: int, states: str, recovering: bool = False) -> Superblock:
     return Superblock(f"d{slot}{'r' * recovering}", slot, events, True, recovering, states)
 

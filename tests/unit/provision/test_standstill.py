@@ -9,6 +9,7 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Role
+from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision import in_sync, standstill, unclean, writer
 from millrace.provision.assemble import assemble
 from millrace.provision.failures import Failure
@@ -18,7 +19,7 @@ from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import append_line
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
-from tests.unit.provision.drive_life import die, plug_in, writing
+from tests.unit.provision.drive_life import die, plug_in, rebuilt, writing
 from tests.unit.provision.plans import planned, raid6_plan
 from tests.unit.provision.server import built, server_for
 
@@ -353,6 +354,27 @@ def test_member_that_the_bitmap_does_not_know_any_more_is_rebuilt_whole(pool: Wo
     assemble(pool, lines.append)
     assert lines[0].endswith("; D0 returned and is being rebuilt; D1 returned and is resyncing")
     assert len([command for command in pool.calls if "--add" in command]) == 1
+
+
+def test_missing_slots_of_a_revival_are_those_of_the_superblocks() -> None:
+    """A hot spare took the first slot, which could not be recorded; then three more members leave, and are back."""
+    plan = planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal")))
+    world = server_for(plan)
+    built(world, plan)
+    members = plan.arrays[0].members
+    die(world, members[0])
+    rebuilt(world)
+    away = [disk(world, serial) for serial in members[1:4]]
+    for one in away:
+        die(world, one.serial)
+        writing(world, "data")
+    for one in away:
+        plug_in(world, one)
+    lines: list[str] = []
+    assemble(world, lines.append)
+    assert f", with {members[3]} again" in lines[0]
+    known = unclean.pending()
+    assert known is not None and [(one.slots, one.missing) for one in known.starts] == [([1, 2], members[1:3])]
 
 
 def fail_together(world: World) -> None:

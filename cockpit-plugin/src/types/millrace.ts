@@ -2774,7 +2774,9 @@ export interface Revival {
  * An array that does not run or is broken. `needed` is with how many members it starts.
  *
  * `possible`: it can be started. `doubt` is why it does not start by itself. `broke` is when it broke (ISO 8601), null
- * where that was not recorded.
+ * where that was not recorded. `recorded`: the order in which its members failed is. `newer` are the serials of
+ * members that may have what was acknowledged after `since` (ISO 8601, null where that is not known) and those to
+ * start with lack; `older`: they have it.
  */
 export interface RevivedArray {
     uuid: string;
@@ -2784,6 +2786,10 @@ export interface RevivedArray {
     broke: string | null;
     possible: boolean;
     doubt: string | null;
+    recorded: boolean;
+    older: boolean;
+    newer: string[];
+    since: string | null;
     members: RevivedMember[];
 }
 

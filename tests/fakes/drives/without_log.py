@@ -2,7 +2,8 @@
 """A server whose pool is to be brought back without its log: what mounts, reads and repairs its XFS.
 
 `repaired_log` is the UUID of the array that xfs_repair wrote a log to. A mount with a log of which that is not true, or
-a repair while the file system is mounted, fails the test.
+a repair while the file system is mounted, fails the test. `states` has what systemd shows of units, active without it;
+a unit that is activating is active when somebody has waited.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,6 +36,8 @@ class WithoutLog(World):
         "systemctl reset-failed millrace-rescue.service",
         "systemctl start --no-block millrace-rescue.service",
         "systemctl show --property=ActiveState,Job millrace-rescue.service",
+        "systemctl show --property=ActiveState,Job nfs-server.service",
+        "systemctl show --property=ActiveState,Job smbd.service",
         "modprobe loop",
         "losetup --find --show */rescue-log",
         "losetup --associated */rescue-log --noheadings --output NAME",
@@ -61,6 +64,7 @@ class WithoutLog(World):
         self.unit: Callable[[], object] = lambda: None
         self.unit_runs = self.unit_hangs = False
         self.unit_failed: str | None = None
+        self.states: dict[str, str] = {}
 
     def boot(self) -> None:
         """Nothing is mounted, no loop device exists; the unit of the mount is skipped where it is not to be mounted."""
@@ -81,6 +85,7 @@ class WithoutLog(World):
 
     def wait(self, seconds: float) -> None:
         """Time passes; nothing of the pool is rebuilt meanwhile."""
+        self.states = {unit: state for unit, state in self.states.items() if state != "activating"}
 
     def serve(self) -> Result:
         """What millrace-serving.target starts: the mount of the pool, with all that it asks for."""
@@ -107,6 +112,8 @@ class WithoutLog(World):
             return GOOD
         if words[0] == "start":
             return self.serve()
+        if words[0] == "show" and words[-1] in self.states:
+            return Result(0, f"ActiveState={self.states[words[-1]]}\nJob=\n", "")
         return super()._systemctl(words, stdin)
 
     def _rescue(self, verb: str) -> Result:

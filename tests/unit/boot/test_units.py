@@ -183,6 +183,14 @@ def test_metrics_are_collected_by_a_process_that_ends_with_the_endpoint() -> Non
     assert rights == ["/run"]
 
 
+def test_unit_that_records_members_writes_what_counts_in_this_boot_and_in_the_next_one() -> None:
+    found = unit("millrace-members.service")
+    assert found["ExecStart"] == ["/usr/bin/millrace pool record"]
+    files = (paths.in_sync_now_file(), paths.in_sync_file(), paths.pool_lock(), paths.unclean_file())
+    needed = {f"/{one.parent.relative_to(paths.ROOT)}" for one in files}
+    assert found["ProtectSystem"] == ["strict"] and set(found["ReadWritePaths"][0].split()) == needed
+
+
 def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() -> None:
     [command] = unit("fstrim.service")["ExecStart"]
     # -t, --types: the pool is the only XFS

@@ -53,7 +53,7 @@ def test_drive_that_joins_waits_until_torn_rows_are_recorded(world: World) -> No
     drop(world, "D1")
     put_in(world, "N1")
     data = next(one for one in load_pool().arrays if one.array.name == "data")
-    unclean.add(data, ["D1"], 1_700_000_000, world.now())
+    unclean.add(data, [1], 1_700_000_000, world.now())
     with pytest.raises(Refused, match="array data: no member is added before its parity was checked for torn rows"):
         replaced(world, "D1")
     assert commands(world, "--add") == []

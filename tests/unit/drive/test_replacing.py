@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from millrace import paths
 from millrace.drive import history
 from millrace.drive.change_words import proposal_lines
 from millrace.drive.history import KnownDrive, KnownDrives
 from millrace.errors import Refused
 from millrace.inventory.model import DriveState, Evidence, Inventory, PcieLink
+from millrace.provision import apart, removed
+from millrace.system.documents import write_model
 from tests.fakes.drives.world import World
 from tests.unit.drive.pools import drop, fail, new_disk, pool_of, proposed, put_in
 from tests.unit.drive.servers import TODAY
@@ -162,7 +165,60 @@ def test_drive_that_is_not_blank_is_refused_with_what_was_found(world: World) ->
     assert refused(world, "D1", "FOREIGN") == (
         "cannot replace drive D1: drive FOREIGN is not blank (ext4 file system); nothing was written"
     )
-    assert refused(world, "D1", "D1").startswith("cannot replace drive D1 by itself")
+
+
+def by_itself(world: World) -> str:
+    return refused(world, "D1", "D1").removeprefix("cannot replace drive D1 by itself: ")
+
+
+def test_member_in_sync_is_not_proposed_for_an_erase(world: World) -> None:
+    assert by_itself(world) == (
+        "it is a member in sync of RAID6 data; name another drive with --with; nothing was written"
+    )
+    fail(world, "data", "D1")
+    assert by_itself(world).startswith("it is a faulty member of RAID6 data; name another drive with --with")
+
+
+def test_member_that_is_not_here_is_not_proposed_for_an_erase(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = next(one for one in world.disks if one.serial == "D1")
+    die(world, "D1")
+    assert by_itself(world).startswith("it is not in this server; put it back in, or name another drive with --with")
+    plug_in(world, away)
+    seen(world, monkeypatch, D1={"state": DriveState.OURS})
+    assert by_itself(world).startswith("it is here and not in its array; see `journalctl -u millrace-readd`")
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (DriveState.FOREIGN, "it is not blank (foreign); erase it first (millrace drive erase D1), or name another"),
+        (DriveState.UNKNOWN, "it could not be examined (unknown); name another drive with --with"),
+    ],
+)
+def test_drive_of_a_member_that_holds_something_else_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch, state: DriveState, why: str
+) -> None:
+    die(world, "D1")
+    drop(world, "D1")
+    put_in(world, "D1")
+    assert proposed(world, "D1", "D1").plan.new is not None
+    seen(world, monkeypatch, D1={"state": state})
+    assert by_itself(world).startswith(why)
+
+
+def test_member_that_is_kept_out_is_erased_first(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = next(one for one in world.disks if one.serial == "D1")
+    die(world, "D1")
+    plug_in(world, away)
+    seen(world, monkeypatch, D1={"state": DriveState.OURS})
+    erase = "erase it first (millrace drive erase D1), or name another drive with --with"
+    removed.add("D1", "2026-11-28T07:00:00+00:00")
+    assert by_itself(world).startswith(f"it was taken out of the pool; {erase}")
+    here = apart.Apart(array="data", serial="D1", partuuid="", written=None)
+    write_model(paths.apart_file(), apart.ApartMembers(members=[here]))
+    assert by_itself(world).startswith(
+        f"it ran without its array and has changes that the pool lacks; copy what is needed and {erase}"
+    )
 
 
 def test_without_a_drive_that_fits_each_is_named_with_its_reason_and_the_size_that_is_needed(world: World) -> None:

@@ -127,7 +127,7 @@ def test_array_that_was_started_by_force_is_checked_in_the_next_window(md: Md, a
     assert not scrub_due.is_due(POLICY, pool(), load(), md.now)
     record = next(one for one in pool().arrays if one.array.name == "data")
     forced = record.model_copy(update={"array": record.array.model_copy(update={"name": array})})
-    unclean.add(forced, ["MRD1"], None, (SUNDAY + timedelta(days=2)).isoformat())
+    unclean.add(forced, [1], None, (SUNDAY + timedelta(days=2)).isoformat())
     # who has read the list of files has not compared the members
     assert unclean.acknowledge().starts and unclean.pending() is None
     assert scrub_due.is_due(POLICY, pool(), load(), md.now) is checked
@@ -139,7 +139,7 @@ def test_array_that_was_started_by_force_is_checked_in_the_next_window(md: Md, a
 def test_start_by_a_clock_that_was_ahead_asks_for_no_check_again_and_again(md: Md) -> None:
     assert carry_on(md).round is None
     record = next(one for one in pool().arrays if one.array.name == "data")
-    unclean.add(record, ["MRD1"], None, "2099-01-01T00:00:00+00:00")
+    unclean.add(record, [1], None, "2099-01-01T00:00:00+00:00")
     assert not scrub_due.is_due(POLICY, pool(), load(), SUNDAY + timedelta(days=7))
 
 

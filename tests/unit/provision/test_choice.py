@@ -159,6 +159,16 @@ def test_member_whose_place_another_took_that_is_gone_is_not_trusted() -> None:
     assert choice.later == [0]
 
 
+def test_member_whose_place_another_took_that_is_in_use_is_not_missed() -> None:
+    """The slot of D0 is recorded as that of a member that is not there; what took it was in use until the end."""
+    md = Md(4, 2)
+    for slot in (1, 2, 3):
+        md.fail(slot, "written")
+    choice = choose(md.found(), 2, [0])
+    assert choice is not None and choice.proven
+    assert [one.slot for one in choice.brought] == [3]
+
+
 def block(slot: int | None, events: int, states: str, recovering: bool = False) -> Superblock:
     return Superblock(f"d{slot}{'r' * recovering}", slot, events, True, recovering, states)
 
@@ -211,3 +221,28 @@ def test_member_that_missed_a_rebuild_of_another_is_of_another_generation() -> N
 
 def test_array_with_enough_members_is_none_of_these() -> None:
     assert choose([block(0, 9, "AAA"), block(1, 8, "AAA"), block(2, 3, "AAA")], 2) is None
+
+
+def interrupted(*raised: str) -> list[Superblock]:
+    """A RAID6 of eight that lost a and b, then c and d: the power went when `mdadm --force` had raised some of them.
+
+    mdadm raises the events of a member, and leaves what that says of the others.
+    """
+    left = [
+        Superblock(name, slot, 12 if name in raised else 9, True, False, "A" * 8) for slot, name in enumerate("abcd")
+    ]
+    return [*left, *(Superblock(f"s{slot}", slot, 12, True, False, "....AAAA") for slot in range(4, 8))]
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["left-first", "left-last"])
+@pytest.mark.parametrize("raised", ["", "c", "d"])
+def test_power_cut_within_a_forced_start_leaves_the_choice_proven(raised: str, order: int) -> None:
+    choice = choose(interrupted(*raised)[::order], 6, last=["c", "d"])
+    assert choice is not None and choice.proven
+    assert {one.name for one in choice.start} == {"c", "d", "s4", "s5", "s6", "s7"}
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["left-first", "left-last"])
+def test_power_cut_within_a_forced_start_with_an_older_member_stays_a_doubt(order: int) -> None:
+    choice = choose(interrupted("a")[::order], 6, last=["c", "d"])
+    assert choice is not None and not choice.proven

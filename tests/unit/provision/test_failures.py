@@ -14,10 +14,10 @@ import pytest
 
 from millrace import paths
 from millrace.provision import failure_record, failures
-from millrace.provision.failure_record import Failure, last_of, load
+from millrace.provision.failure_record import Failure, last_of, load, since_start
 from millrace.provision.failures import Message, main, parsed
 from millrace.provision.system import Linux
-from millrace.system.files import write_text
+from millrace.system.files import append_line, write_text
 
 UUID = "1b55a454-5ae3-4661-903d-f5ac6d219372"
 SAME = "1b55a454:5ae34661:903df5ac:6d219372"
@@ -380,7 +380,12 @@ def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Fai
     [
         # an older incident is none of this one
         ([failure("x", 1, True), failure("y", 3, False), failure("z", 1, True)], ["z"]),
-        ([failure("x", 1, True), failure("y", 1, True)], ["y"]),
+        ([failure("x", 1, True, "a"), failure("y", 1, True)], ["y"]),
+        # a hot spare, or a member that was being filled, leaves as many as before
+        ([failure("w", 2, False), failure("x", 1, True), failure("s", 1, True)], ["x"]),
+        ([failure("x", 1, True), failure("y", 0, True), failure("s", 0, True)], ["x", "y"]),
+        ([failure("x", 1, True), failure("s", 1, True), failure("y", 0, True)], ["x", "y"]),
+        ([failure("w", 2, False), failure("s", 2, False), failure("x", 1, True)], ["x"]),
         # one without an order, or of another boot, or one that is missing in between
         ([failure("x", 1, True), failure("y", None, True)], []),
         ([failure("x", 1, True, "a"), failure("y", 0, True)], []),
@@ -391,6 +396,16 @@ def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Fai
 )
 def test_only_a_record_without_a_gap_says_who_was_last(known: list[Failure], last: list[str]) -> None:
     assert [one.member for one in last_of(UUID, 2, known)] == last
+
+
+def test_failure_before_a_start_of_the_array_is_none_of_those_after_it() -> None:
+    """The second member left as many as the first one, as a spare does."""
+    for member in ("x", "y"):
+        append_line(paths.failures_file(), json.dumps(failure(member, 1, True)._asdict()))
+        assert [one.member for one in last_of(UUID, 2, since_start(SAME))] == [member]
+        failure_record.note_start(SAME)
+        assert since_start(UUID) == []
+    assert [one.member for one in load()] == ["x", "y"]
 
 
 def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_clock(

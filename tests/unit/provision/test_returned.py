@@ -77,7 +77,7 @@ def test_member_that_was_filled_from_one_that_was_gone_is_filled_anew(pool: Worl
     held = next(iter(disk.inside.values()))
     held |= {"recovering": "1", "bad": "1"}
     plug_in(pool, disk)
-    assert readded(pool) == ["RAID6 data: D1 returned and is rebuilt"]
+    assert readded(pool) == ["RAID6 data: D1 returned and is being rebuilt"]
     assert re_adds(pool) == []
     assert ["mdadm", "--zero-superblock", by_partuuid(disk)] in pool.calls
     assert "bad" not in next(iter(disk.inside.values()))

@@ -9,17 +9,18 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Role
+from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision import in_sync, standstill, unclean, writer
 from millrace.provision.assemble import assemble
 from millrace.provision.failure_record import Failure
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
-from millrace.system.documents import Contract, write_model
+from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import append_line
 from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
-from tests.unit.provision.drive_life import die, plug_in, writing
+from tests.unit.provision.drive_life import die, plug_in, rebuilt, writing
 from tests.unit.provision.plans import planned, raid6_plan
 from tests.unit.provision.server import built, server_for
 
@@ -191,6 +192,31 @@ def test_record_of_this_boot_counts_and_is_not_left_older_than_the_other(
     assert not paths.in_sync_now_file().exists() and in_sync.last_of(record).members
 
 
+def test_record_of_the_next_boot_is_written_where_run_takes_nothing(
+    pool: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit with a read-only /run can neither write nor remove what is there."""
+    in_sync.record(pool, load_pool(), lambda _: None)
+    die(pool, "L0")
+
+    def read_only(self: Path, missing_ok: bool = False) -> None:
+        assert self == paths.in_sync_now_file()
+        raise OSError(30, "Read-only file system")
+
+    def run_read_only(path: Path, model: Contract) -> bool:
+        if path == paths.in_sync_now_file():
+            raise OSError(30, "Read-only file system")
+        return write_model(path, model)
+
+    monkeypatch.setattr(in_sync, "write_model", run_read_only)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    said: list[str] = []
+    in_sync.record(pool, load_pool(), said.append)
+    assert said == ["cannot record the members of the arrays for this boot: [Errno 30] Read-only file system"]
+    written = read_model(paths.in_sync_file(), in_sync.InSync)
+    assert [one.serial for one in written.arrays[1].members] == ["L1"]
+
+
 def test_mirror_whose_last_half_is_gone_is_broken_before_any_write(pool: World) -> None:
     away = [disk(pool, serial) for serial in ("L0", "L1")]
     die(pool, "L0")
@@ -327,8 +353,29 @@ def test_member_that_the_bitmap_does_not_know_any_more_is_rebuilt_whole(pool: Wo
         plug_in(pool, one)
     lines: list[str] = []
     assemble(pool, lines.append)
-    assert lines[0].endswith("; D0 returned and is rebuilt; D1 returned and is resyncing")
+    assert lines[0].endswith("; D0 returned and is being rebuilt; D1 returned and is resyncing")
     assert len([command for command in pool.calls if "--add" in command]) == 1
+
+
+def test_missing_slots_of_a_revival_are_those_of_the_superblocks() -> None:
+    """A hot spare took the first slot, which could not be recorded; then three more members leave, and are back."""
+    plan = planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal")))
+    world = server_for(plan)
+    built(world, plan)
+    members = plan.arrays[0].members
+    die(world, members[0])
+    rebuilt(world)
+    away = [disk(world, serial) for serial in members[1:4]]
+    for one in away:
+        die(world, one.serial)
+        writing(world, "data")
+    for one in away:
+        plug_in(world, one)
+    lines: list[str] = []
+    assemble(world, lines.append)
+    assert f", with {members[3]} again" in lines[0]
+    known = unclean.pending()
+    assert known is not None and [(one.slots, one.missing) for one in known.starts] == [([1, 2], members[1:3])]
 
 
 def fail_together(world: World) -> None:

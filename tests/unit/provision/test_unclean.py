@@ -128,9 +128,24 @@ def test_a_rebuild_that_the_cut_interrupted_goes_on() -> None:
     assert len(members_of(world, world.running("/dev/md/millrace-data"))) == 6
 
 
+def test_the_missing_slots_of_a_start_are_those_of_the_superblocks() -> None:
+    """A hot spare took a slot, which could not be recorded; then another member leaves, and the power goes."""
+    world, _, members = with_a_spare()
+    die(world, members[0])
+    rebuilt(world)
+    die(world, members[3])
+    writing(world, "data")
+    world.disks = [disk for disk in world.disks if disk.serial not in (members[0], members[3])]
+    world.boot()
+    assert f"RAID6 data: started without {members[3]}, unclean" in started(world)[0]
+    known = unclean.pending()
+    assert known is not None
+    assert [(one.slots, one.missing, one.check) for one in known.starts] == [([3], [members[3]], "waiting")]
+
+
 def test_an_interrupted_rebuild_goes_on_and_the_check_is_given_up(world: World) -> None:
     data = built(world, raid6_plan()).arrays[0]
-    unclean.add(data, ["D1"], 1_700_000_000, "2026-09-01T12:00:00+00:00", rebuilding=True)
+    unclean.add(data, [1], 1_700_000_000, "2026-09-01T12:00:00+00:00", rebuilding=True)
     known = unclean.pending()
     assert known is not None
     assert (known.starts[0].check, known.starts[0].problem) == ("failed", unclean.GOES_ON)
@@ -261,7 +276,7 @@ def test_a_clock_that_contradicts_the_superblocks_is_recorded(
     world: World, last_write: int | None, dated: bool
 ) -> None:
     data = built(world, raid6_plan()).arrays[0]
-    unclean.add(data, ["D1"], last_write, "2026-09-01T12:00:00+00:00")
+    unclean.add(data, [1], last_write, "2026-09-01T12:00:00+00:00")
     known = unclean.pending()
     assert known is not None and known.starts[0].dated is dated
 
@@ -459,7 +474,7 @@ def test_members_of_a_running_array_are_those_that_are_there(world: World) -> No
 def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
     pool = built(world, raid6_plan())
     data, log = pool.arrays
-    unclean.add(data, ["D1"], 1_700_000_000, "2026-09-01T12:00:00+00:00")
+    unclean.add(data, [1], 1_700_000_000, "2026-09-01T12:00:00+00:00")
     unclean.add(log, [], None, "2026-09-02T12:00:00+00:00")
     known = unclean.pending()
     assert known is not None
@@ -516,7 +531,7 @@ def test_starts_that_never_end_have_no_list_that_grows(world: World) -> None:
     for hour in range(50):
         begun = f"2026-11-{1 + hour // 24:02}T{hour % 24:02}:30:00+00:00"
         last = datetime.fromisoformat(begun).timestamp() - 600
-        unclean.add(data, [f"D{hour % 3}", "D3"], int(last), begun)
+        unclean.add(data, [hour % 3, 3], int(last), begun)
     known = unclean.pending()
     assert known is not None and len(known.starts) == unclean.KEPT
     oldest = known.starts[0]

@@ -99,6 +99,15 @@ def test_names_without_a_directory_are_counted(world: WithoutLog, root: Path) ->
     )
 
 
+def test_server_that_does_not_serve_is_named(world: WithoutLog) -> None:
+    done(world, "stop", "image", "judge", "log", "repair", choices=DRIVES)
+    world.states = {"smbd.service": "failed"}
+    assert done(world, "serve").steps[-1].result == (
+        "/srv/pool is mounted, but SMB does not serve: smbd.service is failed (see: systemctl status smbd.service); "
+        "lost+found is empty"
+    )
+
+
 def test_services_that_do_not_start_leave_the_step_open(world: WithoutLog) -> None:
     done(world, "stop", "image", "judge", "log", "repair", choices=DRIVES)
     world.broken["systemctl start"] = Result(1, "", "A dependency job for millrace-serving.target failed.")

@@ -13,7 +13,7 @@ from millrace.inventory.model import Inventory
 from millrace.plan.audit import differences
 from millrace.plan.model import Role
 from millrace.pool import scrub
-from millrace.provision import unclean
+from millrace.provision import apart_record, removed, unclean
 from millrace.provision.change import carry_out_change
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
@@ -133,7 +133,7 @@ def server_with(system: System, inventory: Inventory) -> Server:
     """Return the pool with these drives as a change finds it. Refused: there is no pool."""
     pool = load_pool()
     bays = {one.serial: one.bay for one in history.load().drives if one.bay}
-    return Server(pool, arrays_now(system, pool), inventory.drives, bays)
+    return Server(pool, arrays_now(system, pool), inventory.drives, bays, apart_record.recorded(), removed.load())
 
 
 def _differences(server: Server, plan: DrivePlan) -> list[str]:

@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which drive takes the place of which, and what is written for it. Pure functions; what is not possible is Refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
 from millrace.errors import Refused
-from millrace.inventory.model import Drive
+from millrace.inventory.model import Drive, DriveState
 from millrace.plan.discard import reads_zeroes
 from millrace.plan.model import Role
 from millrace.provision import md
-from millrace.provision.candidates import Need, chosen, free_label, named, the_one
+from millrace.provision.candidates import Need, chosen, free_label, named, obstacle, the_one
 from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
 from millrace.provision.model import ArrayRecord, DriveRecord, Pool
-from millrace.provision.standing import ArrayNow
+from millrace.provision.standing import ArrayNow, Standing
 from millrace.system.text import shown
 
 
 @dataclass(frozen=True)
 class Server:
-    """A pool, its arrays of partitions that run, the drives of a fresh inventory, the last bay of each drive."""
+    """A pool, its arrays of partitions that run, the drives of a fresh inventory, the last bay of each drive.
+
+    `apart` and `removed` are serials of members that ran without their array, and of those that were taken out.
+    """
 
     pool: Pool
     arrays: Mapping[str, ArrayNow]
     drives: Sequence[Drive]
     bays: Mapping[str, str]
+    apart: Collection[str] = ()
+    removed: Collection[str] = ()
 
     def present(self, serial: str) -> Drive | None:
         """Return the drive with this serial number, None if it is missing. Refused: several drives have it."""
@@ -42,6 +47,8 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     copies = {one.array.name: _is_copied(server, one, old) for one in records}
     layout = _layout(server.pool, old, records)
     bay = server.bays.get(old)
+    if new == old and (reason := _not_by_itself(server, records, old)):
+        raise Refused(f"cannot replace {named(old, bay)} by itself: {reason}; nothing was written")
     members = {one.serial for one in server.pool.drives}
     drive = chosen(server.drives, need, f"cannot replace {named(old, bay)}", old, bay, new, members)
     by_role = {one.array.role: one.array.name for one in records}
@@ -62,6 +69,35 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
         partitions=partitions,
         leaves=[one.array.name for one in log_first(records) if server.arrays[one.array.name].member(old) is not None],
     )
+
+
+def _not_by_itself(server: Server, records: Sequence[ArrayRecord], serial: str) -> str | None:
+    """Why a drive cannot take its own place, with what to do; None where it is blank."""
+    drive = server.present(serial)
+    other = "name another drive with --with"
+    if drive is None:
+        return f"it is not in this server; put it back in, or {other}"
+    for one in records:
+        if member := server.arrays[one.array.name].member(serial):
+            return f"it is {_STANDINGS[member.standing]} of {md.title(one.array)}; {other}"
+    erase = f"erase it first (millrace drive erase {quote(serial)}), or {other}"
+    if drive.state is DriveState.BLANK:
+        return None
+    if serial in server.apart:
+        return f"it ran without its array and has changes that the pool lacks; copy what is needed and {erase}"
+    if serial in server.removed:
+        return f"it was taken out of the pool; {erase}"
+    if drive.state is DriveState.OURS:
+        return f"it is here and not in its array; see `journalctl -u millrace-readd`, or {other}"
+    return f"it {obstacle(drive)}; {erase if drive.state is DriveState.FOREIGN else other}"
+
+
+_STANDINGS: Mapping[Standing, str] = {
+    "in-sync": "a member in sync",
+    "rebuilding": "a member that is being rebuilt",
+    "spare": "a hot spare",
+    "faulty": "a faulty member",
+}
 
 
 def needed(server: Server, old: str) -> Need:

@@ -224,8 +224,15 @@ def _written_since(directory: Path, since: float, is_over: Callable[[], bool]) -
 
 def _slots(one: ArrayRecord, each: Unclean) -> list[int] | None:
     """The missing slots; None where they are not known, or not where md has the chunk of one."""
-    device = array_device(one.array.name)
-    return each.slots if each.slots and device is not None and missing.is_left_symmetric(device) else None
+    device, slots = array_device(one.array.name), each.slots or _recorded_slots(one, each)
+    return slots if slots and device is not None and missing.is_left_symmetric(device) else None
+
+
+def _recorded_slots(one: ArrayRecord, each: Unclean) -> list[int] | None:
+    """The slots of the missing members, of which older releases recorded the serials alone."""
+    found = [slot for slot, member in enumerate(one.members) if member.serial in each.missing]
+    # members of an array that was started outside may differ anywhere; one that was replaced since is not found
+    return None if each.outside or len(found) < len(each.missing) else found
 
 
 def _doubts(pool: Pool, starts: Sequence[Unclean]) -> Iterator[str]:

@@ -213,13 +213,12 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
         return ""
     last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=None)
     names = [block.name for block in members]
-    without = [member.serial for member in absent(record.members, [found[name] for name in names])]
     spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
     rebuilding = any(block.recovering for block in blocks if block.name in spares)
     now = system.now()
     # before the start: after a power cut in between nothing else tells that it was forced
     events = max(block.events for block in members)
-    lost = unclean.add_if_possible(record, without, last_write, now, rebuilding, events)
+    lost = unclean.add_if_possible(record, unclean.free_slots(record, members), last_write, now, rebuilding, events)
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)

@@ -51,13 +51,10 @@ def chosen(
     """
     if new is not None:
         drive = the_one(drives, new)
-        # one that was erased since is as good as any other
-        if new == old and (drive is None or drive.state is not DriveState.BLANK):
-            raise Refused(f"{why} by itself; erase it first, or name another drive with --with")
         if drive is None:
             raise Refused(f"no drive of this server has the serial number {shown(new)}; see `millrace drive list`")
-        if obstacle := unfit(drive, need):
-            raise Refused(f"{why}: {named(drive.serial, place(drive))} {obstacle}; nothing was written")
+        if reason := unfit(drive, need):
+            raise Refused(f"{why}: {named(drive.serial, place(drive))} {reason}; nothing was written")
         return drive
     blank = [one for one in drives if one.state is DriveState.BLANK]
     fits = [one for one in blank if unfit(one, need) is None]
@@ -75,6 +72,17 @@ def chosen(
 
 def unfit(drive: Drive, need: Need) -> str | None:
     """Return why a drive cannot be used, as the end of a sentence about it; None if it can."""
+    if reason := obstacle(drive) or why_failing(drive):
+        return reason
+    if drive.size < need.size:
+        return f"is too small by {need.size - drive.size} bytes"
+    if need.sector is not None and drive.logical_block != need.sector:
+        return f"has sectors of {drive.logical_block} bytes, and its array of {need.sector}"
+    return None
+
+
+def obstacle(drive: Drive) -> str | None:
+    """Return what is on a drive that is not blank, as the end of a sentence about it; None if it is blank."""
     found = "; ".join(one.finding for one in drive.evidence) or drive.state.value
     match drive.state:
         case DriveState.BOOT:
@@ -86,14 +94,7 @@ def unfit(drive: Drive, need: Need) -> str | None:
         case DriveState.UNKNOWN:
             return f"could not be examined ({found})"
         case DriveState.BLANK:
-            pass
-    if reason := why_failing(drive):
-        return reason
-    if drive.size < need.size:
-        return f"is too small by {need.size - drive.size} bytes"
-    if need.sector is not None and drive.logical_block != need.sector:
-        return f"has sectors of {drive.logical_block} bytes, and its array of {need.sector}"
-    return None
+            return None
 
 
 def place(drive: Drive) -> str | None:

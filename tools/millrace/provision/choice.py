@@ -77,15 +77,19 @@ def choose(
             brought.append(one)
             taken.add(one.slot)
     behind = [one for one in filled if one not in brought and one not in current]
-    # the order in which they failed was written down
-    known = {one.name for one in brought} == {*last}
+    # a hot spare may have taken the slot of a member that is still recorded for it
+    gone = {*absent} - {one.slot for one in current}
+    # The order in which they failed was written down. A start that a power cut interrupted has made some of them
+    # current, and has not brought back any other.
+    names = {one.name for one in brought}
+    known = names <= {*last} <= names | {one.name for one in current}
     return Choice(
         current=current,
         brought=brought,
         behind=behind,
         partial=partial,
         lacking=needed - len(taken),
-        later=[] if known else _later(brought, behind, partial, absent),
+        later=[] if known else _later(brought, behind, partial, gone),
         tied=[] if known else _tied(brought, behind),
         rivals=_rivals(current, brought, behind),
     )

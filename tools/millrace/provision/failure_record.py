@@ -7,7 +7,7 @@ nothing, because the first one stays in memory.
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
@@ -105,15 +105,40 @@ def shorten() -> None:
         write_text(paths.failures_file(), "".join(f"{line}\n" for line in _kept(_lines())))
 
 
+def since_start(array: str) -> list[Failure]:
+    """Return the failures of an array since Millrace started it, as far as that is recorded; the latest last."""
+    found = list[Failure]()
+    for line in _lines():
+        if (started := _started(line)) is not None and digits(started.array) == digits(array):
+            found.clear()
+        elif (failure := _parsed(line)) is not None and digits(failure.array) == digits(array):
+            found.append(failure)
+    return found
+
+
 def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failure]:
-    """Return who failed when an array broke for the last time, and after that; nothing where the order is not known."""
-    known = [one for one in recorded if digits(one.array) == digits(array)]
+    """Return who failed when an array broke for the last time, and after that; nothing where the order is not known.
+
+    `recorded` has no failure from before the last start of the array.
+    """
+    known = _members_in_sync([one for one in recorded if digits(one.array) == digits(array)])
     begin = max((at for at, one in enumerate(known) if one.broken and one.left == needed - 1), default=len(known))
     found = known[begin:]
     expected = [needed - 1 - at for at in range(len(found))]
     same = len({one.boot for one in found}) == 1 and all(one.broken for one in found)
     named = all(one.member for one in found)
     return found if same and named and [one.left for one in found] == expected else []
+
+
+def _members_in_sync(known: Sequence[Failure]) -> list[Failure]:
+    """Leave out hot spares and members that were being filled: their failure leaves as many in sync as before."""
+    pairs = zip([None, *known], known, strict=False)
+    return [
+        one
+        for before, one in pairs
+        if not one.filling
+        and (before is None or one.left is None or (before.boot, before.left) != (one.boot, one.left))
+    ]
 
 
 def digits(uuid: str) -> str:

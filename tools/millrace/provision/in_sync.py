@@ -100,6 +100,9 @@ def _record(
     changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
         _write_now(InSync(arrays=in_sync))
+    except OSError as error:
+        report(f"cannot record the members of the arrays for this boot: {error}")
+    try:
         removed.forget(present)
         apart_record.forget_newer(filled)
         _write(InSync(arrays=in_sync))

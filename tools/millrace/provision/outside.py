@@ -37,7 +37,8 @@ def started(record: ArrayRecord) -> None:
 
 def look(system: System, pool: Pool, report: Report) -> bool:
     """Record each such array as started unclean; return whether there is one. `report` receives a line for it."""
-    candidates = [one for one in pool.arrays if not one.array.over_arrays and failure_record.broke(one.uuid) is not None]
+    arrays = [one for one in pool.arrays if not one.array.over_arrays]
+    candidates = [one for one in arrays if failure_record.broke(one.uuid) is not None]
     if not candidates:
         return False
     with _alone():

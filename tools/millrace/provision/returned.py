@@ -150,7 +150,7 @@ def join(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
     if not is_still_there(system, record, one, erased):
         return moved
     added = system.attempt(["mdadm", array, "--add", one.device]).status == 0
-    return Joined(True, f"{serial} returned and is rebuilt") if added else failed
+    return Joined(True, f"{serial} returned and is being rebuilt") if added else failed
 
 
 def _is_filled_with_nothing(block: Superblock) -> bool:

@@ -6,19 +6,21 @@ By itself only where it is certain which members have everything that was acknow
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
 from millrace.errors import Failed
 from millrace.plan.model import Role
 from millrace.provision import apart, failure_record, in_sync, lives, md, passed_over, unclean
 from millrace.provision.backend import AGAIN
-from millrace.provision.choice import Choice, choose, went_on
+from millrace.provision.choice import Choice, choose, is_older, went_on
 from millrace.provision.gather import latest_members, members_present
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import System
 from millrace.system.names import several
+from millrace.system.text import moment
 
 REVIVE = "millrace pool revive"
 
@@ -29,7 +31,8 @@ class Situation:
 
     `choice` is None where enough members were members until the end, as far as they know: `unseen` are the slots of
     those that are not there and may have gone on without them. `broke` is when it broke, in seconds since 1970, None
-    where that was not recorded. `written` has when each superblock was written, in the same way.
+    where that was not recorded. `written` has when each superblock was written, in the same way. `last` are the serials
+    of all members that failed when it broke or after that, where it was recorded.
     """
 
     record: ArrayRecord
@@ -39,6 +42,7 @@ class Situation:
     choice: Choice | None
     broke: float | None
     unseen: Sequence[int] = ()
+    last: Sequence[str] = ()
 
     @property
     def needed(self) -> int:
@@ -55,6 +59,43 @@ class Situation:
         return [self.found[one.name].serial for one in members]
 
     @property
+    def is_older(self) -> bool:
+        """Whether a member that is brought back left before the array broke, by the record of failures.
+
+        A record that the superblocks contradict is of another time.
+        """
+        choice = self.choice
+        if choice is None or choice.proven or not {*self.last} - {*self.serials(choice.start)}:
+            return False
+        last = [block for name, block in self.blocks.items() if self.found[name].serial in self.last]
+        first = [one for one in choice.brought if one not in last]
+        return bool(first) and not any(is_older(one, other) for one in last for other in first)
+
+    @cached_property
+    def newer(self) -> list[str]:
+        """The serials of members that have, or may have, what was acknowledged and those to start with lack."""
+        choice = self.choice
+        if choice is None:
+            return self._in_slots(self.unseen)
+        if self.is_older:
+            started = self.serials(choice.start)
+            return [one for one in self.last if one not in started]
+        tied = self.serials([one for one in choice.tied if one not in choice.brought])
+        return [*dict.fromkeys([*self._in_slots(choice.later), *tied])]
+
+    @property
+    def since(self) -> int | None:
+        """When the oldest member to start with was written, in seconds since 1970; None where that is not known.
+
+        What was acknowledged after that may be on `newer` members alone.
+        """
+        blocks = self.choice.brought if self.choice is not None else self.blocks.values()
+        return min((when for block in blocks if (when := self.written[block.name]) is not None), default=None)
+
+    def _in_slots(self, slots: Sequence[int]) -> list[str]:
+        return [self.record.members[slot].serial for slot in slots]
+
+    @property
     def doubt(self) -> str | None:
         """Why this array does not start by itself, in words; None where it does."""
         choice = self.choice
@@ -68,12 +109,14 @@ class Situation:
             return f"{choice.lacking} more of its members are needed{gone}{filling}"
         if choice.rivals:
             return f"{several(self.serials(choice.rivals))} were not in use at the same time, and contradict each other"
+        if self.is_older:
+            return f"{several(self.newer)} left after {several(self.serials(choice.brought))}, and would be newer"
         if choice.later:
             return self._newer(choice.later, choice.brought)
         return f"it is not known which of {several(self.serials(choice.tied))} left last"
 
     def _newer(self, slots: Sequence[int], members: Collection[Superblock]) -> str:
-        gone = several([self.record.members[slot].serial for slot in slots])
+        gone = several(self._in_slots(slots))
         return f"{gone} may have left after {several(self.serials(members))}, and would be newer"
 
 
@@ -93,7 +136,9 @@ def situation(
     needed = md.needed(record.array)
     choice = choose(list(blocks.values()), needed, gone, last, wanted)
     unseen = went_on(list(blocks.values()), needed, gone) if choice is None else []
-    return Situation(record, found, blocks, written, choice, broke, unseen)
+    serials = {one.partuuid or one.serial: one.serial for one in (*record.members, *record.spares, *found.values())}
+    failed = [found[name].serial if name in found else serials.get(name.strip(), name.strip()) for name in last]
+    return Situation(record, found, blocks, written, choice, broke, unseen, failed)
 
 
 def refuse_unseen(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
@@ -142,30 +187,42 @@ def start(system: System, one: Situation) -> str:
     """
     assert one.choice is not None and one.choice.possible
     record, names = one.record, [block.name for block in one.choice.start]
-    without = [member.serial for member in absent(record.members, [one.found[name] for name in names])]
     now = system.now()
     events = max(block.events for block in one.choice.start)
-    lost = unclean.add_if_possible(record, without, _last_write(one), now, events=events)
+    slots = unclean.free_slots(record, one.choice.start)
+    unrecorded = unclean.add_if_possible(record, slots, _last_write(one), now, events=events)
     newer = absent([record.members[slot] for slot in one.choice.later], [*one.found.values()])
     beside = [(one.found[block.name], block) for block in one.choice.start]
     newer_lost = passed_over.record_start(record, newer, beside, now)
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:
-        if not lost:
+        if not unrecorded:
             unclean.withdraw_unless_running(system, record, now)
         raise
-    back = several(one.serials(one.choice.brought))
-    return f", with {back} again: files written in the last minutes before it broke may be damaged{lost}{newer_lost}"
+    return f", with {several(one.serials(one.choice.brought))} again: {_risk(one)}{unrecorded}{newer_lost}"
+
+
+def _risk(one: Situation) -> str:
+    if not one.newer:
+        return "files written in the last minutes before it broke may be damaged"
+    when = f"after {moment(stamp(one.since))}" if one.since is not None else "since it left"
+    return f"writes acknowledged {when} {'are' if one.is_older else 'may be'} lost without {several(one.newer)}"
+
+
+def stamp(seconds: float) -> str:
+    """Return a time in seconds since 1970 as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _last_write(one: Situation) -> int | None:
-    """When something may have been written last: not later than when the array broke."""
-    assert one.choice is not None
-    known = [when for block in one.choice.brought if (when := one.written[block.name]) is not None]
-    if one.broke is not None:
+    """When something may have been written last: not later than when the array broke.
+
+    Files that were written after an older member had left are in doubt, too.
+    """
+    if one.broke is not None and not one.newer:
         return int(one.broke)
-    return min(known, default=None)
+    return min((int(when) for when in (one.since, one.broke) if when is not None), default=None)
 
 
 def _last(
@@ -176,7 +233,7 @@ def _last(
     A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
     needed = md.needed(record.array)
-    failed = failure_record.last_of(record.uuid, needed, failure_record.load())
+    failed = failure_record.last_of(record.uuid, needed, failure_record.since_start(record.uuid))
     if not failed:
         return [], None
     names = {one.partuuid or one.serial: name for name, one in found.items()}

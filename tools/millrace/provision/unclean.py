@@ -139,9 +139,14 @@ def latest() -> dict[str, datetime]:
     return times
 
 
+def free_slots(record: ArrayRecord, started: Sequence[Superblock]) -> list[int]:
+    """Return the slots that none of these members has. pool.json may not have a hot spare yet that took one."""
+    return sorted({*range(len(record.members))} - {block.slot for block in started})
+
+
 def add(
     record: ArrayRecord,
-    missing: Sequence[str],
+    slots: Sequence[int],
     last_write: int | None,
     started: str,
     rebuilding: bool = False,
@@ -149,10 +154,10 @@ def add(
 ) -> None:
     """Record that an array was started by force; the files in doubt are searched for once it is mounted.
 
-    `last_write` in seconds since 1970, None where no superblock has it. A member that was `rebuilding` goes on at once.
-    `events` is the highest count in the superblocks of the members that it is started with.
+    `slots` are those without a member; `last_write` is in seconds since 1970, None where no superblock has it. A member
+    that was `rebuilding` goes on at once. `events` is the highest count in the superblocks of the members of the start.
     """
-    check: ParityCheck = "waiting" if is_checkable(record, len(missing)) else "none"
+    check: ParityCheck = "waiting" if is_checkable(record, len(slots)) else "none"
     begun = datetime.fromisoformat(started)
     written = datetime.fromtimestamp(last_write, UTC) if last_write else begun
     start = Unclean(
@@ -160,11 +165,11 @@ def add(
         level=record.array.level,
         last_write=written.isoformat(timespec="seconds"),
         started=started,
-        missing=list(missing),
+        missing=[record.members[slot].serial for slot in slots],
         events=events,
         dated=last_write is not None and written <= begun,
         check="failed" if rebuilding and check == "waiting" else check,
-        slots=[slot for slot, one in enumerate(record.members) if one.serial in missing] or None,
+        slots=sorted(slots) or None,
         problem=GOES_ON if rebuilding and check == "waiting" else None,
     )
     _record(start)
@@ -240,7 +245,7 @@ def withdraw(record: ArrayRecord, started: str) -> None:
 
 def add_if_possible(
     record: ArrayRecord,
-    missing: Sequence[str],
+    slots: Sequence[int],
     last_write: int | None,
     started: str,
     rebuilding: bool = False,
@@ -251,7 +256,7 @@ def add_if_possible(
     An array that stays down is worse than a record that is lost: a boot drive that is full, or a file that was torn.
     """
     try:
-        add(record, missing, last_write, started, rebuilding, events)
+        add(record, slots, last_write, started, rebuilding, events)
     except OSError as error:
         return f"; this could not be recorded: {error.strerror or type(error).__name__}"
     except MillraceError as error:

@@ -2,7 +2,6 @@
 """Start a pool whose drives were gone for a moment, with the members that left last."""
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TypeVar
 
@@ -14,11 +13,12 @@ from millrace.provision.backend import AGAIN
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
-from millrace.provision.revival import REVIVE, Situation, situation
+from millrace.provision.revival import REVIVE, Situation, situation, stamp
 from millrace.provision.standstill import ASSEMBLE, SERVING
 from millrace.provision.superblock import Superblock
 from millrace.provision.system import Report, System
 from millrace.provision.writer import REVIVING, writing
+from millrace.rescue import serving
 from millrace.rescue.diagnosis import require_no_change
 from millrace.rescue.revive_model import Part, Revival, RevivedArray, RevivedMember
 from millrace.system.mounts import mounted
@@ -57,7 +57,7 @@ def revive(
 
     Without it only what is certain is done. It can be repeated after a kill or a power cut. Refused, BadInput: as
     `plan`, or the drives are not those of the plan any more. DrivesMoved: nor are they those of a moment ago. Failed:
-    the pool is in use, or an array does not start.
+    the pool is in use, an array does not start, or NFS or SMB does not serve.
     """
     done = _start(system, wanted, bays, digest, report, automatic=False)
     _serve(system, report)
@@ -147,7 +147,10 @@ def _serve(system: System, report: Report) -> None:
         pool = pools.verify(system)
     except Failed as error:
         raise Failed(f"the arrays run, but the pool is not served: {error} ({last_words(done)})") from error
-    report(f"{pool.filesystem.mountpoint} is mounted and served")
+    point = pool.filesystem.mountpoint
+    if problem := serving.problem(system):
+        raise Failed(f"the arrays run and {point} is mounted, but {problem}")
+    report(f"{point} is mounted and served")
 
 
 def _unmount(system: System, pool: Pool) -> None:
@@ -244,6 +247,10 @@ def _array(one: Situation, bays: Mapping[str, str]) -> RevivedArray:
         broke=_moment(one.broke),
         possible=one.choice is None or one.choice.possible,
         doubt=one.doubt,
+        recorded=bool(one.last),
+        older=one.is_older,
+        newer=one.newer,
+        since=_moment(one.since) if one.newer else None,
         members=[*sorted(members, key=lambda member: (member.slot is None, member.slot or 0)), *gone],
     )
 
@@ -275,7 +282,7 @@ def _part(one: Situation, block: Superblock | None) -> Part:
 
 
 def _moment(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return None if seconds is None else stamp(seconds)
 
 
 def has_doubt(found: Revival) -> bool:

@@ -31,7 +31,9 @@ class RevivedArray(Contract):
     """An array that does not run or is broken. `needed` is with how many members it starts.
 
     `possible`: it can be started. `doubt` is why it does not start by itself. `broke` is when it broke (ISO 8601), null
-    where that was not recorded.
+    where that was not recorded. `recorded`: the order in which its members failed is. `newer` are the serials of
+    members that may have what was acknowledged after `since` (ISO 8601, null where that is not known) and those to
+    start with lack; `older`: they have it.
     """
 
     uuid: str
@@ -41,6 +43,10 @@ class RevivedArray(Contract):
     broke: str | None
     possible: bool
     doubt: str | None
+    recorded: bool = False
+    older: bool = False
+    newer: list[str] = Field(default_factory=list)
+    since: str | None = None
     members: list[RevivedMember]
 
 

@@ -49,7 +49,7 @@ def revive(
                 "or confirm the plan (--plan HASH); nothing was written"
             )
         if not (yes or digest):
-            typed_yes("Start the arrays so?", "--yes or --plan HASH")
+            typed_yes("Start the arrays this way?", "--yes or --plan HASH")
         show(reviving.revive(system, wanted, places, digest or found.sha256, _report), lines)
 
 

@@ -19,7 +19,7 @@ from millrace.provision.standing import array_now
 from millrace.provision.standstill import SERVING
 from millrace.provision.system import Report, System, settle
 from millrace.provision.xfs_repair import repair
-from millrace.rescue import image, judge, need, new_log
+from millrace.rescue import image, judge, need, new_log, serving
 from millrace.rescue.diagnosis import log_of, require_data
 from millrace.rescue.journal import RescueJournal
 from millrace.rescue.model import NewLog
@@ -156,7 +156,8 @@ def _serve(system: System, journal: RescueJournal) -> str:
     journal.keep(orphans=orphans)
     point = pool.filesystem.mountpoint
     found = f"{orphans} names without a directory are in {point}/lost+found" if orphans else "lost+found is empty"
-    return f"{point} is mounted and served; {found}"
+    problem = serving.problem(system)
+    return f"{point} is mounted{f', but {problem}' if problem else ' and served'}; {found}"
 
 
 def _require_unmounted(system: System, pool: Pool) -> None:

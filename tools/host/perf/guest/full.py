@@ -5,6 +5,7 @@ Files come and go until as much was replaced as the file system holds: what is f
 after months. They take space and are not written, so that hours of use take seconds.
 """
 
+import math
 import os
 import random
 import re
@@ -93,7 +94,7 @@ class Used:
         return (found.f_blocks - found.f_bfree) * found.f_frsize
 
     def _add(self) -> int:
-        size = round(self.smallest * (self.largest / self.smallest) ** self._lot.random())
+        size = round(self.smallest * math.pow(self.largest / self.smallest, self._lot.random()))
         # it has to fit, or the last per cent is never reached
         while self.bytes() + size > self._held() - 2 * NEW * MIB and self._files:
             self._remove()

@@ -152,7 +152,7 @@ def test_members_that_return_under_each_others_names_are_told_apart(
     renamed(root, 1, "GUID-2")
     renamed(root, 2, "GUID-1")
     (array / "dev-nvme9n1p1").mkdir()
-    (root / "sys/class/block/nvme9n1p1").mkdir(parents=True)
+    appeared(root, "nvme9n1p1", "259:9", 0.5)
     renamed(root, 9, "GUID-9")
     recorder.see(Message(1, 1.0, said))
     # the kernel says it once, and it is less than a second since the last look
@@ -162,8 +162,8 @@ def test_members_that_return_under_each_others_names_are_told_apart(
         gone(root, number)
     found = []
     for at, number in enumerate((1, 2, 9)):
-        recorder.see(Message(2 + 2 * at, 2.0, failed(number)))
-        found += recorder.see(Message(3 + 2 * at, 2.0, goes_on(3 - at)))
+        recorder.see(Message(2 + 2 * at, 2.0, failed(number), 1.8e9))
+        found += recorder.see(Message(3 + 2 * at, 2.0, goes_on(3 - at), 1.8e9))
     assert [one.member for one in found] == ["guid-2", "guid-1", "guid-9"]
 
 
@@ -174,8 +174,8 @@ def test_member_that_fails_while_it_is_filled_is_recorded_so(array: Path) -> Non
         (array / f"dev-nvme{number}n1p1/state").write_text(f"{state}\n")
         recorder.look()
         (array / f"dev-nvme{number}n1p1/state").write_text("faulty\n")
-        assert recorder.see(Message(left, 1.0, failed(number))) == []
-        (one,) = recorder.see(Message(left, 1.0, goes_on(left)))
+        assert recorder.see(Message(left, 1.0, failed(number), 1.8e9)) == []
+        (one,) = recorder.see(Message(left, 1.0, goes_on(left), 1.8e9))
         return one
 
     assert fails(1, "in_sync", 3).filling is False

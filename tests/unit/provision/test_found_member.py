@@ -52,7 +52,14 @@ def readded(world: World) -> tuple[list[str], list[list[str]]]:
 def started_without(world: World, array: str, serial: str) -> None:
     """An array was started without one of its members."""
     (record,) = [one for one in load_pool().arrays if one.array.name == array]
-    unclean.add(record, [serial], None, world.now(), rebuilding=True, events=99)
+    known = [one.serial for one in record.members]
+    # one that was added by hand is not recorded yet
+    slot = known.index(serial) if serial in known else known.index("D1")
+    members = [
+        one.model_copy(update={"serial": serial}) if at == slot else one for at, one in enumerate(record.members)
+    ]
+    record = record.model_copy(update={"members": members})
+    unclean.add(record, [slot], None, world.now(), rebuilding=True, events=99)
 
 
 @pytest.mark.parametrize("held", HELD)

@@ -6,7 +6,7 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.provision import apart_record, in_sync, returned, unclean
-from millrace.provision.assemble import assemble
+from millrace.provision.assemble import assemble, start_arrays
 from millrace.provision.pool_file import load_pool
 from millrace.provision.revival import situation
 from millrace.system.run import Result
@@ -47,7 +47,7 @@ def start_with_doubt(world: World) -> str:
     one = situation(world, record)
     assert one.doubt is not None and one.doubt.startswith("D1, D2 may have left after D0, and would be newer")
     lines: list[str] = []
-    assemble(world, lines.append, {record.uuid: one})
+    start_arrays(world, lines.append, {record.uuid: one})
     return lines[0]
 
 

@@ -143,7 +143,7 @@ def test_member_that_was_in_sync_since_a_start_without_it_is_not_rebuilt_where_r
     record = load_pool().arrays[0]
     before = int(next(iter(disk.inside.values()))["events"])
     # the superblocks of the fake are of 2026-11-18
-    unclean.add(record, ["D1"], None, "2026-11-17T07:00:00+00:00", True, before if events else None)
+    unclean.add(record, [1], None, "2026-11-17T07:00:00+00:00", True, before if events else None)
     held = next(iter(disk.inside.values()))
     plug_in(pool, disk)
     readded(pool)
@@ -162,9 +162,9 @@ def test_member_that_an_array_was_started_without_is_rebuilt_where_re_adding_fai
     held = next(iter(disk.inside.values()))
     held["bitmap"] = "too old"
     # by an older version, whose record has the time only
-    unclean.add(load_pool().arrays[0], ["D1"], None, "2026-11-19T07:00:00+00:00", rebuilding=True)
+    unclean.add(load_pool().arrays[0], [1], None, "2026-11-19T07:00:00+00:00", rebuilding=True)
     plug_in(pool, disk)
-    assert readded(pool) == ["RAID6 data: D1 returned and is rebuilt"]
+    assert readded(pool) == ["RAID6 data: D1 returned and is being rebuilt"]
 
 
 def test_drive_that_comes_and_goes_is_left_out_until_a_day_has_passed(

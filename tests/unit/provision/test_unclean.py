@@ -546,7 +546,7 @@ def test_start_outside_millrace_that_goes_into_the_next_one_keeps_what_is_in_dou
     monday, friday = (datetime.fromisoformat(f"2026-11-{day}T10:00:00+00:00").timestamp() for day in (16, 20))
     unclean.add_outside(data, friday, monday, True, "2026-11-20T11:00:00+00:00")
     for hour in range(unclean.KEPT):
-        unclean.add(data, ["D2", "D3"], int(friday) + 86_400, f"2026-11-22T{hour % 24:02}:{hour:02}:00+00:00")
+        unclean.add(data, [2, 3], int(friday) + 86_400, f"2026-11-22T{hour % 24:02}:{hour:02}:00+00:00")
     known = unclean.pending()
     assert known is not None and len(known.starts) == unclean.KEPT
     oldest = known.starts[0]

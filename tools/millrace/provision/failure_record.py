@@ -136,8 +136,7 @@ def _members_in_sync(known: Sequence[Failure]) -> list[Failure]:
     return [
         one
         for before, one in pairs
-        if not one.filling
-        and (before is None or one.left is None or (before.boot, before.left) != (one.boot, one.left))
+        if before is None or one.left is None or (before.boot, before.left) != (one.boot, one.left)
     ]
 
 

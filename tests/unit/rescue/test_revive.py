@@ -76,6 +76,35 @@ def refused(world: WithoutLog, capsys: pytest.CaptureFixture[str], *words: str) 
     return error
 
 
+def test_drives_that_exchange_their_names_during_the_start_are_not_taken_for_each_other(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = {serial: next(one for one in world.disks if one.serial == serial) for serial in ("D0", "D1", "D2")}
+    for serial in left:
+        die(world, serial)
+        write(world, "data")
+    for serial in ("D1", "D2"):
+        plug_in(world, left[serial])
+    wait, exchanged = world.wait, list[str]()
+
+    def exchange(seconds: float) -> None:
+        if not exchanged:
+            exchanged.extend(name for name, one in world.names.items() if one.serial in ("D1", "D2"))
+            one, other = exchanged
+            world.names[one], world.names[other] = world.names[other], world.names[one]
+        wait(seconds)
+
+    monkeypatch.setattr(world, "wait", exchange)
+    world.calls.clear()
+    status, _, error = revive(capsys, "--yes")
+    assert exchanged and status and "drives came or went meanwhile; nothing was started: run it again" in error
+    assert not [command for command in world.calls if "--force" in command]
+    # again it is the member that left last
+    assert revive(capsys, "--yes")[0] == 0
+    found = unclean.pending()
+    assert found is not None and [set(one.missing) for one in found.starts] == [{"D0", "D1"}]
+
+
 def test_healthy_pool_is_left_alone(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
     assert "every array of the pool runs: there is nothing to revive" in refused(world, capsys, "--yes")
 

@@ -243,6 +243,9 @@ def _revive(
     one = chosen or revival.situation(system, record, found)
     if one.choice is None or not (one.choice.possible if chosen else one.choice.proven):
         return ""
+    # missing members were waited for, and mdadm takes any member of the array under a name
+    if any(found.get(block.name) != one.found[block.name] for block in one.choice.start):
+        raise Failed(f"{md.title(record.array)}: drives came or went meanwhile; nothing was started: run it again")
     return revival.start(system, one)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that broke and run again although Millrace did not start them: `mdadm --assemble --force` by hand.
 
-mdadm takes every member then, also those that left before others and are older. Its superblocks are equal afterwards,
-and nothing else tells that the data are not: the record of failures and of our own starts does.
+mdadm may take members for current then that left before others and are older. Their superblocks are equal afterwards,
+and md makes parity fit what they hold: the record of failures and of our own starts alone tells that data may be old.
 """
 
 from collections.abc import Iterator

@@ -31,8 +31,8 @@ def _outside(one: Unclean, found: UncleanStarts) -> Finding:
         one,
         f"broke at {moment(one.last_write)} and was started outside Millrace: its members may differ, so files written "
         f"since {moment(since)}{'' if one.dated else ' or earlier'} may be damaged ({listed}), and others are possible",
-        "Check the array and the file system: millrace pool scrub start, millrace pool scrub filesystem. Compare the "
-        "listed files with a backup (millrace pool unclean). Then: millrace pool acknowledge",
+        "Compare the listed files with a backup (millrace pool unclean): a check of the array does not find old data. "
+        "Check the file system as well: millrace pool scrub filesystem. Then: millrace pool acknowledge",
     )
 
 

@@ -13,6 +13,7 @@ from millrace.inventory.drive_tests import CANCELLED
 from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
 from millrace.pool.model import MemberState
+from millrace.provision.apart_record import Apart
 from millrace.provision.erasure import INTERRUPTED, RUNNING
 from tests.fakes.samples import external_pool
 from tests.unit.drive.servers import ON_DISK, drive, examined, server
@@ -201,3 +202,23 @@ def test_the_external_device_of_the_pool_is_never_erased() -> None:
     assert refused(facts, here, "VOL", foreign=True) == (
         "drive VOL is the external device of this pool (in-sync), which is never erased; nothing was written"
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "first"),
+    [
+        ({}, "has changes that the pool lacks (ran without array data after it left it): copy what is needed from it"),
+        (
+            {"started": "2026-11-28T08:00:00+00:00"},
+            "may have changes that the pool lacks (may be newer than array data, which was started without it on "
+            "2026-11-28 08:00 UTC): keep it until the files are compared with a backup, or see --foreign",
+        ),
+    ],
+)
+def test_member_that_is_kept_apart_is_erased_only_as_a_foreign_drive(more: dict[str, str], first: str) -> None:
+    one = Apart.model_validate({"array": "data", "serial": "D1", "partuuid": "p", "written": None, **more})
+    known = server(drive("D1"), without=["D1"], contents={"D1": OURS})
+    facts = dataclasses.replace(known, apart={"D1": one})
+    now = examined("D1", DriveState.OURS, "Millrace partition")
+    assert refused(facts, now, "D1").startswith(f"drive D1 {first}")
+    assert refused(facts, now, "D1", foreign=True) == ""

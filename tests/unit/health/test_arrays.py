@@ -282,6 +282,13 @@ def test_mismatches_that_are_recorded_are_a_finding_of_the_checks_only(serving: 
     assert {one.level for one in arrays.check(host())} == {Level.OK}
 
 
+def test_array_that_is_read_only_stays_so_until_it_is_made_writable(serving: Path) -> None:
+    set_md(serving, "md127", array_state="readonly")
+    [finding] = [one for one in arrays.check(host()) if one.level is Level.FAIL]
+    assert finding.sentence.endswith("is read-only.") and finding.todo is not None
+    assert finding.todo.startswith("To make it writable: mdadm --readwrite /dev/md/millrace-data")
+
+
 def test_a_missing_array_names_the_drives_that_are_not_there(serving: Path) -> None:
     (serving / "dev/md/millrace-log").unlink()
     assert "FAIL: Array log (RAID1) is missing. [" in sentences(arrays.check(host()))

@@ -7,6 +7,7 @@ from shlex import quote
 
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
+from millrace.plan.labels import array_path
 from millrace.plan.model import Role
 from millrace.pool import scrub_record
 from millrace.pool.arrays import live_arrays
@@ -52,7 +53,8 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
         gone = _behind(host, now) or _named(host, _gone(now)) or "too many of its drives are missing"
         return [_finding(now, Level.FAIL, f"{title} is {state}: {gone}.", _again(host, now))]
     if state == "readonly":
-        return [_finding(now, Level.FAIL, f"{title} is read-only.", "journalctl -k | grep md")]
+        todo = f"To make it writable: mdadm --readwrite {array_path(now.name)}; for the reason: journalctl -k | grep md"
+        return [_finding(now, Level.FAIL, f"{title} is read-only.", todo)]
     # raid0 has no redundancy to lose: the kernel has no such files for it.
     if now.level == "raid0":
         return [_finding(now, Level.OK, f"{title} is running.")]

@@ -11,7 +11,7 @@ from millrace.drive.change_words import proposal_lines
 from millrace.drive.history import KnownDrive, KnownDrives
 from millrace.errors import Refused
 from millrace.inventory.model import DriveState, Evidence, Inventory, PcieLink
-from millrace.provision import apart, removed
+from millrace.provision import apart_record, removed
 from millrace.system.documents import write_model
 from tests.fakes.drives.world import World
 from tests.unit.drive.pools import drop, fail, new_disk, pool_of, proposed, put_in
@@ -214,8 +214,8 @@ def test_member_that_is_kept_out_is_erased_first(world: World, monkeypatch: pyte
     erase = "erase it first (millrace drive erase D1), or name another drive with --with"
     removed.add("D1", "2026-11-28T07:00:00+00:00")
     assert by_itself(world).startswith(f"it was taken out of the pool; {erase}")
-    here = apart.Apart(array="data", serial="D1", partuuid="", written=None)
-    write_model(paths.apart_file(), apart.ApartMembers(members=[here]))
+    here = apart_record.Apart(array="data", serial="D1", partuuid="", written=None)
+    write_model(paths.apart_file(), apart_record.ApartMembers(members=[here]))
     assert by_itself(world).startswith(
         f"it ran without its array and has changes that the pool lacks; copy what is needed and {erase}"
     )

@@ -137,6 +137,21 @@ def test_flood_of_a_mirror_without_drives_is_read_as_fast_as_it_comes(array: Pat
     assert looks == pytest.approx([10.0, 10.01, 10.62, 11.62])
 
 
+def test_message_that_is_read_late_is_dated_when_it_was_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "time", lambda: 1.8e9 + clock[0])
+    dating = failures.Dating()
+    # the kernel's clock is 3 s behind after so many days
+    assert dating.logged(997.0) == pytest.approx(1.8e9 + 1000)
+    clock[0] += 60
+    # of the same moment, and read a minute later
+    assert dating.logged(997.5) == pytest.approx(1.8e9 + 1000.5, abs=0.1)
+    # after a day without a message both clocks are further apart
+    clock[0] += 86_400
+    assert dating.logged(clock[0] - 5) == pytest.approx(1.8e9 + clock[0], abs=0.1)
+
+
 def renamed(root: Path, number: int, guid: str) -> None:
     """A drive came back, under this name."""
     (root / f"sys/class/block/nvme{number}n1p1/uevent").write_text(f"DEVTYPE=partition\nPARTUUID={guid}\n")

@@ -11,7 +11,8 @@ Messages that were logged while this did not run have kernel names of that time,
 since. A name counts where udev has known its device since before the message; else the failure has no member.
 
 The kernel stamps messages by a clock of its own, which nothing corrects: after days it is seconds away from the time of
-the superblocks. So what is logged while this runs is dated as it is read.
+the superblocks. So what is logged while this runs is dated as it is read, less what this is behind: on a busy server
+that was a minute.
 
 millrace-failures.service runs this as long as the server runs. A record that cannot be written, as the boot drive is
 full, makes the order unknown and stops nothing. It imports next to nothing, because it stays in memory.
@@ -64,13 +65,30 @@ _MESSAGE = 8192
 class Message(NamedTuple):
     """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text.
 
-    `read` is when it was read, in seconds since 1970, None where it was logged before this began to read.
+    `read` is when it was logged, in seconds since 1970, None where that was before this began to read.
     """
 
     number: int
     seconds: float
     text: str
     read: float | None = None
+
+
+class Dating:
+    """When messages were logged, by the clock of the superblocks."""
+
+    def __init__(self) -> None:
+        self._apart, self._at = math.inf, 0.0
+
+    def logged(self, seconds: float) -> float:
+        """Return when a message was logged that is read now, in seconds since 1970; `seconds` since the boot has it.
+
+        Both clocks are as far apart as with the message that was read soonest; they move away from each other slowly.
+        """
+        now = time.monotonic()
+        apart = now - seconds
+        self._apart, self._at = min(apart, self._apart + (now - self._at) * _DRIFT), now
+        return time.time() - (apart - self._apart)
 
 
 class Recorder:
@@ -190,7 +208,7 @@ def messages(log: int, wait: Callable[[], float]) -> Iterator[Message | None]:
     """
     log_has = select.poll()
     log_has.register(log, select.POLLIN)
-    is_live = False
+    is_live, dating = False, Dating()
     for _ in count():
         is_live = is_live or not log_has.poll(0)
         if not log_has.poll(max(math.ceil(wait() * 1000), 0)):
@@ -203,7 +221,7 @@ def messages(log: int, wait: Callable[[], float]) -> Iterator[Message | None]:
         if not line:
             return
         if message := parsed(line.decode(errors="replace")):
-            yield message._replace(read=time.time()) if is_live else message
+            yield message._replace(read=dating.logged(message.seconds)) if is_live else message
 
 
 def main(log: int) -> None:

@@ -15,7 +15,7 @@ import pytest
 from millrace import paths
 from millrace.provision import failure_record, failures
 from millrace.provision.failure_record import Failure, last_of, load, since_start
-from millrace.provision.failures import Message, main, parsed
+from millrace.provision.failures import Message, parsed
 from millrace.provision.system import Linux
 from millrace.system.files import append_line, write_text
 
@@ -78,6 +78,14 @@ def log(*lines: str, begin: int = 0) -> int:
         kernel.send(f"2,{number},{1_000_000_000 + 1000 * number},-;{line}\n SUBSYSTEM=block\n".encode())
     kernel.close()
     return ours.detach()
+
+
+def main(log: int) -> None:
+    """Follow a log to its end, and close it."""
+    try:
+        failures.main(log)
+    finally:
+        os.close(log)
 
 
 def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: Path) -> None:

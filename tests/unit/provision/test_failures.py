@@ -227,7 +227,7 @@ def test_look_that_is_due_waits_for_no_other_message(array: Path, root: Path, mo
 
     monkeypatch.setattr(failures.Recorder, "look", look)
     ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+    recorder = threading.Thread(target=failures.main, args=(ours.fileno(),))
     recorder.start()
     assert looked.acquire(timeout=20)
     renamed(root, 2, "GUID-7")
@@ -438,7 +438,7 @@ def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_cl
     monkeypatch.setattr(time, "monotonic", lambda: 500_000.0)
     monkeypatch.setattr(time, "time", lambda: 1_795_000_000.0)
     ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+    recorder = threading.Thread(target=failures.main, args=(ours.fileno(),))
 
     def says(number: int, line: str) -> None:
         kernel.send(f"2,{number},{499_980 * 1_000_000},-;{line}\n".encode())
@@ -497,7 +497,7 @@ def test_members_are_looked_at_before_the_kernel_says_anything_and_from_time_to_
 ) -> None:
     monkeypatch.setattr(failures, "LOOK", 0.05)
     ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    recorder = threading.Thread(target=main, args=(ours.fileno(),))
+    recorder = threading.Thread(target=failures.main, args=(ours.fileno(),))
     recorder.start()
     recorder.join(0.3)
     gone(root, 2)

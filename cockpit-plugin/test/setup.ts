@@ -18,7 +18,7 @@ window.matchMedia = (query: string) => ({
 });
 
 // Milliseconds: a host that builds an image meanwhile is slow.
-configure({ asyncUtilTimeout: 10_000 });
+configure({ asyncUtilTimeout: 30_000 });
 
 afterEach(() => {
     cleanup();

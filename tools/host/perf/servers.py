@@ -14,7 +14,7 @@ LATENCY_US, FAST_US = 100, 40
 FILLED = 128
 # MiB of drives that are all filled, in the memory of the guest.
 SMALL_MIB = 224
-ROOMY_MIB = 2048
+ROOMY_MIB = 1024
 # MiB of drives without a file system: a rebuild reads all of them.
 RAW = 160
 # MB/s: drives, not the processor, hold up whole stripes; scaled down further than latency, so only where it matters.

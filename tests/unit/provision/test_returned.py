@@ -157,12 +157,17 @@ def test_member_that_was_in_sync_since_a_start_without_it_is_not_rebuilt_where_r
     assert held == before_attempt and not [command for command in pool.calls if "--add" in command]
 
 
-def test_member_that_an_array_was_started_without_is_rebuilt_where_re_adding_fails(pool: World) -> None:
+@pytest.mark.parametrize("acknowledged", [False, True])
+def test_member_that_an_array_was_started_without_is_rebuilt_where_re_adding_fails(
+    pool: World, acknowledged: bool
+) -> None:
     disk = lost(pool, "D1")
     held = next(iter(disk.inside.values()))
     held["bitmap"] = "too old"
     # by an older version, whose record has the time only
     unclean.add(load_pool().arrays[0], [1], None, "2026-11-19T07:00:00+00:00", rebuilding=True)
+    if acknowledged:
+        unclean.acknowledge()
     plug_in(pool, disk)
     assert readded(pool) == ["RAID6 data: D1 returned and is being rebuilt"]
 

@@ -282,16 +282,21 @@ def is_checkable(record: ArrayRecord, missing: int) -> bool:
 
 
 def started_without(array: str, serial: str, events: int, written: int | None) -> bool:
-    """Whether an array was started without a member, which was not in sync since; only starts not acknowledged count.
+    """Whether an array was started by force without a member, which was not in sync since.
 
     `events` and `written`, in seconds since 1970, are those of its superblock: after that start they are higher.
     """
     try:
-        starts = pending()
+        found = _read()
     except MillraceError:
         return False
-    known = [one for one in starts.starts if one.array == array and serial in one.missing] if starts else []
-    return any(_is_before(one, events, written) for one in known)
+    if found is None:
+        return False
+    known = [one for one in found.starts if one.array == array and serial in one.missing]
+    acknowledged = found.acknowledged.get(array)
+    return any(_is_before(one, events, written) for one in known) or (
+        acknowledged is not None and written is not None and written < datetime.fromisoformat(acknowledged).timestamp()
+    )
 
 
 def _is_before(one: Unclean, events: int, written: int | None) -> bool:

@@ -308,6 +308,22 @@ def failed(serial: str, left: int, broken: bool) -> None:
     append_line(paths.failures_file(), json.dumps(failure._asdict()))
 
 
+@pytest.mark.parametrize(("first", "last"), [("L0", "L1"), ("L1", "L0")])
+def test_half_of_a_mirror_that_left_last_is_known_by_the_failure_of_the_other(
+    world: WithoutLog, monkeypatch: pytest.MonkeyPatch, first: str, last: str
+) -> None:
+    """md reports no last member of a mirror, and a spare that it fills from that is the newest of all."""
+    monkeypatch.setattr("millrace.provision.revival.updated", lambda *_: WRITTEN)
+    gone(world, ("L0", "L1"))
+    log = next(one for one in load_pool().arrays if one.array.name == "log")
+    assert revival.situation(world, log).last == []
+    member = next(one for one in log.members if one.serial == first)
+    for number, who in enumerate([member.partuuid, "a spare that was being filled"]):
+        failure = Failure("boot", number, WRITTEN, log.uuid, who, 1, False)
+        append_line(paths.failures_file(), json.dumps(failure._asdict()))
+        assert revival.situation(world, log).last == [last]
+
+
 def happens(out: str) -> dict[str, str]:
     """What happens to each member, as it is shown."""
     rows = [line.split("  ") for line in out.splitlines() if line.startswith("  -")]

@@ -130,6 +130,19 @@ def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failur
     return found if same and named and [one.left for one in found] == expected else []
 
 
+def only_left(array: str, members: Sequence[str], recorded: Iterable[Failure]) -> tuple[str, float] | None:
+    """Return which half of a mirror left last, and when the other one failed; None where that is not recorded.
+
+    md marks no last member of a mirror as faulty, so the kernel logs nothing of it when it leaves, too. `members` are
+    identities as in a Failure; `recorded` has no failure from before the last start of the array.
+    """
+    known = _members_in_sync([one for one in recorded if digits(one.array) == digits(array)])
+    if len(members) != 2 or not known or known[-1].left != 1 or known[-1].member not in members:
+        return None
+    (left,) = [one for one in members if one != known[-1].member]
+    return left, known[-1].at
+
+
 def _members_in_sync(known: Sequence[Failure]) -> list[Failure]:
     """Leave out hot spares and members that were being filled: their failure leaves as many in sync as before."""
     pairs = zip([None, *known], known, strict=False)

@@ -230,15 +230,20 @@ def _last(
 ) -> tuple[list[str], float | None]:
     """Return the members that failed when the array broke or after that, and when it broke, by the record of failures.
 
+    Of a mirror that is the half that left last: what the kernel logs of it is the failure of the other one.
+
     A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
-    needed = md.needed(record.array)
-    failed = failure_record.last_of(record.uuid, needed, failure_record.since_start(record.uuid))
+    known = failure_record.since_start(record.uuid)
+    failed = [(one.member, one.at) for one in failure_record.last_of(record.uuid, md.needed(record.array), known)]
+    if record.array.level == "raid1":
+        half = failure_record.only_left(record.uuid, [one.partuuid or one.serial for one in record.members], known)
+        failed = [half] if half else []
     if not failed:
         return [], None
     names = {one.partuuid or one.serial: name for name, one in found.items()}
-    last = [names.get(one.member, f" {one.member}") for one in failed]
-    at = failed[0].at
+    last = [names.get(member, f" {member}") for member, _ in failed]
+    _, at = failed[0]
     newest = max((when for when in written.values() if when is not None), default=0)
     latest = at + failure_record.TOLERANCE
     # written after it broke: that was another time

@@ -243,6 +243,22 @@ def test_a_name_with_any_bytes_is_one_line(xfs: Xfs) -> None:
     assert suspects.names() == ["\\xff", "a\\nb\\x1b[2J"]
 
 
+@pytest.mark.parametrize(("boot", "names"), [("earlier", []), ("later", ["old"])])
+def test_search_that_a_power_cut_ended_does_not_trust_the_bitmap_of_the_next_boot(
+    xfs: Xfs, monkeypatch: pytest.MonkeyPatch, boot: str, names: list[str]
+) -> None:
+    monkeypatch.setattr(suspects.dirty, "regions", lambda _: [])
+    start()
+    xfs.file("old", [block(4, MISSING)])
+    os.utime(xfs.top / "old", (0, 0))
+    xfs.file("new", [block(4, 8)])
+    stat = paths.ROOT / "proc/stat"
+    stat.parent.mkdir(parents=True, exist_ok=True)
+    stat.write_text(f"cpu 1 2 3\nbtime {int(time.time()) + (-3600 if boot == 'earlier' else 3600)}\n")
+    found(xfs)
+    assert suspects.names() == names
+
+
 def outside(**more: Any) -> None:
     """An array broke now, and was started by hand with a member that had left before."""
     start(outside=True, missing=[], slots=None, **more)

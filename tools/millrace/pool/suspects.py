@@ -26,6 +26,7 @@ from millrace.pool.damage import Area, merged
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts, pending, save_suspects
+from millrace.system import sysfs
 from millrace.system.run import Runner, must
 from millrace.system.text import one_line
 from millrace.system.walk import regular_files
@@ -158,7 +159,7 @@ def _guess(
     if device is None:
         return False
     slots = _slots(one, each)
-    regions = dirty.everywhere(device) if each.outside else dirty.regions(device)
+    regions = dirty.everywhere(device) if each.outside or _is_of_another_boot(each) else dirty.regions(device)
     for region in regions if written else ():
         span = missing.device_span(pool, one.array, region)
         step = _step(pool, one)
@@ -175,6 +176,13 @@ def _guess(
                 else:
                     found.others.add(what)
     return True
+
+
+def _is_of_another_boot(each: Unclean) -> bool:
+    """Whether an array was started before this boot: md may have cleared the bits of its bitmap since."""
+    text = sysfs.text(paths.ROOT / "proc/stat") or ""
+    boots = [line.split()[1] for line in text.splitlines() if line.startswith("btime ")]
+    return bool(boots) and datetime.fromisoformat(each.started).timestamp() < int(boots[0])
 
 
 def _step(pool: Pool, one: ArrayRecord) -> int:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order in which members fail is written down at once, as the kernel logs it."""
 
-import json
 import os
 import socket
 import threading
@@ -14,78 +13,12 @@ import pytest
 
 from millrace import paths
 from millrace.provision import failure_record, failures
-from millrace.provision.failure_record import Failure, last_of, load, since_start
+from millrace.provision.failure_record import Failure, last_of, load
 from millrace.provision.failures import Message, parsed
 from millrace.provision.system import Linux
-from millrace.system.files import append_line, write_text
+from tests.unit.provision.kernel_log import SAME, UUID, appeared, array, broke, failed, goes_on, gone, log, main
 
-UUID = "1b55a454-5ae3-4661-903d-f5ac6d219372"
-SAME = "1b55a454:5ae34661:903df5ac:6d219372"
-
-
-@pytest.fixture
-def array(root: Path) -> Path:
-    """An array of four partitions, and one of whole drives without our name."""
-    (root / "proc/sys/kernel/random").mkdir(parents=True)
-    (root / "proc/sys/kernel/random/boot_id").write_text("boot-1\n")
-    md = root / "sys/block/md127/md"
-    for number in range(4):
-        (md / f"dev-nvme{number}n1p1").mkdir(parents=True)
-        partition = root / f"sys/class/block/nvme{number}n1p1"
-        partition.mkdir(parents=True)
-        (partition / "uevent").write_text(f"DEVTYPE=partition\nPARTUUID=GUID-{number}\n")
-        appeared(root, f"nvme{number}n1p1", f"259:{number}", 2.0)
-    (md / "uuid").write_text(f"{UUID}\n")
-    appeared(root, "md127", "9:127", 8.0)
-    return md
-
-
-def appeared(root: Path, name: str, device: str, seconds: float) -> None:
-    """What the kernel and udev have of a device that came so many seconds after the boot."""
-    entry = root / "sys/class/block" / name
-    entry.mkdir(parents=True, exist_ok=True)
-    (entry / "dev").write_text(f"{device}\n")
-    data = root / "run/udev/data"
-    data.mkdir(parents=True, exist_ok=True)
-    (data / f"b{device}").write_text(
-        f"S:disk/by-id/x\nI:{int(seconds * 1e6)}\nE:ID_FS_TYPE=linux_raid_member\nG:systemd\n"
-    )
-
-
-def gone(root: Path, number: int) -> None:
-    """What is no more when a drive was pulled."""
-    (root / f"sys/class/block/nvme{number}n1p1/uevent").unlink()
-    (root / f"sys/class/block/nvme{number}n1p1/dev").unlink()
-    (root / f"run/udev/data/b259:{number}").unlink()
-
-
-def failed(number: int) -> str:
-    return f"md/raid:md127: Disk failure on nvme{number}n1p1, disabling device."
-
-
-def goes_on(left: int) -> str:
-    return f"md/raid:md127: Operation continuing on {left} devices."
-
-
-def broke(lost: int) -> str:
-    return f"md/raid:md127: Cannot continue operation ({lost}/4 failed)."
-
-
-def log(*lines: str, begin: int = 0) -> int:
-    """The kernel's log with these messages, one for each read, and its end."""
-    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    for number, line in enumerate(lines, start=begin):
-        kernel.send(f"2,{number},{1_000_000_000 + 1000 * number},-;{line}\n SUBSYSTEM=block\n".encode())
-    kernel.close()
-    return ours.detach()
-
-
-def main(log: int) -> None:
-    """Follow a log to its end, and close it."""
-    try:
-        failures.main(log)
-    finally:
-        os.close(log)
+__all__ = ["array"]
 
 
 def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: Path) -> None:
@@ -276,102 +209,6 @@ def test_torn_and_foreign_lines_are_left_out(array: Path) -> None:
     assert [one.member for one in load()] == ["guid-2", "guid-0"]
 
 
-def recorded() -> list[str]:
-    return paths.failures_file().read_text().splitlines()
-
-
-def flapping(times: int) -> list[str]:
-    """A member that fails again and again."""
-    return [line for _ in range(times) for line in (failed(1), goes_on(3))]
-
-
-def fill(lines: int) -> None:
-    """A record of years: another array has a drive that comes and goes."""
-    one = Failure("boot-0", 1, 1.0, "other", "guid-9", 3, False)
-    paths.failures_file().parent.mkdir(parents=True, exist_ok=True)
-    with paths.failures_file().open("a") as file:
-        file.write(f"{json.dumps(one._asdict())}\n" * lines)
-
-
-def test_record_is_shortened_when_the_service_starts(array: Path) -> None:
-    fill(failure_record.MOST + 50)
-    main(log())
-    assert len(recorded()) == failure_record.KEPT
-
-
-def test_record_is_shortened_while_the_service_runs(array: Path) -> None:
-    fill(failure_record.MOST - 2)
-    main(log(*flapping(6)))
-    assert len(recorded()) == failure_record.KEPT + 3
-    assert [one.member for one in load()[-6:]] == ["guid-1"] * 6
-
-
-def test_order_of_an_array_that_is_broken_is_kept(array: Path) -> None:
-    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3), failed(1), broke(4)))
-    fill(failure_record.MOST)
-    main(log())
-    assert len(recorded()) == failure_record.KEPT + 4
-    assert [one.member for one in last_of(UUID, 2, load())] == ["guid-3", "guid-1"]
-    # Millrace starts it
-    failure_record.note_start(SAME)
-    fill(failure_record.MOST)
-    main(log())
-    assert len(recorded()) == failure_record.KEPT
-
-
-def test_array_that_broke_and_that_something_else_started_is_known_however_often_a_member_fails_since(
-    array: Path,
-) -> None:
-    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3)))
-    for number in range(12):
-        main(log(*flapping(50), begin=1000 * (number + 1)))
-    assert len(recorded()) < failure_record.MOST
-    assert failure_record.broke(UUID) is not None
-    # not the order of before
-    assert last_of(UUID, 2, load()) == []
-
-
-def test_broken_arrays_that_are_gone_do_not_fill_the_record(array: Path) -> None:
-    def line(number: int) -> str:
-        return json.dumps(Failure("boot-0", 1, 1.0, f"gone-{number // 200}", "guid-9", None, True)._asdict())
-
-    paths.failures_file().parent.mkdir(parents=True, exist_ok=True)
-    paths.failures_file().write_text("".join(f"{line(number)}\n" for number in range(200 * 100)))
-    main(log())
-    assert len(recorded()) <= failure_record.KEPT + failure_record.ARRAYS * (failure_record.OF_BROKEN + 1)
-
-
-def test_boot_drive_without_room_for_a_shorter_record_keeps_the_long_one_and_the_service(
-    array: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(path: Path, text: str) -> bool:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(failure_record, "write_text", full)
-    fill(failure_record.MOST)
-    main(log(*flapping(2)))
-    assert len(recorded()) == failure_record.MOST + 2
-    assert "cannot be shortened: [Errno 28] No space left on device" in capsys.readouterr().out
-
-
-def test_start_that_is_recorded_while_the_record_is_shortened_is_not_lost(
-    array: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    main(log(failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3)))
-    fill(failure_record.MOST)
-    assembling = threading.Thread(target=failure_record.note_start, args=(UUID,))
-
-    def slow(path: Path, text: str) -> bool:
-        assembling.start()
-        assembling.join(0.3)
-        return write_text(path, text)
-
-    monkeypatch.setattr(failure_record, "write_text", slow)
-    main(log())
-    assembling.join(10)
-    assert failure_record.broke(UUID) is None
-
-
 @pytest.mark.parametrize(
     "line", ["", "4,x,5,-;md", "4,1,y,-;md", "SUBSYSTEM=block"], ids=["empty", "no", "time", "fields"]
 )
@@ -392,43 +229,6 @@ def test_messages_that_were_overwritten_are_skipped(monkeypatch: pytest.MonkeyPa
     kernel.close()
     (found,) = failures.messages(log.fileno(), lambda: 1.0)
     assert found is not None and found[:3] == (7, 1.0, "one")
-
-
-def failure(member: str, left: int | None, broken: bool, boot: str = "b") -> Failure:
-    return Failure(boot, 1, 1.0, UUID, member, left, broken)
-
-
-@pytest.mark.parametrize(
-    ("known", "last"),
-    [
-        # an older incident is none of this one
-        ([failure("x", 1, True), failure("y", 3, False), failure("z", 1, True)], ["z"]),
-        ([failure("x", 1, True, "a"), failure("y", 1, True)], ["y"]),
-        # a hot spare, or a member that was being filled, leaves as many as before
-        ([failure("w", 2, False), failure("x", 1, True), failure("s", 1, True)], ["x"]),
-        ([failure("x", 1, True), failure("y", 0, True), failure("s", 0, True)], ["x", "y"]),
-        ([failure("x", 1, True), failure("s", 1, True), failure("y", 0, True)], ["x", "y"]),
-        ([failure("w", 2, False), failure("s", 2, False), failure("x", 1, True)], ["x"]),
-        # one without an order, or of another boot, or one that is missing in between
-        ([failure("x", 1, True), failure("y", None, True)], []),
-        ([failure("x", 1, True, "a"), failure("y", 0, True)], []),
-        ([failure("x", 0, True)], []),
-        ([failure("x", 1, True), failure("y", 3, False)], []),
-        ([], []),
-    ],
-)
-def test_only_a_record_without_a_gap_says_who_was_last(known: list[Failure], last: list[str]) -> None:
-    assert [one.member for one in last_of(UUID, 2, known)] == last
-
-
-def test_failure_before_a_start_of_the_array_is_none_of_those_after_it() -> None:
-    """The second member left as many as the first one, as a spare does."""
-    for member in ("x", "y"):
-        append_line(paths.failures_file(), json.dumps(failure(member, 1, True)._asdict()))
-        assert [one.member for one in last_of(UUID, 2, since_start(SAME))] == [member]
-        failure_record.note_start(SAME)
-        assert since_start(UUID) == []
-    assert [one.member for one in load()] == ["x", "y"]
 
 
 def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_clock(

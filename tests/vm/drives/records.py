@@ -3,21 +3,12 @@
 
 from collections.abc import Sequence
 
-from tests.vm.blocks import BLOCK, BLOCKS
+from tests.vm.blocks import BLOCK, BLOCKS, writer
 from tests.vm.box import Box
 from tests.vm.drives.conftest import EXPORT, MD
 
 FILE, LOG = f"{EXPORT}/records", "/run/records"
-WRITER = f"""
-import os
-{BLOCKS}
-file = os.open("{FILE}", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-log = open("{LOG}", "w")
-for number in range(1 << 14):
-    os.pwrite(file, block(number), number * {BLOCK})
-    os.fsync(file)
-    print(number, file=log, flush=True)
-"""
+WRITER = writer(FILE, LOG, 1 << 14)
 READER = f"""
 import sys
 {BLOCKS}

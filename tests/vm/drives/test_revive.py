@@ -22,6 +22,18 @@ from tests.vm.drives.records import (
 pytestmark = pytest.mark.soak
 
 
+def broken_while_degraded(box: Box) -> list[str]:
+    """A member is pulled, then another one while records are written; return both in this order."""
+    wait_in_sync(box)
+    gone, wrong = members(box)[:2]
+    box.machine.pull(gone)
+    box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
+    write(box)
+    box.machine.release(wrong)
+    wait_broken(box)
+    return [gone, wrong]
+
+
 def test_two_drives_that_are_gone_within_a_second_come_back_and_the_pool_serves(box: Box) -> None:
     wait_in_sync(box)
     one, two = members(box)[:2]
@@ -45,13 +57,7 @@ def test_two_drives_that_are_gone_within_a_second_come_back_and_the_pool_serves(
 
 
 def test_wrong_drive_that_is_pulled_while_degraded_is_put_in_again(box: Box) -> None:
-    wait_in_sync(box)
-    gone, wrong = members(box)[:2]
-    box.machine.pull(gone)
-    box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
-    write(box)
-    box.machine.release(wrong)
-    wait_broken(box)
+    gone, wrong = broken_while_degraded(box)
     box.machine.put_in(wrong)
     wait_revived(box)
     see_records(box)
@@ -81,13 +87,7 @@ def test_drives_that_come_after_the_assembly_has_failed_are_started(box: Box) ->
 
 
 def test_power_that_goes_within_a_revival_loses_nothing(box: Box) -> None:
-    wait_in_sync(box)
-    gone, wrong = members(box)[:2]
-    box.machine.pull(gone)
-    box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
-    write(box)
-    box.machine.release(wrong)
-    wait_broken(box)
+    gone, wrong = broken_while_degraded(box)
     last = last_record(box)
     # a rebuild that lasts until the cut
     box.say("echo 500 > /proc/sys/dev/raid/speed_limit_max; echo 500 > /proc/sys/dev/raid/speed_limit_min")
@@ -105,14 +105,8 @@ def test_power_that_goes_within_a_revival_loses_nothing(box: Box) -> None:
     acknowledge(box)
 
 
-def test_array_that_somebody_forced_is_found_and_checked(box: Box) -> None:
-    wait_in_sync(box)
-    old, late = members(box)[:2]
-    box.machine.pull(old)
-    box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
-    write(box)
-    box.machine.release(late)
-    wait_broken(box)
+def test_array_that_somebody_forced_is_found(box: Box) -> None:
+    old, late = broken_while_degraded(box)
     box.say("systemctl mask --runtime millrace-readd millrace-revive; systemctl stop srv-pool.mount", seconds=300)
     put_in(box, [old, late])
     box.machine.wait_command("test $(ls /dev/disk/by-partlabel/millrace-data-* | wc -l) -eq 5", "all drives", 120)
@@ -127,7 +121,5 @@ def test_array_that_somebody_forced_is_found_and_checked(box: Box) -> None:
     assert start["outside"] is True
     (finding,) = [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"]
     assert "was started outside Millrace" in finding["sentence"]
-    status = box.millrace("pool scrub status").out
-    print(status)
     wait_in_sync(box)
     acknowledge(box)

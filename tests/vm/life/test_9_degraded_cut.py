@@ -4,7 +4,7 @@
 import pytest
 
 from tests.vm import seen
-from tests.vm.blocks import BLOCK, BLOCKS
+from tests.vm.blocks import BLOCK, BLOCKS, writer
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT
 
@@ -12,16 +12,7 @@ pytestmark = [pytest.mark.usefixtures("in_use"), pytest.mark.soak]
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
-WRITER = f"""
-import os
-{BLOCKS}
-file = os.open("{EXPORT}/blocks", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-log = open("/run/blocks", "w")
-for number in range(1 << 12):
-    os.pwrite(file, block(number), number * {BLOCK})
-    os.fsync(file)
-    print(number, file=log, flush=True)
-"""
+WRITER = writer(f"{EXPORT}/blocks", "/run/blocks", 1 << 12)
 READER = f"""
 import sys
 {BLOCKS}

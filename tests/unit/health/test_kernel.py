@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from host import layout
 from millrace import paths
 from millrace.health.checks import kernel
 from millrace.health.model import Finding, Level
@@ -103,3 +104,8 @@ def test_module_of_another_build_without_the_parameter_lacks_at_least_that_patch
 def test_module_that_is_not_loaded_is_no_finding(module: Path) -> None:
     module.rmdir()
     assert kernel.check(host()) == []
+
+
+def test_each_patch_that_an_image_carries_has_what_its_lack_costs() -> None:
+    patches = (layout.REPO / "tools/host/modules/patches").glob("*.patch")
+    assert {path.name.partition("-")[0] for path in patches} == kernel.WITHOUT.keys()

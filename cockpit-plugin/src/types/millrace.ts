@@ -2798,7 +2798,8 @@ export interface RevivedArray {
  *
  * `events` is the event count of its superblock, `written` when that was written last (ISO 8601). `part` is what
  * becomes of it: `current` was a member until the end, `brought-back` left before and is started with, `rebuilt` left
- * earlier and is filled again, `not-filled` never held all of its data.
+ * earlier and is filled again, `not-filled` never held all of its data, `kept-apart` may be newer than those that are
+ * started, and nothing is written to it.
  */
 export interface RevivedMember {
     serial: string;
@@ -2807,7 +2808,7 @@ export interface RevivedMember {
     slot: number | null;
     events: number | null;
     written: string | null;
-    part: "current" | "brought-back" | "rebuilt" | "not-filled" | "missing" | "unreadable";
+    part: "current" | "brought-back" | "rebuilt" | "not-filled" | "kept-apart" | "missing" | "unreadable";
 }
 
 /** What a drive is for. */

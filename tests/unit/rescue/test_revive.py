@@ -11,7 +11,7 @@ import pytest
 from millrace import paths
 from millrace.cli import run
 from millrace.errors import Failed
-from millrace.provision import revivals, unclean
+from millrace.provision import apart_record, revivals, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
@@ -100,8 +100,10 @@ def test_member_of_the_past_of_an_array_that_went_on_is_not_started_with(
     assert revive(capsys, "--plan", digest)[0] == 0
     die(world, "D0")
     plug_in(world, away)
-    assert "1 more of its members are needed; missing: D0, D1, D2" in refused(world, capsys, "--yes")
-    assert "D2 is no member of an array that does not run" in refused(world, capsys, "--with", "D2", "--yes")
+    kept = "1 more of its members are needed; missing: D0, D1; kept apart since a start without them: D2;"
+    assert kept in refused(world, capsys, "--yes")
+    mixed = "the array was started without D2 and has been written since, so it cannot start with what they hold"
+    assert mixed in refused(world, capsys, "--with", "D2", "--yes")
 
 
 def test_nothing_is_started_while_something_else_changes_drives(
@@ -133,6 +135,12 @@ def test_order_that_is_not_known_is_decided_by_name(world: WithoutLog, capsys: p
     known = unclean.pending()
     assert known is not None and known.starts[0].missing == ["D0", "D1"]
     assert ["systemctl", "restart", "millrace-assemble.service"] in world.calls
+    # what D1 alone may have is not overwritten
+    assert "D1 (" in error and "may be newer than the array, which was started without it, and is kept apart" in error
+    lines: list[str] = []
+    readd(world, lines.append)
+    assert not any("D1 returned" in line for line in lines)
+    assert {one.serial for one in apart_record.load().members if one.started} == {"D1"}
 
 
 def test_plan_is_confirmed_by_its_hash_and_only_as_it_was_shown(
@@ -143,7 +151,7 @@ def test_plan_is_confirmed_by_its_hash_and_only_as_it_was_shown(
     shown = json.loads(out)
     assert status == 0 and not shown["done"]
     parts = {one["serial"]: one["part"] for one in shown["arrays"][0]["members"]}
-    assert sorted(parts.values()) == ["brought-back", "current", "rebuilt", "rebuilt"]
+    assert sorted(parts.values()) == ["brought-back", "current", "kept-apart", "rebuilt"]
     assert (parts["D3"], parts["D0"]) == ("current", "rebuilt")
     assert "the drives have changed since this was shown" in refused(world, capsys, "--plan", "0" * 64)
     status, out, _ = revive(capsys, "--plan", shown["sha256"], "--json")
@@ -380,3 +388,9 @@ def test_half_of_the_log_that_may_be_older_is_started_once_that_was_confirmed(
     status, _, error = revive(capsys)
     assert status == 0, error
     assert "RAID1 log: started without L1" in error
+    plug_in(world, next(one for one in world.disks if one.serial == "L1"))
+    lines: list[str] = []
+    readd(world, lines.append)
+    assert (
+        len(lines) == 1 and "may be newer than the array, which was started without it, and is kept apart" in lines[0]
+    )

@@ -88,7 +88,7 @@ def test_start_of_equal_members_may_lose_what_the_other_one_has(
     assert happens(out) == {
         "D0": "started: may have left earlier",
         "D1": "left earlier; will be rebuilt",
-        "D2": "may have left last; will be rebuilt",
+        "D2": "may have left last; will be kept apart",
         "D3": "started: in sync until the end",
     }
     assert LOST.format("D2", "may be") in out
@@ -104,7 +104,7 @@ def test_start_of_the_older_one_of_equal_members_loses_what_the_other_one_has(
     failed("D2", 1, True)
     _, out, _ = revive(capsys, "--dry-run", "--with", "D0")
     assert "In doubt: D2 left after D0, and would be newer." in out and LOST.format("D2", "are") in out
-    assert (happens(out)["D0"], happens(out)["D2"]) == ("started: left earlier", "left last; will be rebuilt")
+    assert (happens(out)["D0"], happens(out)["D2"]) == ("started: left earlier", "left last; will be kept apart")
     assert "was not recorded" not in out and "Choose the member that left last: --with D2" in out
 
 

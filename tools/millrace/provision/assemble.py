@@ -150,27 +150,31 @@ def _start(
             f"{md.needed(record.array)} required; missing: {', '.join(missing)}{_remedy(record)}"
         )
     in_sync.refuse_stale(record, present)
+    forced = ""
     if chosen is None:
         revival.refuse_unseen(system, record, found)
-    forced = ""
+    elif chosen.choice is None:
+        # mdadm needs no force there: half of a mirror whose other half may have gone on
+        forced = revival.record_passed(chosen, [*chosen.blocks.values()], system.now())
     with outside.starting(record):
         try:
             md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
         except Failed as error:
             try:
-                forced = _force(system, record, found) or _revive(system, record, found, chosen)
+                started = _force(system, record, found) or _revive(system, record, found, chosen)
             except Failed:
                 if md.works(system, record):
                     # it stays read-only, and nobody else started it
                     outside.started(record)
                 raise
-            if not forced:
+            if not started:
                 now = revival.situation(system, record, found)
                 reason = now.doubt if now.choice is not None else None
                 raise Failed(
                     f"{md.title(record.array)} does not start ({reason or error}); "
                     f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
                 ) from error
+            forced += started
     md.ensure_link(system, record)
     return _started(system, record) + forced
 

@@ -5,7 +5,7 @@ By itself only where it is certain which members have everything that was acknow
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -32,7 +32,8 @@ class Situation:
     `choice` is None where enough members were members until the end, as far as they know: `unseen` are the slots of
     those that are not there and may have gone on without them. `broke` is when it broke, in seconds since 1970, None
     where that was not recorded. `written` has when each superblock was written, in the same way. `last` are the serials
-    of all members that failed when it broke or after that, where it was recorded.
+    of all members that failed when it broke or after that, where it was recorded. `apart` are members that are there
+    and that the array was started without: they may be newer.
     """
 
     record: ArrayRecord
@@ -43,6 +44,7 @@ class Situation:
     broke: float | None
     unseen: Sequence[int] = ()
     last: Sequence[str] = ()
+    apart: Mapping[str, MemberRecord] = field(default_factory=dict)
 
     @property
     def needed(self) -> int:
@@ -52,7 +54,7 @@ class Situation:
     @cached_property
     def missing(self) -> list[str]:
         """The serials of recorded members that are not there."""
-        return [one.serial for one in absent(self.record.members, list(self.found.values()))]
+        return [one.serial for one in absent(self.record.members, [*self.found.values(), *self.apart.values()])]
 
     def serials(self, members: Collection[Superblock]) -> list[str]:
         """Return the serials of members."""
@@ -84,6 +86,19 @@ class Situation:
         return [*dict.fromkeys([*self._in_slots(choice.later), *tied])]
 
     @property
+    def kept_apart(self) -> str:
+        """The end of a sentence that names the members in `apart`; empty without any."""
+        serials = sorted(who.serial for who in self.apart.values())
+        return f"; kept apart since a start without them: {', '.join(serials)}" if serials else ""
+
+    @cached_property
+    def passed(self) -> list[MemberRecord]:
+        """Members that may have left after those to start with. No start overwrites them: they are kept apart."""
+        known = {one.serial: one for one in (*self.record.members, *self.record.spares, *self.found.values())}
+        later = self._in_slots(self.choice.later) if self.choice is not None else []
+        return [known[serial] for serial in dict.fromkeys([*later, *self.newer]) if serial in known]
+
+    @property
     def since(self) -> int | None:
         """When the oldest member to start with was written, in seconds since 1970; None where that is not known.
 
@@ -106,7 +121,7 @@ class Situation:
         if choice.lacking:
             filling = f"; {several(self.serials(choice.partial))} hold no data" if choice.partial else ""
             gone = f"; missing: {', '.join(self.missing)}" if self.missing else ""
-            return f"{choice.lacking} more of its members are needed{gone}{filling}"
+            return f"{choice.lacking} more of its members are needed{gone}{self.kept_apart}{filling}"
         if choice.rivals:
             return f"{several(self.serials(choice.rivals))} were not in use at the same time, and contradict each other"
         if self.is_older:
@@ -121,9 +136,16 @@ class Situation:
 
 
 def situation(
-    system: System, record: ArrayRecord, found: Mapping[str, MemberRecord] | None = None, wanted: Collection[str] = ()
+    system: System,
+    record: ArrayRecord,
+    found: Mapping[str, MemberRecord] | None = None,
+    wanted: Collection[str] = (),
+    kept: Mapping[str, MemberRecord] | None = None,
 ) -> Situation:
-    """Examine the members of an array; `wanted` are kernel names of members that an administrator brings back."""
+    """Examine the members of an array; `wanted` are kernel names of members that an administrator brings back.
+
+    `kept` are those that are there besides `found`, and are kept apart.
+    """
     if found is None:
         gathered = members_present(system, record)
         out = apart.left_out(system, record, gathered)
@@ -138,7 +160,7 @@ def situation(
     unseen = went_on(list(blocks.values()), needed, gone) if choice is None else []
     serials = {one.partuuid or one.serial: one.serial for one in (*record.members, *record.spares, *found.values())}
     failed = [found[name].serial if name in found else serials.get(name.strip(), name.strip()) for name in last]
-    return Situation(record, found, blocks, written, choice, broke, unseen, failed)
+    return Situation(record, found, blocks, written, choice, broke, unseen, failed, kept or {})
 
 
 def refuse_unseen(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
@@ -191,9 +213,7 @@ def start(system: System, one: Situation) -> str:
     events = max(block.events for block in one.choice.start)
     slots = unclean.free_slots(record, one.choice.start)
     unrecorded = unclean.add_if_possible(record, slots, _last_write(one), now, events=events)
-    newer = absent([record.members[slot] for slot in one.choice.later], [*one.found.values()])
-    beside = [(one.found[block.name], block) for block in one.choice.start]
-    newer_lost = passed_over.record_start(record, newer, beside, now)
+    newer_lost = record_passed(one, one.choice.start, now)
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
     except Failed:
@@ -201,6 +221,11 @@ def start(system: System, one: Situation) -> str:
             unclean.withdraw_unless_running(system, record, now)
         raise
     return f", with {several(one.serials(one.choice.brought))} again: {_risk(one)}{unrecorded}{newer_lost}"
+
+
+def record_passed(one: Situation, members: Collection[Superblock], now: str) -> str:
+    """Record before a start with these `members` who may be newer; what the sentence about it ends with."""
+    return passed_over.record_start(one.record, one.passed, [(one.found[block.name], block) for block in members], now)
 
 
 def _risk(one: Situation) -> str:

@@ -11,7 +11,7 @@ from millrace.provision import pool as pools
 from millrace.provision.assemble import start_arrays
 from millrace.provision.backend import AGAIN
 from millrace.provision.gather import members_present
-from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.provision.model import MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.revival import REVIVE, Situation, situation, stamp
 from millrace.provision.standstill import ASSEMBLE, SERVING
@@ -172,24 +172,32 @@ def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]
     stopped = [one for one in pool.arrays if not one.array.over_arrays and not md.works(system, one)]
     if not stopped:
         raise Refused("every array of the pool runs: there is nothing to revive; see millrace health")
-    present = {one.uuid: _without_newer(system, one) for one in stopped}
-    _refuse_foreign(wanted, present)
+    present, kept = {}, {}
+    for one in stopped:
+        gathered = members_present(system, one)
+        # since it was started without them the others went on
+        kept[one.uuid] = passed_over.present(system, one, gathered)
+        present[one.uuid] = {name: who for name, who in gathered.items() if name not in kept[one.uuid]}
+    _refuse_foreign(wanted, present, kept)
     found = {}
     for one in stopped:
         names = [name for name, who in present[one.uuid].items() if who.serial in wanted]
-        found[one.uuid] = situation(system, one, present[one.uuid], names)
+        found[one.uuid] = situation(system, one, present[one.uuid], names, kept[one.uuid])
         _refuse(found[one.uuid], names)
     return found
 
 
-def _without_newer(system: System, record: ArrayRecord) -> dict[str, MemberRecord]:
-    """The members of an array without those that it was started without once: since then the others went on."""
-    found = members_present(system, record)
-    newer = passed_over.present(system, record, found)
-    return {name: who for name, who in found.items() if name not in newer}
-
-
-def _refuse_foreign(wanted: Collection[str], present: Mapping[str, Mapping[str, MemberRecord]]) -> None:
+def _refuse_foreign(
+    wanted: Collection[str],
+    present: Mapping[str, Mapping[str, MemberRecord]],
+    kept: Mapping[str, Mapping[str, MemberRecord]],
+) -> None:
+    out = {who.serial for found in kept.values() for who in found.values()}
+    if apart := sorted({*wanted} & out):
+        raise BadInput(
+            f"the array was started without {several(apart)} and has been written since, so it cannot start with what "
+            "they hold; nothing was written"
+        )
     ours = {who.serial for found in present.values() for who in found.values()}
     if others := sorted(set(wanted) - ours):
         raise BadInput(f"{several(others)} is no member of an array that does not run; nothing was written")
@@ -220,7 +228,7 @@ def _refuse(one: Situation, names: Collection[str]) -> None:
 def _missing(one: Situation) -> None:
     raise Refused(
         f"{md.title(one.record.array)} needs {one.needed} of {len(one.record.members)} members, {len(one.blocks)} are "
-        f"there; missing: {', '.join(one.missing) or 'none'}. Put them in, then run this again"
+        f"there{one.kept_apart}; missing: {', '.join(one.missing) or 'none'}. Put them in, then run this again"
     )
 
 
@@ -231,7 +239,7 @@ def _plan(found: Mapping[str, Situation], bays: Mapping[str, str]) -> Revival:
 
 
 def _array(one: Situation, bays: Mapping[str, str]) -> RevivedArray:
-    members = [_member(one, name, who, bays) for name, who in one.found.items()]
+    members = [_member(one, name, who, bays) for name, who in (*one.found.items(), *one.apart.items())]
     gone = [
         RevivedMember(
             serial=serial, bay=bays.get(serial), device=None, slot=None, events=None, written=None, part="missing"
@@ -264,11 +272,13 @@ def _member(one: Situation, name: str, who: MemberRecord, bays: Mapping[str, str
         slot=block.slot if block else None,
         events=block.events if block else None,
         written=_moment(one.written.get(name)),
-        part=_part(one, block),
+        part=_part(one, name, block),
     )
 
 
-def _part(one: Situation, block: Superblock | None) -> Part:
+def _part(one: Situation, name: str, block: Superblock | None) -> Part:
+    if name in one.apart:
+        return "kept-apart"
     if block is None:
         return "unreadable"
     if one.choice is None:
@@ -276,6 +286,7 @@ def _part(one: Situation, block: Superblock | None) -> Part:
     parts: dict[Part, list[Superblock]] = {
         "current": one.choice.current,
         "brought-back": one.choice.brought,
+        "kept-apart": [other for other in one.choice.behind if one.found[other.name] in one.passed],
         "rebuilt": one.choice.behind,
     }
     return next((part for part, members in parts.items() if block in members), "not-filled")

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from millrace.system.documents import Contract
 
-Part = Literal["current", "brought-back", "rebuilt", "not-filled", "missing", "unreadable"]
+Part = Literal["current", "brought-back", "rebuilt", "not-filled", "kept-apart", "missing", "unreadable"]
 
 
 class RevivedMember(Contract):
@@ -15,7 +15,8 @@ class RevivedMember(Contract):
 
     `events` is the event count of its superblock, `written` when that was written last (ISO 8601). `part` is what
     becomes of it: `current` was a member until the end, `brought-back` left before and is started with, `rebuilt` left
-    earlier and is filled again, `not-filled` never held all of its data.
+    earlier and is filled again, `not-filled` never held all of its data, `kept-apart` may be newer than those that are
+    started, and nothing is written to it.
     """
 
     serial: str

@@ -12,6 +12,7 @@ PARTS: dict[Part, str] = {
     "brought-back": "started: left last",
     "rebuilt": "left earlier; will be rebuilt",
     "not-filled": "never filled completely; will be rebuilt",
+    "kept-apart": "kept apart since an earlier start; not used",
     "missing": "missing",
     "unreadable": "no md superblock can be read; not used",
 }
@@ -85,8 +86,8 @@ def _row(array: RevivedArray, one: RevivedMember) -> tuple[str, ...]:
 
 def _part(array: RevivedArray, one: RevivedMember) -> str:
     """Return what happens to a member. Where something is in doubt, those that are started may not have left last."""
-    if one.serial in array.newer and one.part == "rebuilt":
-        return "left last; will be rebuilt" if array.older else "may have left last; will be rebuilt"
+    if one.serial in array.newer and one.part == "kept-apart":
+        return "left last; will be kept apart" if array.older else "may have left last; will be kept apart"
     if array.newer and one.part == "brought-back":
         return "started: left earlier" if array.older else "started: may have left earlier"
     if array.newer and one.part == "current" and not _is_forced(array):

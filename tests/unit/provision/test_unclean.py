@@ -494,6 +494,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "problem": None,
             "outside": False,
             "since": None,
+            "boot": None,
         },
         {
             "array": "log",
@@ -511,6 +512,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "problem": None,
             "outside": False,
             "since": None,
+            "boot": None,
         },
     ]
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from millrace import paths
 from millrace.drive import kept
-from millrace.system import sysfs
+from millrace.system import boot
 from millrace.system.documents import Contract
 
 KEPT_DAYS = timedelta(days=31)
@@ -62,8 +62,8 @@ def save(rises: Rises) -> None:
 
 
 def boot_id() -> str:
-    """Return the kernel's name of this boot."""
-    return sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or "unknown"
+    """Return the kernel's id of this boot, "unknown" where it cannot be read."""
+    return boot.boot_id() or "unknown"
 
 
 def count(before: Rises, now: Mapping[str, int], boot: str, today: date) -> Rises:

@@ -26,7 +26,7 @@ from millrace.pool.damage import Area, merged
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts, pending, save_suspects
-from millrace.system import sysfs
+from millrace.system.boot import boot_id
 from millrace.system.run import Runner, must
 from millrace.system.text import one_line
 from millrace.system.walk import regular_files
@@ -179,10 +179,8 @@ def _guess(
 
 
 def _is_of_another_boot(each: Unclean) -> bool:
-    """Whether an array was started before this boot: md may have cleared the bits of its bitmap since."""
-    text = sysfs.text(paths.ROOT / "proc/stat") or ""
-    boots = [line.split()[1] for line in text.splitlines() if line.startswith("btime ")]
-    return bool(boots) and datetime.fromisoformat(each.started).timestamp() < int(boots[0])
+    """Whether an array may have been started before this boot: md may have cleared the bits of its bitmap since."""
+    return each.boot is None or each.boot != boot_id()
 
 
 def _step(pool: Pool, one: ArrayRecord) -> int:

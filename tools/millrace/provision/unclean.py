@@ -24,6 +24,7 @@ from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
 from millrace.provision.system import System
 from millrace.system import locks
+from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import write_text
 
@@ -53,7 +54,8 @@ class Unclean(Contract):
     compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
     `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
     the array broke, and something else than Millrace started it again, with members that may not be equal: the first
-    one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
+    one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then. `boot`
+    is the kernel's id of the boot of the start, null where it is not known.
     """
 
     array: str
@@ -70,6 +72,7 @@ class Unclean(Contract):
     problem: str | None = None
     outside: bool = False
     since: str | None = None
+    boot: str | None = None
 
     @property
     def is_told_by_parity(self) -> bool:
@@ -171,6 +174,7 @@ def add(
         check="failed" if rebuilding and check == "waiting" else check,
         slots=sorted(slots) or None,
         problem=GOES_ON if rebuilding and check == "waiting" else None,
+        boot=boot_id() or None,
     )
     _record(start)
 
@@ -191,6 +195,7 @@ def add_outside(record: ArrayRecord, broke: float, since: float, known: bool, se
         dated=known and last_write <= datetime.fromisoformat(seen),
         outside=True,
         since=datetime.fromtimestamp(int(since), UTC).isoformat(timespec="seconds"),
+        boot=boot_id() or None,
     )
     _record(start)
 
@@ -226,6 +231,7 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
                 # of all members
                 "slots": later.slots if later.slots == old.slots else None,
                 "outside": old.outside or later.outside,
+                "boot": later.boot if later.boot == old.boot else None,
                 "since": min(old.since or old.last_write, later.since or later.last_write, key=datetime.fromisoformat)
                 if old.outside or later.outside
                 else None,

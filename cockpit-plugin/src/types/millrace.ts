@@ -2546,6 +2546,12 @@ export interface Refusal {
     drives: DriveRole[];
 }
 
+/** Sectors of each member that may have been written; `end` is the first after them. */
+export interface Region {
+    begin: number;
+    end: number;
+}
+
 /**
  * What `millrace share render` changed: file paths, and services that were reloaded.
  *
@@ -3838,8 +3844,8 @@ export interface TunerStopped {
  * compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
  * `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
  * the array broke, and something else than Millrace started it again, with members that may not be equal: the first
- * one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then. `boot`
- * is the kernel's id of the boot of the start, null where it is not known.
+ * one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
+ * `regions` may have been written before the start, by the bitmap right after it; null where that is not known.
  */
 export interface Unclean {
     array: string;
@@ -3856,7 +3862,7 @@ export interface Unclean {
     problem: string | null;
     outside: boolean;
     since: string | null;
-    boot: string | null;
+    regions: Region[] | null;
 }
 
 /**

@@ -8,8 +8,9 @@ import pytest
 
 from millrace import paths
 from millrace.plan.model import Array
-from millrace.pool.damage import Area, Damage, beyond, damage, in_array, in_data, merged
+from millrace.pool.damage import Damage, beyond, damage, in_array, in_data
 from millrace.pool.scrub_record import ArrayScrub, MismatchRange, RetiredRows, Scrubbed, ScrubRecord
+from millrace.provision.area import Area, merged
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from tests.fakes.files.box import FAR_PORTS, Box

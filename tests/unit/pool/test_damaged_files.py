@@ -13,9 +13,9 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.pool import damaged_files, file_names
-from millrace.pool.damage import Area
 from millrace.pool.damaged_files import DamagedFiles, owners
 from millrace.pool.scrub_record import ArrayScrub, MismatchRange, Scrubbed, change, load
+from millrace.provision.area import Area
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from millrace.system.run import Result

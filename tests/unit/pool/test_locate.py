@@ -12,7 +12,7 @@ from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import scrub, scrub_repair, write_back
 from millrace.pool.changed_since import changed_since
-from millrace.pool.damage import Area, damage
+from millrace.pool.damage import damage
 from millrace.pool.locate import locate
 from millrace.pool.scrub_record import (
     ArrayScrub,
@@ -26,6 +26,7 @@ from millrace.pool.scrub_record import (
     restorable,
 )
 from millrace.provision import rows
+from millrace.provision.area import Area
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model

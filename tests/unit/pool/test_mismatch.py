@@ -10,10 +10,10 @@ import pytest
 from millrace import paths
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import mismatch, scrub_due
-from millrace.pool.damage import Area
 from millrace.pool.mismatch import MOST, Windows, combined, narrowed
 from millrace.pool.scrub_record import MismatchRange
 from millrace.pool.scrub_watch import Watch
+from millrace.provision.area import Area
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model

@@ -9,7 +9,8 @@ import pytest
 from millrace import paths
 from millrace.plan.model import Array
 from millrace.pool import missing
-from millrace.pool.damage import Area, in_array, placed
+from millrace.pool.damage import in_array, placed
+from millrace.provision.area import Area
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from tests.fakes.files.box import FAR_PORTS, Box

@@ -20,11 +20,10 @@ from millrace.health.checks import unclean as check
 from millrace.health.host import Host
 from millrace.health.model import Level
 from millrace.pool import file_names, suspects, unclean_find, verbs
-from millrace.provision import unclean
+from millrace.provision import dirty, unclean
 from millrace.provision.model import Pool
 from millrace.provision.unclean import Suspects, TornRows, Unclean, UncleanStarts
 from millrace.system.documents import read_model, write_model
-from millrace.system.files import write_text
 from millrace.system.run import Result
 from millrace.system.text import LONGEST
 from tests.fakes.files.box import Box
@@ -35,7 +34,6 @@ DISKS, DATA, CHUNK = 10, 8, 128
 """Members and data chunks of the array; sectors of a chunk."""
 STRIPES = 32
 MISSING = 3
-BOOT = "5f0e"
 NO_PARITY = "array data: other files are possible, the rows in doubt are a guess (it has no second parity)"
 
 
@@ -51,7 +49,6 @@ def box(tmp_path: Path) -> Iterator[Box]:
 @pytest.fixture
 def xfs(box: Box, monkeypatch: pytest.MonkeyPatch) -> Xfs:
     monkeypatch.setattr(suspects, "MARGIN", 0.0)
-    write_text(box.root / "proc/sys/kernel/random/boot_id", f"{BOOT}\n")
     return Xfs(box.root / "srv/pool", monkeypatch)
 
 
@@ -73,7 +70,6 @@ def start(**more: Any) -> None:
         "started": (now + timedelta(minutes=5)).isoformat(),
         "missing": ["D3"],
         "slots": [MISSING],
-        "boot": BOOT,
     }
     write_model(paths.unclean_file(), UncleanStarts(starts=[Unclean.model_validate(known | more)]))
     time.sleep(0.02)
@@ -247,13 +243,16 @@ def test_a_name_with_any_bytes_is_one_line(xfs: Xfs) -> None:
     assert suspects.names() == ["\\xff", "a\\nb\\x1b[2J"]
 
 
-@pytest.mark.parametrize(("boot", "names"), [(BOOT, []), ("4c1b", ["old"]), (None, ["old"])])
-def test_search_that_a_power_cut_ended_does_not_trust_the_bitmap_of_the_next_boot(
-    xfs: Xfs, monkeypatch: pytest.MonkeyPatch, boot: str | None, names: list[str]
+@pytest.mark.parametrize(
+    ("regions", "names"),
+    [([], []), ([{"begin": 4 * CHUNK, "end": 5 * CHUNK}], ["old"]), ([{"begin": 0, "end": 8}], []), (None, ["old"])],
+)
+def test_rows_are_searched_in_the_regions_that_were_recorded_at_the_start(
+    xfs: Xfs, monkeypatch: pytest.MonkeyPatch, regions: list[dict[str, int]] | None, names: list[str]
 ) -> None:
-    """Nor by a clock: one that was ahead made a start look later than the boot that followed."""
-    monkeypatch.setattr(suspects.dirty, "regions", lambda _: [])
-    start(boot=boot)
+    # md has cleared the bitmap: the missing member is rebuilt
+    monkeypatch.setattr(dirty, "regions", lambda _: [])
+    start(regions=regions)
     xfs.file("old", [block(4, MISSING)])
     os.utime(xfs.top / "old", (0, 0))
     xfs.file("new", [block(4, 8)])
@@ -273,7 +272,7 @@ def test_all_files_written_since_a_member_left_are_in_doubt_after_a_start_by_han
     xfs: Xfs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # md has cleared the bitmap of an array that is complete
-    monkeypatch.setattr(suspects.dirty, "regions", lambda _: [])
+    monkeypatch.setattr(dirty, "regions", lambda _: [])
     xfs.file("data/long-ago", [block(9, 8)])
     xfs.file("data/same-row", [block(4, MISSING, 16)])
     time.sleep(0.02)

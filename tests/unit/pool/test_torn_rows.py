@@ -12,10 +12,10 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.pool import dirty, suspects, torn_rows, unclean_find
-from millrace.pool.damage import Area
+from millrace.pool import suspects, torn_rows, unclean_find
 from millrace.pool.scrub_watch import CheckContext
-from millrace.provision import unclean
+from millrace.provision import dirty, unclean
+from millrace.provision.area import Area
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.unclean import TornRows, Unclean, UncleanStarts

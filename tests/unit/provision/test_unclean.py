@@ -10,10 +10,12 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.policy import LayoutPolicy, Policy
-from millrace.provision import in_sync, md, returned, unclean
+from millrace.provision import dirty, in_sync, md, returned, unclean
+from millrace.provision.area import Area
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock
+from millrace.provision.unclean import Region
 from millrace.system.run import Result
 from tests.fakes.drives.disks import Content
 from tests.fakes.drives.world import World
@@ -88,6 +90,39 @@ def test_nothing_is_added_to_an_array_until_its_torn_rows_are_recorded(world: Wo
     lines.clear()
     returned.readd(world, lines.append)
     assert lines == ["RAID6 data: D1 returned and is resyncing"]
+
+
+def test_regions_in_doubt_are_recorded_before_a_member_is_added(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that are missing leave no parity to check, so they are added at once, and md clears the bitmap."""
+    built(world, raid6_plan())
+    away = [disk for disk in world.disks if disk.serial in ("D1", "D3")]
+    cut_while_written(world, "data", "D1", "D3")
+    for disk in away:
+        plug_in(world, disk)
+
+    def regions(_: str) -> list[Area]:
+        return [] if any("--re-add" in command for command in world.calls) else [Area(8, 16), Area(64, 72)]
+
+    monkeypatch.setattr(dirty, "regions", regions)
+    assert "D1 returned and is resyncing" in started(world)[0]
+    known = unclean.pending()
+    assert known is not None and known.starts[0].regions == [Region(begin=8, end=16), Region(begin=64, end=72)]
+
+
+@pytest.mark.parametrize("count", [1000, 1001, 50_000])
+def test_many_regions_are_recorded_as_fewer_that_have_all_of_them(
+    world: World, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    data = built(world, raid6_plan()).arrays[0]
+    areas = [Area(begin, begin + 8) for begin in range(0, count * 32, 32)]
+    monkeypatch.setattr(dirty, "regions", lambda _: areas)
+    unclean.add(data, [1], 1_700_000_000, "2026-09-01T12:00:00+00:00")
+    unclean.keep_regions(world, data, "2026-09-01T12:00:00+00:00")
+    known = unclean.pending()
+    assert known is not None and (kept := known.starts[0].regions) is not None
+    assert len(kept) <= 1000 and (count > 1000 or len(kept) == count)
+    assert (kept[0].begin, kept[-1].end) == (0, areas[-1].end)
+    assert all(any(one.begin <= area.begin and area.end <= one.end for one in kept) for area in areas[::97])
 
 
 def with_a_spare() -> tuple[World, str, list[str]]:
@@ -494,7 +529,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "problem": None,
             "outside": False,
             "since": None,
-            "boot": None,
+            "regions": None,
         },
         {
             "array": "log",
@@ -512,7 +547,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "problem": None,
             "outside": False,
             "since": None,
-            "boot": None,
+            "regions": None,
         },
     ]
 

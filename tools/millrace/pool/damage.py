@@ -10,20 +10,11 @@ from dataclasses import dataclass, field
 
 from millrace.plan.model import Array, Role
 from millrace.pool.scrub_record import Scrubbed, ScrubRecord
+from millrace.provision.area import SECTOR, Area, merged, minus
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
-
-SECTOR = 512
-
-
-@dataclass(frozen=True)
-class Area:
-    """Sectors of 512 bytes: `end` is the first after it."""
-
-    begin: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -137,25 +128,6 @@ def beyond(listed: Mapping[str, Sequence[Area]], redundancy: int) -> list[Area]:
     return merged(found)
 
 
-def merged(areas: Sequence[Area]) -> list[Area]:
-    """Return areas in their order, those that touch as one."""
-    found: list[Area] = []
-    for one in sorted(areas, key=lambda area: area.begin):
-        if found and one.begin <= found[-1].end:
-            found[-1] = Area(found[-1].begin, max(found[-1].end, one.end))
-        else:
-            found.append(one)
-    return found
-
-
-def minus(areas: Sequence[Area], taken: Sequence[Area]) -> list[Area]:
-    """Return what of the areas is not taken."""
-    left = list(areas)
-    for one in taken:
-        left = [part for each in left for part in _without(each, one)]
-    return left
-
-
 def located(pool: Pool, array: Array, last: Scrubbed) -> list[Area]:
     """Return the areas of the device of XFS whose data a drive has wrong that the last check located."""
     found = [(Area(one.begin, one.end), one.data) for one in last.located if one.serial is not None]
@@ -184,8 +156,3 @@ def _mismatches(pool: Pool, one: ArrayRecord, record: ScrubRecord) -> tuple[list
     less = f"{title}: the places of {last.mismatches} sectors are known only roughly; a file may be listed in vain"
     areas = [*placed(pool, one.array, doubtful), *located(pool, one.array, last)]
     return areas, [less] if wide else []
-
-
-def _without(area: Area, taken: Area) -> list[Area]:
-    parts = [Area(area.begin, min(area.end, taken.begin)), Area(max(area.begin, taken.end), area.end)]
-    return [one for one in parts if one.begin < one.end]

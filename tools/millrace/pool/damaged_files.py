@@ -11,9 +11,10 @@ from millrace.errors import Refused
 from millrace.plan.model import Role
 from millrace.pool import file_names
 from millrace.pool import scrub_due as due
-from millrace.pool.damage import Area, damage
+from millrace.pool.damage import damage
 from millrace.pool.scrub_record import FileSearch, change, load, stamp
 from millrace.pool.scrub_watch import now_here
+from millrace.provision.area import Area
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
 from millrace.system.run import Runner, must

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from millrace.plan.model import Role
 from millrace.pool import scrub_due as due
-from millrace.pool.damage import Area, bad_blocks, beyond, merged, minus, placed
+from millrace.pool.damage import bad_blocks, beyond, placed
 from millrace.pool.scrub_record import ScrubRecord
+from millrace.provision.area import Area, merged, minus
 from millrace.provision.devices import array_device
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool

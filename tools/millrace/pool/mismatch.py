@@ -9,9 +9,9 @@ where everything is read, which it does seldom: what was counted between two of 
 import re
 from collections.abc import Iterable, Sequence
 
-from millrace.pool.damage import Area, merged
 from millrace.pool.scrub_record import MismatchRange, ScrubStop
 from millrace.pool.scrub_watch import Watch
+from millrace.provision.area import Area, merged
 from millrace.system.run import Runner
 from millrace.tune import check
 

@@ -8,7 +8,8 @@ in each next stripe; on RAID6 Q follows P. Data begins on the slot after the par
 from collections.abc import Iterator, Sequence
 
 from millrace.plan.model import Array
-from millrace.pool.damage import SECTOR, Area, in_array, in_data, merged
+from millrace.pool.damage import in_array, in_data
+from millrace.provision.area import SECTOR, Area, merged
 from millrace.provision.devices import block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import Pool

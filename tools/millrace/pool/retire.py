@@ -29,11 +29,12 @@ from millrace import paths
 from millrace.errors import Refused
 from millrace.pool import retired
 from millrace.pool import scrub_due as due
-from millrace.pool.damage import Area, merged, minus, placed
+from millrace.pool.damage import placed
 from millrace.pool.lost import BLOCK, BYTES, SECTOR, LostRows, Owner, lost, owners
 from millrace.pool.retire_free import take_free
 from millrace.pool.scrub_record import RetiredRows, ScrubRecord, change
 from millrace.pool.scrub_watch import now_here
+from millrace.provision.area import Area, merged, minus
 from millrace.provision.model import Pool
 from millrace.system import locks, reflink, remap
 from millrace.system.documents import Contract

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millrace.pool import retired
-from millrace.pool.damage import Area, minus
 from millrace.pool.lost import BLOCK, BYTES, SECTOR, LostRows, Owner, owners
+from millrace.provision.area import Area, minus
 from millrace.provision.model import Pool
 from millrace.system import reflink, remap
 from millrace.system.run import Runner

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.pool import file_names
-from millrace.pool.damage import Area, merged
 from millrace.pool.lost import LostRows, Owner
+from millrace.provision.area import Area, merged
 from millrace.provision.model import Pool
 
 

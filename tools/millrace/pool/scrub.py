@@ -12,7 +12,6 @@ from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import mismatch
 from millrace.pool import scrub_due as due
-from millrace.pool.damage import Area
 from millrace.pool.locate import locate
 from millrace.pool.scrub_record import (
     Round,
@@ -27,6 +26,7 @@ from millrace.pool.scrub_record import (
 )
 from millrace.pool.scrub_repair import repair_all, settle_repair
 from millrace.pool.scrub_watch import POLL, CheckContext, Watch, now_here
+from millrace.provision.area import Area
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system.run import Runner, must

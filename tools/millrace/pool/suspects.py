@@ -21,12 +21,12 @@ from pathlib import Path
 from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.model import Role
-from millrace.pool import damaged_files, dirty, file_names, missing
-from millrace.pool.damage import Area, merged
+from millrace.pool import damaged_files, file_names, missing
+from millrace.provision import dirty
+from millrace.provision.area import Area, merged
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts, pending, save_suspects
-from millrace.system.boot import boot_id
 from millrace.system.run import Runner, must
 from millrace.system.text import one_line
 from millrace.system.walk import regular_files
@@ -159,7 +159,10 @@ def _guess(
     if device is None:
         return False
     slots = _slots(one, each)
-    regions = dirty.everywhere(device) if each.outside or _is_of_another_boot(each) else dirty.regions(device)
+    try:
+        regions = _regions(each, device)
+    except OSError:
+        return False
     for region in regions if written else ():
         span = missing.device_span(pool, one.array, region)
         step = _step(pool, one)
@@ -178,9 +181,11 @@ def _guess(
     return True
 
 
-def _is_of_another_boot(each: Unclean) -> bool:
-    """Whether an array may have been started before this boot: md may have cleared the bits of its bitmap since."""
-    return each.boot is None or each.boot != boot_id()
+def _regions(each: Unclean, device: str) -> list[Area]:
+    """The regions in which rows are in doubt; all where somebody forced the array, or its bitmap was not recorded."""
+    if each.outside or each.regions is None:
+        return dirty.everywhere(device)
+    return [Area(one.begin, one.end) for one in each.regions]
 
 
 def _step(pool: Pool, one: ArrayRecord) -> int:

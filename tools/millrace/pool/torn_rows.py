@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from millrace.plan.policy import ScrubPolicy
-from millrace.pool import dirty, mismatch
-from millrace.pool.damage import Area, merged
+from millrace.pool import mismatch
 from millrace.pool.scrub_record import MismatchRange, ScrubStop, epoch, stamp
 from millrace.pool.scrub_watch import CheckContext, Watch
-from millrace.provision import unclean
+from millrace.provision import dirty, unclean
+from millrace.provision.area import Area, merged
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool

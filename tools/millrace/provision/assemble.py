@@ -230,6 +230,7 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
         if not lost:
             unclean.withdraw_unless_running(system, record, now)
         raise
+    unclean.keep_regions(system, record, now)
     return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
 
 

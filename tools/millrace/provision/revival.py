@@ -220,6 +220,7 @@ def start(system: System, one: Situation) -> str:
         if not unrecorded:
             unclean.withdraw_unless_running(system, record, now)
         raise
+    unclean.keep_regions(system, record, now)
     return f", with {several(one.serials(one.choice.brought))} again: {_risk(one)}{unrecorded}{newer_lost}"
 
 

@@ -18,13 +18,14 @@ from pydantic import Field
 
 from millrace import paths
 from millrace.errors import MillraceError
-from millrace.provision import md
+from millrace.plan.model import Role
+from millrace.provision import dirty, md
+from millrace.provision.area import Area, merged
 from millrace.provision.gather import latest_members
 from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
 from millrace.provision.system import System
 from millrace.system import locks
-from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import write_text
 
@@ -35,11 +36,21 @@ GOES_ON = "the interrupted rebuild goes on, which corrects the parity that tells
 KEPT = 32
 """Starts that are recorded."""
 
+REGIONS = 1000
+"""Regions that are recorded for each of them."""
+
 ParityCheck = Literal["none", "waiting", "found", "done", "failed"]
 
 
 class TornRows(Contract):
     """Sectors of each member in which P and Q do not match; `end` is the first after them."""
+
+    begin: int
+    end: int
+
+
+class Region(Contract):
+    """Sectors of each member that may have been written; `end` is the first after them."""
 
     begin: int
     end: int
@@ -54,8 +65,8 @@ class Unclean(Contract):
     compares P and Q: `none` without a second parity, `waiting` until its end, `found` with the `torn` rows recorded,
     `done` once they are repaired, `failed` for the reason in `problem`. `rough`: a row in `torn` may match. `outside`:
     the array broke, and something else than Millrace started it again, with members that may not be equal: the first
-    one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then. `boot`
-    is the kernel's id of the boot of the start, null where it is not known.
+    one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
+    `regions` may have been written before the start, by the bitmap right after it; null where that is not known.
     """
 
     array: str
@@ -72,7 +83,7 @@ class Unclean(Contract):
     problem: str | None = None
     outside: bool = False
     since: str | None = None
-    boot: str | None = None
+    regions: list[Region] | None = None
 
     @property
     def is_told_by_parity(self) -> bool:
@@ -174,7 +185,6 @@ def add(
         check="failed" if rebuilding and check == "waiting" else check,
         slots=sorted(slots) or None,
         problem=GOES_ON if rebuilding and check == "waiting" else None,
-        boot=boot_id() or None,
     )
     _record(start)
 
@@ -195,7 +205,6 @@ def add_outside(record: ArrayRecord, broke: float, since: float, known: bool, se
         dated=known and last_write <= datetime.fromisoformat(seen),
         outside=True,
         since=datetime.fromtimestamp(int(since), UTC).isoformat(timespec="seconds"),
-        boot=boot_id() or None,
     )
     _record(start)
 
@@ -231,7 +240,9 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
                 # of all members
                 "slots": later.slots if later.slots == old.slots else None,
                 "outside": old.outside or later.outside,
-                "boot": later.boot if later.boot == old.boot else None,
+                "regions": _regions([Area(one.begin, one.end) for one in [*old.regions, *later.regions]])
+                if old.regions is not None and later.regions is not None
+                else None,
                 "since": min(old.since or old.last_write, later.since or later.last_write, key=datetime.fromisoformat)
                 if old.outside or later.outside
                 else None,
@@ -239,6 +250,30 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
         )
         kept.remove(old)
     return kept
+
+
+def keep_regions(system: System, record: ArrayRecord, started: str) -> None:
+    """Record what the bitmap has right after a start: a member that is rebuilt before the search clears it.
+
+    Where that is not possible all regions are searched.
+    """
+    active = md.find(system, record.uuid)
+    if active is None or record.array.role is Role.LOG:
+        return
+    with suppress(OSError, MillraceError):
+        known = _regions(dirty.regions(active.device))
+        change(
+            record.array.name, lambda one: one.model_copy(update={"regions": known}) if one.started == started else one
+        )
+
+
+def _regions(areas: Sequence[Area]) -> list[Region]:
+    """Return areas, those beside each other as one where there are too many: more is searched then."""
+    found, gap = merged(areas), 1
+    while len(found) > REGIONS:
+        wide = merged([Area(one.begin, one.end + gap) for one in found])
+        found, gap = [Area(one.begin, one.end - gap) for one in wide], 2 * gap
+    return [Region(begin=one.begin, end=one.end) for one in found]
 
 
 def withdraw(record: ArrayRecord, started: str) -> None:

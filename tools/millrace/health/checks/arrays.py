@@ -11,10 +11,11 @@ from millrace.plan.labels import array_path
 from millrace.plan.model import Role
 from millrace.pool import scrub_record
 from millrace.pool.arrays import live_arrays
-from millrace.pool.damage import Area, bad_blocks, beyond, minus
+from millrace.pool.damage import bad_blocks, beyond
 from millrace.pool.model import LiveArray, Member
 from millrace.pool.scrub_status import RETIRE
 from millrace.provision import standstill
+from millrace.provision.area import Area, minus
 from millrace.provision.devices import block
 from millrace.provision.model import ArrayRecord
 from millrace.provision.revival import REVIVE

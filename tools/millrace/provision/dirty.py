@@ -6,16 +6,16 @@ degraded. So every row that was in flight at a power cut is in a region whose bi
 member as planned: it bounds a search, and names no file. `mdadm --examine-bitmap` prints only how many are set.
 """
 
+import errno
 import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 from millrace import paths
-from millrace.pool.damage import SECTOR, Area, merged
+from millrace.provision.area import SECTOR, Area, merged
 from millrace.provision.devices import block
 from millrace.system import sysfs
-from millrace.tune import check
 
 _SUPERBLOCK = struct.Struct("<4sI16sQQQIII")
 _BYTES = 256
@@ -32,9 +32,10 @@ _MOST = 1 << 24
 def regions(device: str) -> list[Area]:
     """Return the regions of each member that may have been written since the array is degraded; all without a bitmap.
 
-    Where members differ, a region of any of them is one. md clears the bits where the array is complete again.
+    Where members differ, a region of any of them is one. md clears the bits where the array is complete again. OSError:
+    the array does not run.
     """
-    sectors = check.sectors(device)
+    sectors = _sectors(device)
     try:
         found = [area for path, begin in _bitmaps(device) for area in _read(path, begin, sectors)]
     except (OSError, ValueError):
@@ -44,8 +45,15 @@ def regions(device: str) -> list[Area]:
 
 
 def everywhere(device: str) -> list[Area]:
-    """Return all regions, whatever the bitmap has."""
-    return [Area(0, check.sectors(device))]
+    """Return all regions, whatever the bitmap has. OSError: the array does not run."""
+    return [Area(0, _sectors(device))]
+
+
+def _sectors(device: str) -> int:
+    kib = sysfs.number(block(device) / "md/component_size")
+    if not kib:
+        raise OSError(errno.ENODEV, f"{device} is no array that runs")
+    return 2 * kib
 
 
 def _bitmaps(device: str) -> Iterator[tuple[Path, int]]:
@@ -63,6 +71,8 @@ def _bitmaps(device: str) -> Iterator[tuple[Path, int]]:
 
 def _read(path: Path, begin: int, sectors: int) -> Iterator[Area]:
     with path.open("rb") as file:
+        # md writes past the cache of the device, and keeps it open: what udev has read stays there
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         file.seek(begin)
         magic, version, _, _, _, size, state, chunk, _ = _SUPERBLOCK.unpack(file.read(_BYTES)[: _SUPERBLOCK.size])
         wide = chunk // SECTOR

@@ -455,8 +455,9 @@ def test_a_broken_array_that_is_in_use_is_called_broken(world: World) -> None:
     data, failed = started(world)
     assert data == "RAID6 data: already running"
     assert failed == (
-        "failed: RAID1 log is broken: too many of its drives were gone, and it is still in use; once they are back "
-        "in: millrace pool revive"
+        "failed: RAID1 log is broken: too many of its drives were gone, and it is still in use (mdadm --stop "
+        "/dev/md126 failed with status 1: mdadm: Cannot get exclusive access to /dev/md126); once they are back in: "
+        "millrace pool revive"
     )
 
 

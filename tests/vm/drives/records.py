@@ -24,6 +24,7 @@ def show(box: Box) -> None:
                   "grep -E 'Events|Update Time|Role|Array State'; done; true"))  # fmt: skip
     units = ("assemble", "readd", "revive", "failures", "unclean")
     print(box.say(f"journalctl -b -o short-precise {' '.join(f'-u millrace-{one}' for one in units)} | tail -n 60"))
+    print(box.say("journalctl -k -b -o short-precise --grep 'md[0-9]*:|raid' | tail -n 40; true"))
 
 
 def wait_in_sync(box: Box, md: str = MD) -> None:

@@ -119,10 +119,10 @@ def _stop_broken(system: System, pool: Pool, order: list[ArrayRecord], report: R
     for record in reversed([one for one in order if one.array.name in dead]):
         try:
             md.stop(system, record)
-        except Failed:
+        except Failed as error:
             problems[record.uuid] = (
-                f"{md.title(record.array)} is broken: too many of its drives were gone, and it is still in use; once "
-                f"they are back in: {revival.REVIVE}"
+                f"{md.title(record.array)} is broken: too many of its drives were gone, and it is still in use "
+                f"({error}); once they are back in: {revival.REVIVE}"
             )
     return problems
 

@@ -11,17 +11,18 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Refused
+from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision import removed, returned, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import MOST, Returns
 from millrace.system.documents import read_model
 from millrace.system.run import Result
-from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.disks import Content, Disk
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import add_by_hand, die, plug_in, rebuilt
-from tests.unit.provision.plans import raid6_plan
-from tests.unit.provision.server import built
+from tests.unit.provision.plans import planned, raid6_plan
+from tests.unit.provision.server import built, server_for
 
 DATA = "/dev/md/millrace-data"
 
@@ -304,3 +305,71 @@ def test_udev_starts_nothing_before_the_arrays_are_assembled(pool: World) -> Non
     assert not paths.assembled_file().exists()
     assemble(pool, lambda _: None)
     assert paths.assembled_file().exists()
+
+
+@pytest.fixture
+def half_filled() -> tuple[World, str, Disk]:
+    """A RAID6 whose hot spare was being filled when it broke; all drives are back, that of the spare is unplugged."""
+    plan = planned(7, Policy(layout=LayoutPolicy(spares=1)))
+    world = server_for(plan)
+    built(world, plan)
+    (spare,) = plan.arrays[0].spares
+    gone = plan.arrays[0].members[:3]
+    for serial in gone:
+        die(world, serial)
+    (disk,) = [one for one in world.disks if one.serial == spare]
+    held = of_data(disk)
+    assert held["recovering"] == "1" and held["role"] == "0"
+    world.boot()
+    world.names = {name: one for name, one in world.names.items() if one is not disk}
+    return world, spare, disk
+
+
+def of_data(disk: Disk) -> Content:
+    """The superblock of a drive that the data array has."""
+    (held,) = [held for partuuid, held in disk.inside.items() if disk.labels[partuuid].startswith("millrace-data")]
+    return held
+
+
+def is_a_spare(world: World, disk: Disk) -> bool:
+    return of_data(disk)["role"] == "spare" and len(world.running("/dev/md/millrace-data").members) == 7
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_spare_that_was_being_filled_when_the_array_broke_is_one_again(
+    half_filled: tuple[World, str, Disk], late: bool
+) -> None:
+    world, spare, disk = half_filled
+    lines: list[str] = []
+    if not late:
+        plug_in(world, disk)
+    assemble(world, lines.append)
+    rebuilt(world)
+    if late:
+        plug_in(world, disk)
+        lines = readded(world)
+    assert f"{spare} is a hot spare again" in lines[0] and f"{spare} returned" not in lines[0]
+    rebuilt(world)
+    assert is_a_spare(world, disk)
+
+
+def test_spare_that_is_another_drive_when_it_is_to_be_added_is_left_alone(
+    half_filled: tuple[World, str, Disk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, spare, disk = half_filled
+    assemble(world, lambda _: None)
+    rebuilt(world)
+    plug_in(world, disk)
+    monkeypatch.setattr(returned, "is_still_there", lambda *_, **__: False)
+    (line,) = readded(world)
+    assert line.startswith(f"RAID6 data: hot spare {spare} (") and line.endswith(" cannot be added")
+    assert not [command for command in world.calls if "--zero-superblock" in command]
+
+
+def test_member_that_catches_up_by_the_bitmap_is_no_spare(half_filled: tuple[World, str, Disk]) -> None:
+    world, _, disk = half_filled
+    of_data(disk)["recovering"] = "bitmap"
+    assemble(world, lambda _: None)
+    rebuilt(world)
+    plug_in(world, disk)
+    assert readded(world) == [] and not is_a_spare(world, disk)

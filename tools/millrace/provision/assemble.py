@@ -271,6 +271,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
             sentences.append(returned.left_alone(serial, name, out))
         elif held:
             sentences.append(f"{serial} ({name}) is not added yet: {unclean.WAITS}")
+        elif not free and returned.is_spare(system, record, one):
+            sentences.append(returned.add_spare(system, record, one))
         elif not free:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif kept_apart := apart.refusal(system, record, name):

@@ -18,6 +18,7 @@ from millrace.plan.labels import array_path
 from millrace.provision import apart, md, removed, standstill, unclean
 from millrace.provision.found_member import FoundMember, found, is_still_there
 from millrace.provision.gather import members_present
+from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
@@ -93,6 +94,8 @@ def _start_again(system: System, report: Report) -> None:
 def returning(system: System, record: ArrayRecord) -> Iterator[tuple[FoundMember, bool]]:
     """Yield each member that a running array is without, and whether its slot is free.
 
+    Recorded members come before hot spares, so that one that was being filled for a slot does not take it.
+
     Nothing joins an array that is broken: it is started again. Nor does md let anything join one that is read-only.
     """
     active = md.find(system, record.uuid)
@@ -103,18 +106,30 @@ def returning(system: System, record: ArrayRecord) -> Iterator[tuple[FoundMember
         return
     live = system.md_members(active.device)
     slots, names = {one.slot for one in live}, {one.name for one in live}
-    for name, who in members_present(system, record).items():
+    present = members_present(system, record)
+    for name, who in sorted(present.items(), key=lambda item: not absent([item[1]], record.spares)):
         if name not in names:
             one, block = found(system, name, who), examine(system, name)
-            yield one, block is not None and block.slot is not None and block.slot not in slots
+            free = block is not None and block.slot is not None and block.slot not in slots
+            yield one, free
+            if free and block is not None:
+                slots.add(block.slot)
 
 
 def hot_spares(system: System, record: ArrayRecord) -> Iterator[FoundMember]:
     """Yield each hot spare that a running array was started without."""
-    for one, free in returning(system, record):
-        block = None if free else examine(system, one.name)
-        if block is not None and block.slot is None:
-            yield one
+    yield from (one for one, free in returning(system, record) if not free and is_spare(system, record, one))
+
+
+def is_spare(system: System, record: ArrayRecord, one: FoundMember) -> bool:
+    """Whether a member whose slot is taken is a hot spare, also one that was being filled when the array broke.
+
+    The slot that it was filled for has its own member again. One that catches up by a bitmap has data of its own.
+    """
+    block = examine(system, one.name)
+    if block is None or block.slot is None:
+        return block is not None
+    return block.recovering and not block.by_bitmap and not absent([one.who], record.spares)
 
 
 class Joined(NamedTuple):
@@ -177,7 +192,7 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, FoundMember]
             continue
         for one in list(hot_spares(system, record)):
             if one.who.serial not in out and _is_new(record, one, seen):
-                report(f"{title}: {_add_spare(system, record, one)}")
+                report(f"{title}: {add_spare(system, record, one)}")
         for one, free in list(returning(system, record)):
             if one.who.serial in out:
                 if _is_new(record, one, seen):
@@ -198,10 +213,18 @@ def _is_new(record: ArrayRecord, one: FoundMember, seen: set[tuple[str, FoundMem
     return is_new
 
 
-def _add_spare(system: System, record: ArrayRecord, one: FoundMember) -> str:
+def add_spare(system: System, record: ArrayRecord, one: FoundMember) -> str:
+    """Add a hot spare to its running array; return a sentence about it."""
     failed = f"hot spare {one.who.serial} ({one.name}) cannot be added"
-    if not is_still_there(system, record, one):
+    block = examine(system, one.name)
+    if block is None or not is_still_there(system, record, one):
         return failed
+    if block.slot is not None:
+        # md would take it for a member of that slot
+        if system.attempt(["mdadm", "--zero-superblock", one.device]).status != 0:
+            return failed
+        if not is_still_there(system, record, one, erased=True):
+            return failed
     added = system.attempt(["mdadm", array_path(record.array.name), "--add", one.device]).status == 0
     return f"{one.who.serial} is a hot spare again" if added else failed
 

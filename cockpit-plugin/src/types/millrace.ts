@@ -3846,6 +3846,8 @@ export interface TunerStopped {
  * the array broke, and something else than Millrace started it again, with members that may not be equal: the first
  * one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
  * `regions` may have been written before the start, by the bitmap right after it; null where that is not known.
+ * `older`: an administrator started it with a member that left before others, so all that was written since
+ * `last_write` may be old.
  */
 export interface Unclean {
     array: string;
@@ -3863,6 +3865,7 @@ export interface Unclean {
     outside: boolean;
     since: string | null;
     regions: Region[] | null;
+    older: boolean;
 }
 
 /**

@@ -260,6 +260,19 @@ def test_rows_are_searched_in_the_regions_that_were_recorded_at_the_start(
     assert suspects.names() == names
 
 
+def test_what_an_older_member_lacks_is_searched_everywhere(xfs: Xfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member that left before others was started with: md has cleared what was written since, and one file has only
+    its chunks."""
+    monkeypatch.setattr(dirty, "regions", lambda _: [])
+    start(older=True, regions=[])
+    xfs.file("same-row", [block(4, MISSING, 16)])
+    os.utime(xfs.top / "same-row", (0, 0))
+    xfs.file("of-the-older-one", [block(4, 8, 16)])
+    seen = found(xfs)
+    assert suspects.names() == ["of-the-older-one", "same-row"]
+    assert seen.notes == [OUTSIDE]
+
+
 def outside(**more: Any) -> None:
     """An array broke now, and was started by hand with a member that had left before."""
     start(outside=True, missing=[], slots=None, **more)

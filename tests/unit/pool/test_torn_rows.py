@@ -332,6 +332,15 @@ def test_everything_is_dirty_where_the_bitmap_does_not_tell(md: Md, wrong: dict[
     assert dirty.regions(device()) == [Area(0, SECTORS["data"])]
 
 
+def test_bitmap_that_is_all_dirty_is_one_region(md: Md, tmp_path: Path) -> None:
+    header = struct.pack("<4sI16sQQQIII", b"bitm", 4, bytes(16), 7, 5, 20 * 10**12 // 512, 0, 64 << 20, 5)
+    for bits, found in ((b"\xff" * 40_000, [(0, 298_024)]), (b"\x01\x80" * 3, [(0, 1), (15, 17), (31, 33), (47, 48)])):
+        (tmp_path / "one").write_bytes(header.ljust(256, b"\0") + bits.ljust(40_000, b"\0"))
+        (tmp_path / "other").write_bytes(header.ljust(256, b"\0") + bytes(40_000))
+        seen = dirty._together([dirty._read(tmp_path / name, 0, 20 * 10**12 // 512) for name in ("one", "other")])
+        assert [(one.begin >> 17, one.end >> 17) for one in seen] == found
+
+
 def test_everything_is_dirty_without_a_bitmap(md: Md) -> None:
     assert dirty.regions(device()) == [Area(0, SECTORS["data"])]
     md.box.md("data", metadata_version="1.2", **{"bitmap/location": "none"})

@@ -12,7 +12,8 @@ import pytest
 from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.policy import LayoutPolicy, Policy
-from millrace.provision import removed, returned, unclean
+from millrace.provision import apart_record, in_sync, removed, returned, unclean
+from millrace.provision.apart_record import Apart
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import MOST, Returns
@@ -373,3 +374,35 @@ def test_member_that_catches_up_by_the_bitmap_is_no_spare(half_filled: tuple[Wor
     rebuilt(world)
     plug_in(world, disk)
     assert readded(world) == [] and not is_a_spare(world, disk)
+
+
+def test_member_whose_slot_a_drive_that_was_taken_out_names_is_re_added(pool: World) -> None:
+    """The drive that it took the place of stays in its bay."""
+    old = lost(pool, "D1")
+    new = Disk("A0", old.size)
+    add_by_hand(pool, "data", new)
+    rebuilt(pool)
+    in_sync.record(pool, load_pool(), lambda _: None)
+    removed.add("D1", "2026-11-22T10:00:00+00:00")
+    die(pool, "A0")
+    plug_in(pool, old)
+    plug_in(pool, new)
+    lines = readded(pool)
+    assert "RAID6 data: A0 returned and is resyncing" in lines
+    assert [line for line in lines if "D1" in line and "is left alone" in line]
+
+
+def test_drive_that_is_filled_beside_a_member_kept_apart_is_re_added(pool: World) -> None:
+    data = load_pool().arrays[0]
+    old = lost(pool, "D1")
+    (partuuid,) = old.inside
+    kept = Apart(array="data", serial="D1", partuuid=partuuid, written=None, started="2026-11-28T08:00:00+00:00")
+    apart_record.save(data, [kept])
+    plug_in(pool, old)
+    new = Disk("ZNEW", old.size)
+    add_by_hand(pool, "data", new)
+    die(pool, "ZNEW")
+    plug_in(pool, new)
+    lines = readded(pool)
+    assert [line for line in lines if "ZNEW returned" in line]
+    assert [line for line in lines if "D1" in line and "is kept apart" in line]

@@ -125,6 +125,38 @@ def test_many_regions_are_recorded_as_fewer_that_have_all_of_them(
     assert all(any(one.begin <= area.begin and area.end <= one.end for one in kept) for area in areas[::97])
 
 
+def test_bitmap_that_cannot_be_read_stops_no_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drive that was pulled has no sectors: the whole bitmap is a read of nothing."""
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    empty = paths.ROOT / "empty"
+    empty.write_bytes(b"")
+    monkeypatch.setattr(dirty, "_sectors", lambda _: 800)
+    monkeypatch.setattr(dirty, "_bitmaps", lambda _: iter([(empty, 0)]))
+    assert started(world)[-1] == "RAID1 log: started, 2 members" and paths.assembled_file().exists()
+    known = unclean.pending()
+    assert known is not None and known.starts[0].regions == [Region(begin=0, end=800)]
+
+
+def test_regions_of_a_start_that_may_hold_another_are_not_recorded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = built(world, raid6_plan()).arrays[0]
+    monkeypatch.setattr(dirty, "regions", lambda _: [Area(8, 16)])
+    at = "2026-09-01T12:00:00+00:00"
+    for _ in range(2):
+        # the clock begins at the same second with each boot
+        unclean.add(data, [1, 2], 1_700_000_000, at)
+    unclean.keep_regions(world, data, at)
+    known = unclean.pending()
+    assert known is not None and [one.regions for one in known.starts] == [None, [Region(begin=8, end=16)]]
+    for _ in range(unclean.KEPT):
+        unclean.add(data, [1, 2], 1_700_000_000, at)
+    unclean.keep_regions(world, data, at)
+    known = unclean.pending()
+    assert known is not None and known.starts[-1].regions is None
+
+
 def with_a_spare() -> tuple[World, str, list[str]]:
     """A RAID6 with a hot spare; its serial, and those of the members."""
     plan = planned(7, Policy(layout=LayoutPolicy(spares=1)))
@@ -193,10 +225,10 @@ def test_a_start_is_recorded_before_it_is_forced(world: World, monkeypatch: pyte
     seen: list[bool] = []
     assemble_md: Any = md.assemble
 
-    def watched(*args: Any, force: bool = False) -> None:
-        if force:
+    def watched(*args: Any, **kwargs: Any) -> None:
+        if kwargs.get("force"):
             seen.append(unclean.pending() is not None)
-        assemble_md(*args, force=force)
+        assemble_md(*args, **kwargs)
 
     monkeypatch.setattr(md, "assemble", watched)
     started(world)
@@ -207,7 +239,7 @@ def test_a_forced_start_that_fails_is_not_recorded(world: World, monkeypatch: py
     built(world, raid6_plan())
     cut_while_written(world, "data", "D1")
 
-    def refused(*args: Any, force: bool = False) -> None:
+    def refused(*args: Any, **kwargs: Any) -> None:
         raise Failed("mdadm: no")
 
     monkeypatch.setattr(md, "assemble", refused)
@@ -531,6 +563,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "outside": False,
             "since": None,
             "regions": None,
+            "older": False,
         },
         {
             "array": "log",
@@ -549,6 +582,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
             "outside": False,
             "since": None,
             "regions": None,
+            "older": False,
         },
     ]
 

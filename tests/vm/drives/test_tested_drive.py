@@ -35,7 +35,7 @@ def is_zero(box: Box) -> bool:
         return not any(any(chunk) for chunk in iter(lambda: file.read(MIB), b""))
 
 
-def tested(box: Box, *words: str) -> tuple[int | None, list[dict[str, Any]]]:
+def prove(box: Box, *words: str) -> tuple[int | None, list[dict[str, Any]]]:
     """The status of a test, and its JSON lines."""
     done = box.millrace(["drive", "test", *words, "--yes", "--json"], seconds=900, check=False)
     print(done.out[-2000:], done.err, box.say(f"journalctl -b -u {UNIT} -o cat | tail -n 20"))
@@ -46,7 +46,7 @@ def test_blank_drive_passes_and_is_blank(box: Box) -> None:
     found = row(box)
     assert (found["verdict"], found["test"]) == ("too small", None)
     assert "test" in found["actions"]
-    status, lines = tested(box, "--quick", f"/dev/{found['name']}")
+    status, lines = prove(box, "--quick", f"/dev/{found['name']}")
     assert status == 0
     ended = lines[-1]
     assert (ended["state"], ended["scope"], ended["blank"], ended["reason"]) == ("passed", "quick", True, None)
@@ -60,7 +60,7 @@ def test_blank_drive_passes_and_is_blank(box: Box) -> None:
 
 
 def test_full_test_passes(box: Box) -> None:
-    status, lines = tested(box, DRIVE)
+    status, lines = prove(box, DRIVE)
     assert status == 0
     assert (lines[-1]["state"], lines[-1]["scope"]) == ("passed", "full")
     assert lines[-1]["written_bytes"] > SMALL.size - MIB
@@ -87,7 +87,10 @@ def begin(box: Box) -> None:
     """A full test that goes on after its terminal has ended."""
     to_files = "-p StandardOutput=truncate:/run/test.out -p StandardError=truncate:/run/test.err"
     box.say(f"systemd-run --collect --unit=a-test {to_files} millrace drive test {DRIVE} --yes --json")
-    box.machine.wait_command(f"grep -q '\"writing\"' {PROGRESS}", "the test to write", 180)
+    try:
+        box.machine.wait_command(f"grep -q '\"writing\"' {PROGRESS}", "the test to write", 180)
+    finally:
+        print(box.say(f"cat /run/test.out /run/test.err {PROGRESS}; journalctl -b -u {UNIT} -o cat | tail; true"))
 
 
 def wait_end(box: Box) -> None:
@@ -107,7 +110,7 @@ def test_cancelled_test_leaves_a_blank_drive_or_one_that_says_so(box: Box) -> No
         assert ended["verdict"] == "too small" and is_zero(box)
     else:
         assert (ended["verdict"], ended["what"]) == ("unknown", "test was cancelled; test it again or erase it")
-        status, _ = tested(box, "--quick", DRIVE)
+        status, _ = prove(box, "--quick", DRIVE)
         assert status == 1
         box.say(f"millrace drive erase {DRIVE} --serial-again={DRIVE}", seconds=600)
     assert row(box)["verdict"] == "too small"
@@ -126,6 +129,6 @@ def test_killed_test_is_not_blank_and_is_run_again(box: Box) -> None:
     box.say("mv /var/lib/millrace/drive-tests.json /run/")
     assert row(box)["what"] == "test was interrupted; test it again or erase it"
     box.say("mv /run/drive-tests.json /var/lib/millrace/")
-    status, lines = tested(box, DRIVE)
+    status, lines = prove(box, DRIVE)
     assert status == 0 and lines[-1]["state"] == "passed"
     assert is_zero(box) and row(box)["verdict"] == "too small"

@@ -23,7 +23,7 @@ from millrace.errors import Refused
 from millrace.plan.model import Role
 from millrace.pool import damaged_files, file_names, missing
 from millrace.provision import dirty
-from millrace.provision.area import Area, merged
+from millrace.provision.area import Area, merged, minus
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts, pending, save_suspects
@@ -152,7 +152,7 @@ def _guess(
     is_over: Callable[[], bool],
 ) -> bool:
     """Add the owners of the missing chunks in rows that hold data of these inodes; return whether all were read."""
-    if each.outside:
+    if each.outside or each.older:
         # any of their chunks may be the old one
         found.inodes |= written
     device = array_device(one.array.name)
@@ -182,9 +182,13 @@ def _guess(
 
 
 def _regions(each: Unclean, device: str) -> list[Area]:
-    """The regions in which rows are in doubt; all where somebody forced the array, or its bitmap was not recorded."""
-    if each.outside or each.regions is None:
-        return dirty.everywhere(device)
+    """The regions in which rows are in doubt; all where members may differ, or the bitmap of the start is not known.
+
+    What the bitmap has now comes first, as time may be short.
+    """
+    if each.outside or each.older or each.regions is None:
+        first = dirty.regions(device)
+        return [*first, *minus(dirty.everywhere(device), first)]
     return [Area(one.begin, one.end) for one in each.regions]
 
 
@@ -252,7 +256,7 @@ def _doubts(pool: Pool, starts: Sequence[Unclean]) -> Iterator[str]:
     for one in starts:
         if one.array in logs or one.is_told_by_parity:
             continue
-        if one.outside:
+        if one.outside or one.older:
             yield f"array {one.array}: other files are possible, its members may differ in any row"
             if not one.dated:
                 yield f"array {one.array}: files are missing from the list if its first member left earlier"

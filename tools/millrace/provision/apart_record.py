@@ -92,10 +92,16 @@ def load() -> ApartMembers:
     return ApartMembers(members=[])
 
 
-def save(record: ArrayRecord, members: Sequence[Apart], why: str | None = None) -> None:
+def newer_of(record: ArrayRecord) -> list[Apart]:
+    """Return the members that may be newer than an array, as far as that is recorded."""
+    return [one for one in load().members if one.array == record.array.name and one.started]
+
+
+def save(record: ArrayRecord, members: Sequence[Apart], why: str | None = None) -> OSError | None:
     """Add members of an array, and replace why it is not started; nothing is written where nothing changes.
 
-    OSError: what counts in this boot cannot be written.
+    Return why the boot drive took no record, which `keep` writes later; None where it did. OSError: what counts in this
+    boot cannot be written.
     """
     with _lock():
         known = load()
@@ -103,7 +109,7 @@ def save(record: ArrayRecord, members: Sequence[Apart], why: str | None = None) 
         others = [one for one in known.members if (one.array, one.partuuid, one.serial) not in new]
         undecided = [one for one in known.undecided if one.array != record.array.name]
         undecided += [Undecided(array=record.array.name, why=why)] if why else []
-        _write(known, ApartMembers(members=[*members, *others][:MOST], undecided=undecided))
+        return _write(known, ApartMembers(members=[*members, *others][:MOST], undecided=undecided))
 
 
 def forget_newer(members: Mapping[str, Sequence[MemberRecord]]) -> None:
@@ -119,12 +125,31 @@ def forget_newer(members: Mapping[str, Sequence[MemberRecord]]) -> None:
         _write(known, known.model_copy(update={"members": kept}))
 
 
-def _write(known: ApartMembers, found: ApartMembers) -> None:
-    if found != known:
-        write_model(paths.apart_now_file(), found)
+def keep() -> None:
+    """Write on the boot drive what counts in this boot, if it took no record before."""
+    if not paths.apart_now_file().exists():
+        return
+    with suppress(OSError), _lock():
+        _keep(load())
+
+
+def _write(known: ApartMembers, found: ApartMembers) -> OSError | None:
+    if found == known:
+        return None
+    write_model(paths.apart_now_file(), found)
+    try:
+        _keep(found)
+    except OSError as error:
         # a boot drive that is full or read-only keeps no member in the array
-        with suppress(OSError):
-            write_model(paths.apart_file(), found)
+        return error
+    return None
+
+
+def _keep(found: ApartMembers) -> None:
+    with suppress(MillraceError):
+        if paths.apart_file().exists() and read_model(paths.apart_file(), ApartMembers) == found:
+            return
+    write_model(paths.apart_file(), found)
 
 
 def _who(one: Apart) -> MemberRecord:

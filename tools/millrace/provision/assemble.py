@@ -141,13 +141,15 @@ def _start(
     gathered = gather(system, record, waited, change_journal.joining(record.array.name))
     out = apart.left_out(system, record, gathered)
     found = _without_removed(record, {name: one for name, one in gathered.items() if name not in out})
-    passed_over.forget(record, found)
+    passed_over.forget(system, record, found)
     present = list(found.values())
-    missing = [member.serial for member in absent([*record.members, *record.spares], present)]
+    kept = list(out.values())
+    missing = [member.serial for member in absent([*record.members, *record.spares], [*present, *kept])]
+    apart_now = f"; kept apart: {', '.join(one.serial for one in kept)}" if kept else ""
     if len(found) < md.needed(record.array):
         raise Failed(
             f"{md.title(record.array)} cannot start: {len(found)} of {len(record.members)} members present, "
-            f"{md.needed(record.array)} required; missing: {', '.join(missing)}{_remedy(record)}"
+            f"{md.needed(record.array)} required; missing: {', '.join(missing) or 'none'}{apart_now}{_remedy(record)}"
         )
     in_sync.refuse_stale(record, present)
     forced = ""
@@ -172,7 +174,7 @@ def _start(
                 reason = now.doubt if now.choice is not None else None
                 raise Failed(
                     f"{md.title(record.array)} does not start ({reason or error}); "
-                    f"missing: {', '.join(missing) or 'none'}{_revivable(now)}"
+                    f"missing: {', '.join(missing) or 'none'}{apart_now}{_revivable(now)}"
                 ) from error
             forced += started
     md.ensure_link(system, record)
@@ -225,12 +227,17 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     lost = unclean.add_if_possible(record, unclean.free_slots(record, members), last_write, now, rebuilding, events)
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
-        md.assemble(system, record, [f"/dev/{name}" for name in [*names, *with_spares]], force=True)
+        md.assemble(
+            system,
+            record,
+            [f"/dev/{name}" for name in [*names, *with_spares]],
+            force=True,
+            read_only=lambda: unclean.keep_regions(system, record, now),
+        )
     except Failed:
         if not lost:
             unclean.withdraw_unless_running(system, record, now)
         raise
-    unclean.keep_regions(system, record, now)
     return f", unclean while degraded: {unclean.IN_DOUBT}{lost}"
 
 
@@ -265,8 +272,8 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
     """
     sentences, out = [], removed.load()
     held = unclean.holds(record.array.name)
-    for one, free in list(returned.returning(system, record)):
-        serial, name = one.who.serial, one.name
+    for each in list(returned.returning(system, record)):
+        one, free, serial, name = each.one, each.is_free, each.one.who.serial, each.one.name
         if serial in out:
             sentences.append(returned.left_alone(serial, name, out))
         elif held:
@@ -278,7 +285,10 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
         elif kept_apart := apart.refusal(system, record, name):
             sentences.append(kept_apart)
         else:
-            sentences.append(returned.join(system, record, one).sentence)
+            joined = returned.join(system, record, one)
+            sentences.append(joined.sentence)
+            if joined.done:
+                each.has_joined()
     return sentences
 
 

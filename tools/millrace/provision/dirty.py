@@ -8,8 +8,9 @@ member as planned: it bounds a search, and names no file. `mdadm --examine-bitma
 
 import errno
 import os
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from millrace import paths
@@ -27,6 +28,9 @@ _BEGIN = 8
 """Sector of the superblock in a member, version 1.2."""
 _MOST = 1 << 24
 """Bytes of the largest bitmap that is read."""
+_ALL = 0xFF
+_SET = re.compile(rb"\xff+|[^\x00\xff]", re.DOTALL)
+"""A byte with a bit, or many with all bits: a bitmap that is all dirty is one area."""
 
 
 def regions(device: str) -> list[Area]:
@@ -37,11 +41,10 @@ def regions(device: str) -> list[Area]:
     """
     sectors = _sectors(device)
     try:
-        found = [area for path, begin in _bitmaps(device) for area in _read(path, begin, sectors)]
+        found = _together([_read(path, begin, sectors) for path, begin in _bitmaps(device)])
     except (OSError, ValueError):
         return everywhere(device)
-    known = merged(found)
-    return [Area(one.begin, min(one.end, sectors)) for one in known if one.begin < sectors]
+    return [Area(one.begin, min(one.end, sectors)) for one in found if one.begin < sectors]
 
 
 def everywhere(device: str) -> list[Area]:
@@ -69,12 +72,16 @@ def _bitmaps(device: str) -> Iterator[tuple[Path, int]]:
         yield paths.ROOT / "dev" / one.removeprefix("dev-"), (_BEGIN + int(location)) * SECTOR
 
 
-def _read(path: Path, begin: int, sectors: int) -> Iterator[Area]:
+def _read(path: Path, begin: int, sectors: int) -> tuple[int, bytes]:
+    """Return the sectors of each region and a bit for each, the first in the lowest bit of the first byte."""
     with path.open("rb") as file:
         # md writes past the cache of the device, and keeps it open: what udev has read stays there
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         file.seek(begin)
-        magic, version, _, _, _, size, state, chunk, _ = _SUPERBLOCK.unpack(file.read(_BYTES)[: _SUPERBLOCK.size])
+        header = file.read(_BYTES)
+        if len(header) < _SUPERBLOCK.size:
+            raise ValueError(os.fspath(path))
+        magic, version, _, _, _, size, state, chunk, _ = _SUPERBLOCK.unpack(header[: _SUPERBLOCK.size])
         wide = chunk // SECTOR
         if magic != b"bitm" or version not in _VERSIONS or state & _WRONG or not wide or size < sectors:
             raise ValueError(os.fspath(path))
@@ -84,6 +91,29 @@ def _read(path: Path, begin: int, sectors: int) -> Iterator[Area]:
         bits = file.read(-(-count // 8))
     if len(bits) * 8 < count:
         raise ValueError(os.fspath(path))
-    for number in range(count):
-        if bits[number >> 3] & 1 << (number & 7):
-            yield Area(number * wide, (number + 1) * wide)
+    return wide, bits
+
+
+def _together(bitmaps: Sequence[tuple[int, bytes]]) -> list[Area]:
+    """Return the regions that have a bit in any of the bitmaps. ValueError: their regions differ in size."""
+    (wide,) = {each for each, _ in bitmaps}
+    length = len(bitmaps[0][1])
+    either = 0
+    for _, bits in bitmaps:
+        either |= int.from_bytes(bits, "little")
+    found = [
+        area
+        for part in _SET.finditer(either.to_bytes(length, "little"))
+        for area in _areas(part[0], part.start(), wide)
+    ]
+    return merged(found)
+
+
+def _areas(part: bytes, at: int, wide: int) -> Iterator[Area]:
+    """Yield the regions of one byte, or of many that have all bits."""
+    if part[0] == _ALL:
+        yield Area(8 * at * wide, 8 * (at + len(part)) * wide)
+        return
+    for bit in range(8):
+        if part[0] & 1 << bit:
+            yield Area((8 * at + bit) * wide, (8 * at + bit + 1) * wide)

@@ -105,6 +105,7 @@ def _record(
     try:
         removed.forget(present)
         apart_record.forget_newer(filled)
+        apart_record.keep()
         _write(InSync(arrays=in_sync))
         if update == {"arrays": pool.arrays, "drives": pool.drives}:
             # a file that was torn is written again

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our md arrays, identified by UUID alone. An array with another UUID is never stopped, started or written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,12 +94,19 @@ def load_modules(system: System) -> None:
     must(system.attempt, ["modprobe", "--all", *MODULES])
 
 
-def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force: bool = False) -> None:
+def assemble(
+    system: System,
+    record: ArrayRecord,
+    devices: Sequence[str],
+    force: bool = False,
+    read_only: Callable[[], None] = lambda: None,
+) -> None:
     """Start an array from these members, also degraded. Failed: mdadm fails, with its reason.
 
     `force` starts one that was written when the power failed although it cannot be made consistent first. It is started
     read-only: mdadm then asks for a repair of a RAID6 that lacks one member (Assemble.c), which would compute again the
-    parity that tells torn rows, and md drops what is asked of a read-only array.
+    parity that tells torn rows, and md drops what is asked of a read-only array. `read_only` is called then, before md
+    fills any member.
     """
     stop_inactive(system, record)
     mark = _mark(record)
@@ -123,6 +130,8 @@ def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force:
         if active is None or not active.running:
             mark.unlink(missing_ok=True)
         raise
+    if force:
+        read_only()
     make_writable(system, record)
 
 

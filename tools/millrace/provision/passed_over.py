@@ -8,7 +8,9 @@ started with. They are kept apart until they are erased.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from millrace.provision.apart_record import Apart, forget_newer, key, of, save
+from millrace.errors import Failed
+from millrace.provision import md
+from millrace.provision.apart_record import Apart, forget_newer, key, newer_of, of, save
 from millrace.provision.lives import MARGIN, PRESENT
 from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine
@@ -21,8 +23,9 @@ def record_start(
 ) -> str:
     """Record before a start who may be `newer` than the `members` that the array is started with.
 
-    Return what the sentence about the start ends with: nothing, or why it is not recorded. It is not withdrawn where
-    the start fails: the superblocks show whether mdadm wrote them.
+    Return what the sentence about the start ends with: nothing, or why a restart forgets it. It is not withdrawn where
+    the start fails: the superblocks show whether mdadm wrote them. Failed: it cannot be recorded at all, and these
+    members would be overwritten at once.
     """
     beside = {key(who): block.events for who, block in members}
     found = [
@@ -37,11 +40,18 @@ def record_start(
         for who in newer
     ]
     try:
-        if found:
-            save(record, found)
+        lost = save(record, found) if found else None
     except OSError as error:
-        return f"; members that may be newer could not be recorded: {describe(error)}"
-    return ""
+        raise Failed(
+            f"{md.title(record.array)} is not started: members that may be newer cannot be kept apart "
+            f"({describe(error)})"
+        ) from error
+    if lost is None:
+        return ""
+    return (
+        f"; the boot drive took no record of the members that may be newer ({describe(lost)}): make room on it before "
+        "the server restarts, or they are overwritten then"
+    )
 
 
 def present(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
@@ -65,13 +75,24 @@ def is_newer(record: ArrayRecord, who: MemberRecord) -> bool:
     return one is not None and one.started is not None
 
 
-def forget(record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
-    """Forget of members that an array is to be started with that they may be newer: no start without them took place.
+def forget(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
+    """Forget before an array is started with `found` that these may be newer, and starts that did not take place.
 
-    A record that cannot be written keeps them apart once more.
+    Such a start leaves no member apart, whether it is there or not. A record that cannot be written keeps them apart
+    once more.
     """
+    known = [one for one in newer_of(record) if one.started]
+    if not known:
+        return
+    blocks = [(who, block) for name, who in found.items() if (block := examine(system, name)) is not None]
+    events = {key(who): block.events for who, block in blocks}
+    undone = [
+        MemberRecord(serial=one.serial, wwid="", partuuid=one.partuuid, label="")
+        for one in known
+        if not _happened(one, events)
+    ]
     with suppress(OSError):
-        forget_newer({record.array.name: [*found.values()]})
+        forget_newer({record.array.name: [*found.values(), *undone]})
 
 
 def _happened(one: Apart, events: Mapping[str, int]) -> bool:

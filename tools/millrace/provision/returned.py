@@ -8,6 +8,7 @@ takes no record, as when it is full, `/run/millrace/returns.json` counts until t
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -19,7 +20,7 @@ from millrace.provision import apart, md, removed, standstill, unclean
 from millrace.provision.found_member import FoundMember, found, is_still_there
 from millrace.provision.gather import members_present
 from millrace.provision.membership import absent
-from millrace.provision.model import ArrayRecord
+from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
@@ -91,10 +92,32 @@ def _start_again(system: System, report: Report) -> None:
     report(f"the arrays are being started for more than {LONGEST // 60} minutes; see systemctl list-jobs")
 
 
-def returning(system: System, record: ArrayRecord) -> Iterator[tuple[FoundMember, bool]]:
-    """Yield each member that a running array is without, and whether its slot is free.
+@dataclass(frozen=True)
+class Returning:
+    """A member that a running array is without. `slot` is what its superblock names, None for a hot spare.
 
-    Recorded members come before hot spares, so that one that was being filled for a slot does not take it.
+    `taken` are the slots that have a member, the same set for all members of the array.
+    """
+
+    one: FoundMember
+    slot: int | None
+    taken: set[int]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its slot is free."""
+        return self.slot is not None and self.slot not in self.taken
+
+    def has_joined(self) -> None:
+        """Its slot is not free any more: md assigns it a moment later."""
+        if self.slot is not None:
+            self.taken.add(self.slot)
+
+
+def returning(system: System, record: ArrayRecord) -> Iterator[Returning]:
+    """Yield each member that a running array is without.
+
+    Recorded members come first and hot spares last: one that was being filled for a slot takes it from nobody.
 
     Nothing joins an array that is broken: it is started again. Nor does md let anything join one that is read-only.
     """
@@ -105,20 +128,22 @@ def returning(system: System, record: ArrayRecord) -> Iterator[tuple[FoundMember
     if md.broken(system, record, active) or md.is_read_only(system, active):
         return
     live = system.md_members(active.device)
-    slots, names = {one.slot for one in live}, {one.name for one in live}
-    present = members_present(system, record)
-    for name, who in sorted(present.items(), key=lambda item: not absent([item[1]], record.spares)):
+    taken, names = {one.slot for one in live if one.slot is not None}, {one.name for one in live}
+
+    def order(item: tuple[str, MemberRecord]) -> int:
+        return 0 if not absent([item[1]], record.members) else 2 if not absent([item[1]], record.spares) else 1
+
+    for name, who in sorted(members_present(system, record).items(), key=order):
         if name not in names:
             one, block = found(system, name, who), examine(system, name)
-            free = block is not None and block.slot is not None and block.slot not in slots
-            yield one, free
-            if free and block is not None:
-                slots.add(block.slot)
+            yield Returning(one, block.slot if block else None, taken)
 
 
 def hot_spares(system: System, record: ArrayRecord) -> Iterator[FoundMember]:
     """Yield each hot spare that a running array was started without."""
-    yield from (one for one, free in returning(system, record) if not free and is_spare(system, record, one))
+    for each in returning(system, record):
+        if not each.is_free and is_spare(system, record, each.one):
+            yield each.one
 
 
 def is_spare(system: System, record: ArrayRecord, one: FoundMember) -> bool:
@@ -190,18 +215,23 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, FoundMember]
         if unclean.holds(record.array.name):
             report(f"{title}: no member is added yet: {unclean.WAITS}")
             continue
-        for one in list(hot_spares(system, record)):
-            if one.who.serial not in out and _is_new(record, one, seen):
-                report(f"{title}: {add_spare(system, record, one)}")
-        for one, free in list(returning(system, record)):
+        for each in list(returning(system, record)):
+            one = each.one
             if one.who.serial in out:
                 if _is_new(record, one, seen):
                     report(f"{title}: {left_alone(one.who.serial, one.name, out)}")
-            elif free and _is_new(record, one, seen):
+            elif each.is_free and _is_new(record, one, seen):
                 if kept_apart := apart.refusal(system, record, one.name):
                     report(f"{title}: {kept_apart}")
                 else:
-                    report(f"{title}: {_readd(system, record, one)}")
+                    joined, sentence = _readd(system, record, one)
+                    report(f"{title}: {sentence}")
+                    if joined:
+                        each.has_joined()
+        # after the members: md fills a hot spare at once where a slot is free
+        for one in list(hot_spares(system, record)):
+            if one.who.serial not in out and _is_new(record, one, seen):
+                report(f"{title}: {add_spare(system, record, one)}")
     return len(seen) > before
 
 
@@ -229,18 +259,18 @@ def add_spare(system: System, record: ArrayRecord, one: FoundMember) -> str:
     return f"{one.who.serial} is a hot spare again" if added else failed
 
 
-def _readd(system: System, record: ArrayRecord, one: FoundMember) -> str:
+def _readd(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
     known, serial = recent(datetime.fromisoformat(system.now())), one.who.serial
     if _times(known, serial, record.array.name) >= MOST:
         lost = _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
-        return f"{serial} ({one.name}) returned more than {MOST} times in 24 hours and is left out{lost}"
+        return Joined(False, f"{serial} ({one.name}) returned more than {MOST} times in 24 hours and is left out{lost}")
     # Before the attempt: one that hangs or kills the server counts.
     tried = Return(serial=serial, array=record.array.name, at=system.now(), outcome="failed")
     lost = _keep(known, tried)
     joined = join(system, record, one)
     if joined.done:
         lost = _keep(known, tried.model_copy(update={"outcome": "re-added"}))
-    return f"{joined.sentence}{lost}"
+    return Joined(joined.done, f"{joined.sentence}{lost}")
 
 
 def _times(known: Sequence[Return], serial: str, array: str) -> int:

@@ -79,10 +79,10 @@ class Situation:
         choice = self.choice
         if choice is None:
             return self._in_slots(self.unseen)
+        tied = self.serials([one for one in choice.tied if one not in choice.brought])
         if self.is_older:
             started = self.serials(choice.start)
-            return [one for one in self.last if one not in started]
-        tied = self.serials([one for one in choice.tied if one not in choice.brought])
+            return [*dict.fromkeys([*(one for one in self.last if one not in started), *tied])]
         return [*dict.fromkeys([*self._in_slots(choice.later), *tied])]
 
     @property
@@ -94,9 +94,17 @@ class Situation:
     @cached_property
     def passed(self) -> list[MemberRecord]:
         """Members that may have left after those to start with. No start overwrites them: they are kept apart."""
-        known = {one.serial: one for one in (*self.record.members, *self.record.spares, *self.found.values())}
-        later = self._in_slots(self.choice.later) if self.choice is not None else []
-        return [known[serial] for serial in dict.fromkeys([*later, *self.newer]) if serial in known]
+        choice, there = self.choice, [*self.found.values()]
+        slots = self.unseen if choice is None else choice.later
+        gone = absent([self.record.members[slot] for slot in slots], there)
+        if choice is None:
+            return gone
+        tied = [self.found[one.name] for one in choice.tied if one not in choice.start]
+        started = [self.found[one.name] for one in choice.start]
+        recorded = [*self.record.members, *self.record.spares]
+        later = [who for who in [*there, *absent(recorded, there)] if self.is_older and who.serial in self.last]
+        passed = [*gone, *tied, *absent(later, started)]
+        return [who for number, who in enumerate(passed) if who not in passed[:number]]
 
     @property
     def since(self) -> int | None:
@@ -160,6 +168,11 @@ def situation(
     unseen = went_on(list(blocks.values()), needed, gone) if choice is None else []
     serials = {one.partuuid or one.serial: one.serial for one in (*record.members, *record.spares, *found.values())}
     failed = [found[name].serial if name in found else serials.get(name.strip(), name.strip()) for name in last]
+    # what had left when the members in sync were recorded has not gone on
+    known = in_sync.last_of(record).members if unseen else []
+    if known:
+        unseen = [slot for slot in unseen if not absent([record.members[slot]], known)]
+        unseen = unseen if len(unseen) >= needed else []
     return Situation(record, found, blocks, written, choice, broke, unseen, failed, kept or {})
 
 
@@ -205,22 +218,28 @@ def start(system: System, one: Situation) -> str:
     """Start an array with the members of its choice; return what the sentence about it ends with. Failed: mdadm fails.
 
     It is recorded before, as a power cut may interrupt it. Where the boot drive takes no record it is started all the
-    same. Members that may be newer are kept apart when they come back.
+    same. Members that may be newer are kept apart; Failed: that cannot be recorded, not even for this boot.
     """
     assert one.choice is not None and one.choice.possible
     record, names = one.record, [block.name for block in one.choice.start]
     now = system.now()
     events = max(block.events for block in one.choice.start)
     slots = unclean.free_slots(record, one.choice.start)
-    unrecorded = unclean.add_if_possible(record, slots, _last_write(one), now, events=events)
     newer_lost = record_passed(one, one.choice.start, now)
+    is_older = bool(one.newer)
+    unrecorded = unclean.add_if_possible(record, slots, _last_write(one), now, events=events, older=is_older)
+
+    def read_only() -> None:
+        # what a member lacks that left earlier, the bitmap of the others may have forgotten
+        if not is_older:
+            unclean.keep_regions(system, record, now)
+
     try:
-        md.assemble(system, record, [f"/dev/{name}" for name in names], force=True)
+        md.assemble(system, record, [f"/dev/{name}" for name in names], force=True, read_only=read_only)
     except Failed:
         if not unrecorded:
             unclean.withdraw_unless_running(system, record, now)
         raise
-    unclean.keep_regions(system, record, now)
     return f", with {several(one.serials(one.choice.brought))} again: {_risk(one)}{unrecorded}{newer_lost}"
 
 

@@ -67,6 +67,8 @@ class Unclean(Contract):
     the array broke, and something else than Millrace started it again, with members that may not be equal: the first
     one left at `since`, ISO 8601, or before that where not `dated`. `last_write` is when the array broke then.
     `regions` may have been written before the start, by the bitmap right after it; null where that is not known.
+    `older`: an administrator started it with a member that left before others, so all that was written since
+    `last_write` may be old.
     """
 
     array: str
@@ -84,6 +86,7 @@ class Unclean(Contract):
     outside: bool = False
     since: str | None = None
     regions: list[Region] | None = None
+    older: bool = False
 
     @property
     def is_told_by_parity(self) -> bool:
@@ -165,11 +168,13 @@ def add(
     started: str,
     rebuilding: bool = False,
     events: int | None = None,
+    older: bool = False,
 ) -> None:
     """Record that an array was started by force; the files in doubt are searched for once it is mounted.
 
     `slots` are those without a member; `last_write` is in seconds since 1970, None where no superblock has it. A member
-    that was `rebuilding` goes on at once. `events` is the highest count in the superblocks of the members of the start.
+    that was `rebuilding` goes on at once. `events` is the highest count in the superblocks of the members of the start;
+    with `older` one of them left before others.
     """
     check: ParityCheck = "waiting" if is_checkable(record, len(slots)) else "none"
     begun = datetime.fromisoformat(started)
@@ -185,6 +190,7 @@ def add(
         check="failed" if rebuilding and check == "waiting" else check,
         slots=sorted(slots) or None,
         problem=GOES_ON if rebuilding and check == "waiting" else None,
+        older=older,
     )
     _record(start)
 
@@ -240,6 +246,7 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
                 # of all members
                 "slots": later.slots if later.slots == old.slots else None,
                 "outside": old.outside or later.outside,
+                "older": old.older or later.older,
                 "regions": _regions([Area(one.begin, one.end) for one in [*old.regions, *later.regions]])
                 if old.regions is not None and later.regions is not None
                 else None,
@@ -255,16 +262,24 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
 def keep_regions(system: System, record: ArrayRecord, started: str) -> None:
     """Record what the bitmap has right after a start: a member that is rebuilt before the search clears it.
 
-    Where that is not possible all regions are searched.
+    Where that is not possible all regions are searched, and where this start may have been folded with another one.
     """
-    active = md.find(system, record.uuid)
-    if active is None or record.array.role is Role.LOG:
+    if record.array.role is Role.LOG:
         return
-    with suppress(OSError, MillraceError):
+    with suppress(OSError, ValueError, MillraceError):
+        active = md.find(system, record.uuid)
+        if active is None:
+            return
         known = _regions(dirty.regions(active.device))
-        change(
-            record.array.name, lambda one: one.model_copy(update={"regions": known}) if one.started == started else one
-        )
+        with _lock():
+            now = _read()
+            # a clock that begins again with each boot gives two starts the same time
+            last = now.starts[-1] if now else None
+            if now is None or last is None or (last.array, last.started) != (record.array.name, started):
+                return
+            if len(now.starts) < KEPT:
+                starts = [*now.starts[:-1], last.model_copy(update={"regions": known})]
+                write_model(paths.unclean_file(), now.model_copy(update={"starts": starts}))
 
 
 def _regions(areas: Sequence[Area]) -> list[Region]:
@@ -291,13 +306,14 @@ def add_if_possible(
     started: str,
     rebuilding: bool = False,
     events: int | None = None,
+    older: bool = False,
 ) -> str:
     """Record a start as `add` does; return what the sentence about it ends with: nothing, or why it is not recorded.
 
     An array that stays down is worse than a record that is lost: a boot drive that is full, or a file that was torn.
     """
     try:
-        add(record, slots, last_write, started, rebuilding, events)
+        add(record, slots, last_write, started, rebuilding, events, older)
     except OSError as error:
         return f"; this could not be recorded: {error.strerror or type(error).__name__}"
     except MillraceError as error:

@@ -192,13 +192,13 @@ def _refuse_foreign(
     present: Mapping[str, Mapping[str, MemberRecord]],
     kept: Mapping[str, Mapping[str, MemberRecord]],
 ) -> None:
-    out = {who.serial for found in kept.values() for who in found.values()}
+    ours = {who.serial for found in present.values() for who in found.values()}
+    out = {who.serial for found in kept.values() for who in found.values()} - ours
     if apart := sorted({*wanted} & out):
         raise BadInput(
             f"the array was started without {several(apart)} and has been written since, so it cannot start with what "
             "they hold; nothing was written"
         )
-    ours = {who.serial for found in present.values() for who in found.values()}
     if others := sorted(set(wanted) - ours):
         raise BadInput(f"{several(others)} is no member of an array that does not run; nothing was written")
 

@@ -87,7 +87,8 @@ def _row(array: RevivedArray, one: RevivedMember) -> tuple[str, ...]:
 def _part(array: RevivedArray, one: RevivedMember) -> str:
     """Return what happens to a member. Where something is in doubt, those that are started may not have left last."""
     if one.serial in array.newer and one.part == "kept-apart":
-        return "left last; will be kept apart" if array.older else "may have left last; will be kept apart"
+        last = array.older and one.serial == array.newer[0]
+        return "left last; will be kept apart" if last else "may have left last; will be kept apart"
     if array.newer and one.part == "brought-back":
         return "started: left earlier" if array.older else "started: may have left earlier"
     if array.newer and one.part == "current" and not _is_forced(array):

@@ -358,6 +358,14 @@ BENCHMARKS = {
         lambda: [setups.planned("Millrace")],
         (),
     ),
+    "newfiles12": Benchmark(
+        26,
+        "Chunk and writes that fill no stripe",
+        "128 KiB",
+        servers.wide,
+        servers.newfiles12_setups,
+        (),
+    ),
 }
 # Asked for by name only: they take minutes of a processor. tools/perf checks the bands of those that have some; the
 # others have none: their results are not known yet.
@@ -382,6 +390,7 @@ UNBANDED = (
     "chunkreads",
     "full",
     "arrays",
+    "newfiles12",
 )
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

@@ -100,6 +100,14 @@ def newfiles60_setups() -> list[Setup]:
     return [setups.by_chunk(legs, "unit a chunk"), legs]
 
 
+def newfiles12_setups() -> list[Setup]:
+    """Return RAID6 of twelve drives: a full stripe of ten chunks is no part of 1 MiB."""
+    return [
+        setups.planned(f"{size} KiB", Policy(layout=LayoutPolicy(level="raid6", chunk_kib=size)), WIDE)
+        for size in CHUNKS_KIB
+    ]
+
+
 def chunk_setups() -> list[Setup]:
     """Return what is planned with other chunks, with md's `skip_copy`, and RAID50."""
     planned = setups.planned("planned")

@@ -49,6 +49,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "trim": trim.bench,
     "newfiles": newfiles.bench,
     "newfiles60": newfiles.bench,
+    "newfiles12": newfiles.bench,
     "journal": newfiles.bench,
     "localio": localio.bench,
     "streams": streams.bench,

@@ -367,13 +367,26 @@ def test_spare_that_is_another_drive_when_it_is_to_be_added_is_left_alone(
     assert not [command for command in world.calls if "--zero-superblock" in command]
 
 
-def test_member_that_catches_up_by_the_bitmap_is_no_spare(half_filled: tuple[World, str, Disk]) -> None:
-    world, _, disk = half_filled
-    of_data(disk)["recovering"] = "bitmap"
-    assemble(world, lambda _: None)
-    rebuilt(world)
+def test_member_whose_place_a_spare_has_taken_is_the_spare_when_it_is_back() -> None:
+    plan = planned(7, Policy(layout=LayoutPolicy(spares=1)))
+    world = server_for(plan)
+    built(world, plan)
+    (spare,) = plan.arrays[0].spares
+    # no part of the log
+    serial = plan.arrays[0].members[3]
+    (disk,) = [one for one in world.disks if one.serial == serial]
+    die(world, serial)
     plug_in(world, disk)
-    assert readded(world) == [] and not is_a_spare(world, disk)
+    # not while the spare is being filled: what is there may be needed
+    assert [line for line in readded(world) if "is a hot spare again" in line] == []
+    die(world, serial)
+    rebuilt(world)
+    in_sync.record(world, load_pool(), lambda _: None)
+    record = load_pool().arrays[0]
+    assert spare in {one.serial for one in record.members} and [one.serial for one in record.spares] == [serial]
+    plug_in(world, disk)
+    assert readded(world) == [f"RAID6 data: {serial} is a hot spare again"]
+    assert is_a_spare(world, disk)
 
 
 def test_member_whose_slot_a_drive_that_was_taken_out_names_is_re_added(pool: World) -> None:

@@ -147,14 +147,19 @@ def hot_spares(system: System, record: ArrayRecord) -> Iterator[FoundMember]:
 
 
 def is_spare(system: System, record: ArrayRecord, one: FoundMember) -> bool:
-    """Whether a member whose slot is taken is a hot spare, also one that was being filled when the array broke.
+    """Whether a member whose slot is taken is a hot spare, or is recorded as one that is missing.
 
-    The slot that it was filled for has its own member again. One that catches up by a bitmap has data of its own.
+    That is one that was being filled when the array broke, or a member that was away until a hot spare had taken its
+    place. What it holds is older than what is in sync there.
     """
     block = examine(system, one.name)
     if block is None or block.slot is None:
         return block is not None
-    return block.recovering and not block.by_bitmap and not absent([one.who], record.spares)
+    if absent([one.who], record.spares):
+        return False
+    active = md.find(system, record.uuid)
+    in_place = active is not None and block.slot in md.in_sync_slots(system, active)
+    return in_place or (block.recovering and not block.by_bitmap)
 
 
 class Joined(NamedTuple):
@@ -250,6 +255,8 @@ def add_spare(system: System, record: ArrayRecord, one: FoundMember) -> str:
     if block is None or not is_still_there(system, record, one):
         return failed
     if block.slot is not None:
+        if kept_apart := apart.refusal(system, record, one.name):
+            return kept_apart
         # md would take it for a member of that slot
         if system.attempt(["mdadm", "--zero-superblock", one.device]).status != 0:
             return failed

@@ -43,7 +43,7 @@ def test_whole_stripes_of_a_file_read_nothing_but_its_metadata(stripe: Result) -
 
 
 def test_a_new_file_begins_on_a_stripe(stripe: Result) -> None:
-    """With a chunk as the unit of XFS it begins anywhere: 7 reads for each write, and 0.7 of the rate."""
+    """With a chunk as the unit of XFS it begins anywhere: 6 reads for each write, and 0.7 of the rate."""
     row = stripe.row("1 MiB, new file", "tuned")
     assert row.data.reads / row.operations < 0.2
     assert row.amplification <= 1.27

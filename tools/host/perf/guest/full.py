@@ -24,7 +24,8 @@ KIB, MIB = 1 << 10, 1 << 20
 # Per cent of the file system that is used, as `df` and `health` count it.
 LEVELS = (50, 80, 90, 95, 98, 99)
 # What the files of a mix have, from the smallest to the largest; as many in each doubling.
-MIXES = {"files of 16 KiB to 2 MiB": (16 * KIB, 2 * MIB), "files of 1 to 64 MiB": (MIB, 64 * MIB)}
+SMALL, LARGE = "files of 16 KiB to 2 MiB", "files of 1 to 64 MiB"
+MIXES = {SMALL: (16 * KIB, 2 * MIB), LARGE: (MIB, 64 * MIB)}
 DIRECTORIES = 64
 # Of the file system, what is replaced at each level.
 REPLACED = 0.5

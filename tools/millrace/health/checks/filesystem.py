@@ -14,7 +14,8 @@ from millrace.system.text import size
 NAME = "filesystem"
 UNIT = "srv-pool.mount"
 
-# XFS slows down where free space is scarce and torn into pieces.
+# Where free space lies between small files, direct writes lose a tenth at 90 % and half at 95 %, and buffered ones a
+# quarter at 98 % (tools/perf full).
 SCARCE, FULL = 90, 98
 # What every call on an XFS that shut itself down returns (kernel 7.2, xfs_is_shutdown).
 _SHUT_DOWN = "EIO"

@@ -6,7 +6,7 @@ TALK_NFSD = "SNIA SDC 2025, SMB and NFS for AI: 'nfsd threads - practical recomm
 TALK_NFS_OPTIONS = "SNIA SDC 2025, SMB and NFS for AI: 'NFS server options'"
 TALK_SERVER = "SNIA SDC 2025, SMB and NFS for AI: 'Server Options'"
 TALK_SHAPES = "MSST, Scaling up NFS: '1U12 Server', '2U24 Server'"
-CHUNK = "MSST, Scaling up NFS: su=64k; measured: tools/perf chunks, chunkreads"
+CHUNK = "MSST, Scaling up NFS: su=64k; measured: tools/perf chunks, newfiles12, chunkreads"
 RAID0_LIMITS = "kernel 7.2, measured: max_hw_sectors of a raid0 over legs is its chunk"
 BITMAP = "kernel 7.2: drivers/md/md-bitmap.c; no consistency after a power cut without one"
 RAID5_THREADS = "kernel 7.2: drivers/md/raid5.c group_thread_cnt counts per NUMA node"

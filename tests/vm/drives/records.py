@@ -58,8 +58,8 @@ def see_records(box: Box, last: str | None = None, named: bool = True) -> int:
     box.say("echo 3 > /proc/sys/vm/drop_caches")
     last = last or last_record(box)
     found = box.machine.run(["python3", "-c", READER, last], seconds=600).out.strip()
-    named = box.machine.wait_command("millrace pool unclean --json | grep -q '\"complete\"'", "the search", 600)
-    assert named.status == 0
+    ended = box.machine.wait_command("millrace pool unclean --json | grep -q '\"complete\"'", "the search", 600)
+    assert ended.status == 0
     listed = box.millrace("pool unclean").out.splitlines()
     print(f"{last} records: {found}", listed)
     differ = int(found.split()[0])

@@ -123,5 +123,11 @@ def test_array_that_somebody_forced_is_found(box: Box) -> None:
     assert start["outside"] is True
     (finding,) = [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"]
     assert "was started outside Millrace" in finding["sentence"]
+    # whether a member that was left out is rebuilt from what somebody forced is a decision; the command is named
+    added = (
+        "journalctl -b -o cat -u millrace-assemble -u millrace-readd | grep -o 'mdadm [^ ]* --add [^ ;]*' | tail -n 1"
+    )
+    if command := box.say(added):
+        box.say(command)
     wait_in_sync(box)
     acknowledge(box)

@@ -2,7 +2,6 @@
 """A degraded array starts after a power cut; stale members never replace current data."""
 
 import errno
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,42 +9,16 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.policy import LayoutPolicy, Policy
-from millrace.provision import dirty, in_sync, md, returned, unclean
-from millrace.provision.area import Area
-from millrace.provision.assemble import assemble
+from millrace.provision import in_sync, md, returned, unclean
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock
-from millrace.provision.unclean import Region
 from millrace.system.run import Result
 from tests.fakes.drives.disks import Content
 from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, members_of, plug_in, rebuilt, writing
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
+from tests.unit.provision.power_cut import cut_while_written, forced, started
 from tests.unit.provision.server import built, server_for
-
-
-def started(world: World) -> list[str]:
-    """What an assembly says; a failure is its last line."""
-    lines: list[str] = []
-    try:
-        assemble(world, lines.append)
-    except Failed as error:
-        lines.append(f"failed: {error}")
-    return lines
-
-
-def forced(world: World) -> list[list[str]]:
-    return [command for command in world.calls if "--force" in command and "--assemble" in command]
-
-
-def cut_while_written(world: World, array: str, *lost: str) -> None:
-    """Drives are gone, something is written, the power goes; the next boot is without these drives."""
-    die(world, *lost)
-    in_sync.record(world, load_pool(), lambda _: None)
-    writing(world, array)
-    world.disks = [disk for disk in world.disks if disk.serial not in lost]
-    world.boot()
-    world.calls.clear()
 
 
 def superblock_of(world: World, serial: str) -> Content:
@@ -90,71 +63,6 @@ def test_nothing_is_added_to_an_array_until_its_torn_rows_are_recorded(world: Wo
     lines.clear()
     returned.readd(world, lines.append)
     assert lines == ["RAID6 data: D1 returned and is resyncing"]
-
-
-def test_regions_in_doubt_are_recorded_before_a_member_is_added(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two that are missing leave no parity to check, so they are added at once, and md clears the bitmap."""
-    built(world, raid6_plan())
-    away = [disk for disk in world.disks if disk.serial in ("D1", "D3")]
-    cut_while_written(world, "data", "D1", "D3")
-    for disk in away:
-        plug_in(world, disk)
-
-    def regions(_: str) -> list[Area]:
-        return [] if any("--re-add" in command for command in world.calls) else [Area(8, 16), Area(64, 72)]
-
-    monkeypatch.setattr(dirty, "regions", regions)
-    assert "D1 returned and is resyncing" in started(world)[0]
-    known = unclean.pending()
-    assert known is not None and known.starts[0].regions == [Region(begin=8, end=16), Region(begin=64, end=72)]
-
-
-@pytest.mark.parametrize("count", [1000, 1001, 50_000])
-def test_many_regions_are_recorded_as_fewer_that_have_all_of_them(
-    world: World, monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    data = built(world, raid6_plan()).arrays[0]
-    areas = [Area(begin, begin + 8) for begin in range(0, count * 32, 32)]
-    monkeypatch.setattr(dirty, "regions", lambda _: areas)
-    unclean.add(data, [1], 1_700_000_000, "2026-09-01T12:00:00+00:00")
-    unclean.keep_regions(world, data, "2026-09-01T12:00:00+00:00")
-    known = unclean.pending()
-    assert known is not None and (kept := known.starts[0].regions) is not None
-    assert len(kept) <= 1000 and (count > 1000 or len(kept) == count)
-    assert (kept[0].begin, kept[-1].end) == (0, areas[-1].end)
-    assert all(any(one.begin <= area.begin and area.end <= one.end for one in kept) for area in areas[::97])
-
-
-def test_bitmap_that_cannot_be_read_stops_no_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A drive that was pulled has no sectors: the whole bitmap is a read of nothing."""
-    built(world, raid6_plan())
-    cut_while_written(world, "data", "D1")
-    empty = paths.ROOT / "empty"
-    empty.write_bytes(b"")
-    monkeypatch.setattr(dirty, "_sectors", lambda _: 800)
-    monkeypatch.setattr(dirty, "_bitmaps", lambda _: iter([(empty, 0)]))
-    assert started(world)[-1] == "RAID1 log: started, 2 members" and paths.assembled_file().exists()
-    known = unclean.pending()
-    assert known is not None and known.starts[0].regions == [Region(begin=0, end=800)]
-
-
-def test_regions_of_a_start_that_may_hold_another_are_not_recorded(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = built(world, raid6_plan()).arrays[0]
-    monkeypatch.setattr(dirty, "regions", lambda _: [Area(8, 16)])
-    at = "2026-09-01T12:00:00+00:00"
-    for _ in range(2):
-        # the clock begins at the same second with each boot
-        unclean.add(data, [1, 2], 1_700_000_000, at)
-    unclean.keep_regions(world, data, at)
-    known = unclean.pending()
-    assert known is not None and [one.regions for one in known.starts] == [None, [Region(begin=8, end=16)]]
-    for _ in range(unclean.KEPT):
-        unclean.add(data, [1, 2], 1_700_000_000, at)
-    unclean.keep_regions(world, data, at)
-    known = unclean.pending()
-    assert known is not None and known.starts[-1].regions is None
 
 
 def with_a_spare() -> tuple[World, str, list[str]]:
@@ -396,119 +304,6 @@ def test_one_event_behind_is_current(world: World) -> None:
     assert started(world)[0].startswith("RAID6 data: started without D1, unclean")
 
 
-def test_the_log_is_started_although_the_data_cannot_be(world: World) -> None:
-    built(world, raid6_plan())
-    world.boot()
-    world.names = {name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1", "D2")}
-    log, failed = started(world)
-    assert log == "RAID1 log: started, 2 members"
-    assert failed.startswith("failed: RAID6 data cannot start: 1 of 4 members present, 2 required")
-
-
-def test_every_array_that_does_not_run_is_named(world: World) -> None:
-    built(world, raid6_plan())
-    world.boot()
-    world.names = {
-        name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1", "D2", "L0", "L1")
-    }
-    (failed,) = started(world)
-    assert "RAID6 data cannot start" in failed
-    assert "RAID1 log cannot start" in failed
-    assert world.waited < 31, "all arrays together wait once"
-
-
-def test_a_raid0_is_not_started_without_a_leg() -> None:
-    world = server_for(raid50_plan())
-    built(world, raid50_plan())
-    world.boot()
-    world.names = {name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1")}
-    assert started(world)[-1].endswith("RAID0 data cannot start without leg0")
-
-
-def stale_half(world: World) -> None:
-    """L0 drops out, L1 goes on; the next boot finds L0 alone."""
-    built(world, raid6_plan())
-    gone = next(disk for disk in world.disks if disk.serial == "L0")
-    die(world, "L0")
-    in_sync.record(world, load_pool(), lambda _: None)
-    writing(world, "log")
-    world.boot()
-    assert gone in world.names.values()
-    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "L1"}
-
-
-def test_the_stale_half_of_a_mirror_alone_is_not_started(world: World) -> None:
-    stale_half(world)
-    data, failed = started(world)
-    assert data == "RAID6 data: started, 4 members"
-    assert failed.startswith(
-        "failed: RAID1 log is not started: L0 is present, but was out of sync when the array last ran; L1 was in sync. "
-        "Reinsert L1, then: systemctl restart millrace-assemble."
-    )
-    # nor at the boot after, when the record was written again
-    world.boot()
-    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "L1"}
-    assert started(world)[-1].startswith("failed: RAID1 log is not started")
-
-
-def test_the_current_half_of_a_mirror_alone_is_started(world: World) -> None:
-    built(world, raid6_plan())
-    cut_while_written(world, "log", "L0")
-    assert started(world)[1] == "RAID1 log: started without L0"
-
-
-def test_both_halves_start_with_the_current_one_and_the_other_catches_up(world: World) -> None:
-    built(world, raid6_plan())
-    die(world, "L0")
-    in_sync.record(world, load_pool(), lambda _: None)
-    writing(world, "log")
-    world.boot()
-    assert started(world)[1] == "RAID1 log: started without L0; L0 returned and is resyncing"
-    world.boot()
-    assert started(world)[1] == "RAID1 log: started, 2 members"
-
-
-def test_a_broken_array_is_stopped_and_started_when_its_drives_are_back(world: World) -> None:
-    built(world, raid6_plan())
-    names = dict(world.names)
-    array = world.running("/dev/md/millrace-log")
-    array.state = "broken"
-    die(world, "L0", "L1")
-    world.names = names
-    array.members = []
-    assert started(world) == ["RAID6 data: already running", "RAID1 log: started, 2 members"]
-
-
-def test_a_broken_array_that_is_in_use_is_called_broken(world: World) -> None:
-    built(world, raid6_plan())
-    array = world.running("/dev/md/millrace-log")
-    die(world, "L0", "L1")
-    array.in_use = True
-    data, failed = started(world)
-    assert data == "RAID6 data: already running"
-    assert failed == (
-        "failed: RAID1 log is broken: too many of its drives were gone, and it is still in use (mdadm --stop "
-        "/dev/md126 failed with status 1: mdadm: Cannot get exclusive access to /dev/md126); once they are back in: "
-        "millrace pool revive"
-    )
-
-
-def test_a_raid0_is_stopped_before_its_broken_leg() -> None:
-    world = server_for(raid50_plan())
-    built(world, raid50_plan())
-    names = dict(world.names)
-    die(world, "D0", "D1")
-    world.names = names
-    world.writes.clear()
-    rebuilt(world)
-    said = started(world)
-    stops = [command[-1] for command in world.calls if "--stop" in command]
-    assert len(stops) == 2
-    # nothing was written between the two, and no record says which of them left last
-    assert "RAID5 leg0 does not start (it is not known which of D1, D0 left last); missing: none. See" in said[-1]
-    assert forced(world) == []
-
-
 def block(slot: int, events: int = 10, states: str = "AAA.", **more: bool) -> Superblock:
     known = {"clean": False, "recovering": False} | more
     return Superblock(f"nvme{slot}n1p1", slot, events, known["clean"], known["recovering"], states)
@@ -539,54 +334,6 @@ def test_members_of_a_running_array_are_those_that_are_there(world: World) -> No
     assert len(members_of(world, world.running("/dev/md/millrace-data"))) == 3
 
 
-def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
-    pool = built(world, raid6_plan())
-    data, log = pool.arrays
-    unclean.add(data, [1], 1_700_000_000, "2026-09-01T12:00:00+00:00")
-    unclean.add(log, [], None, "2026-09-02T12:00:00+00:00")
-    known = unclean.pending()
-    assert known is not None
-    assert [one.model_dump() for one in known.starts] == [
-        {
-            "array": "data",
-            "level": "raid6",
-            "last_write": "2023-11-14T22:13:20+00:00",
-            "started": "2026-09-01T12:00:00+00:00",
-            "missing": ["D1"],
-            "events": None,
-            "dated": True,
-            "check": "waiting",
-            "slots": [1],
-            "torn": [],
-            "rough": False,
-            "problem": None,
-            "outside": False,
-            "since": None,
-            "regions": None,
-            "older": False,
-        },
-        {
-            "array": "log",
-            "level": "raid1",
-            # no superblock said when it was written last
-            "last_write": "2026-09-02T12:00:00+00:00",
-            "started": "2026-09-02T12:00:00+00:00",
-            "missing": [],
-            "events": None,
-            "dated": False,
-            "check": "none",
-            "slots": None,
-            "torn": [],
-            "rough": False,
-            "problem": None,
-            "outside": False,
-            "since": None,
-            "regions": None,
-            "older": False,
-        },
-    ]
-
-
 def test_an_array_that_only_collects_members_has_none_that_run(world: World) -> None:
     pool = built(world, raid6_plan())
     data = pool.arrays[0]
@@ -595,32 +342,3 @@ def test_an_array_that_only_collects_members_has_none_that_run(world: World) -> 
     (array,) = [one for one in world.arrays.values() if one.uuid == data.uuid]
     array.state = "inactive"
     assert in_sync.running_members(world, data) is None
-
-
-def test_starts_that_never_end_have_no_list_that_grows(world: World) -> None:
-    built(world, raid6_plan())
-    data = load_pool().arrays[0]
-    for hour in range(50):
-        begun = f"2026-11-{1 + hour // 24:02}T{hour % 24:02}:30:00+00:00"
-        last = datetime.fromisoformat(begun).timestamp() - 600
-        unclean.add(data, [hour % 3, 3], int(last), begun)
-    known = unclean.pending()
-    assert known is not None and len(known.starts) == unclean.KEPT
-    oldest = known.starts[0]
-    # a start that went into the next one left its time and its members there
-    assert (oldest.last_write, oldest.missing) == ("2026-11-01T00:20:00+00:00", ["D0", "D3", "D2", "D1"])
-    assert known.starts[-1].started == "2026-11-03T01:30:00+00:00"
-
-
-def test_start_outside_millrace_that_goes_into_the_next_one_keeps_what_is_in_doubt(world: World) -> None:
-    built(world, raid6_plan())
-    data = load_pool().arrays[0]
-    monday, friday = (datetime.fromisoformat(f"2026-11-{day}T10:00:00+00:00").timestamp() for day in (16, 20))
-    unclean.add_outside(data, friday, monday, True, "2026-11-20T11:00:00+00:00")
-    for hour in range(unclean.KEPT):
-        unclean.add(data, [2, 3], int(friday) + 86_400, f"2026-11-22T{hour % 24:02}:{hour:02}:00+00:00")
-    known = unclean.pending()
-    assert known is not None and len(known.starts) == unclean.KEPT
-    oldest = known.starts[0]
-    assert (oldest.outside, oldest.since, oldest.dated) == (True, "2026-11-16T10:00:00+00:00", True)
-    assert known.starts[1].outside is False and known.starts[1].since is None

@@ -73,6 +73,11 @@ def in_words(one: Apart) -> str:
     return f"ran without array {one.array} after it left it{written}"
 
 
+def member(one: Apart) -> MemberRecord:
+    """Return who it is, as far as that is recorded."""
+    return MemberRecord(serial=one.serial, wwid="", partuuid=one.partuuid, label="")
+
+
 def key(who: MemberRecord) -> str:
     """Return the GUID of a member's partition, else its serial number."""
     return who.partuuid or who.serial
@@ -121,7 +126,7 @@ def forget_newer(members: Mapping[str, Sequence[MemberRecord]]) -> None:
         return
     with _lock():
         known = load()
-        kept = [one for one in known.members if not one.started or absent([_who(one)], members.get(one.array, ()))]
+        kept = [one for one in known.members if not one.started or absent([member(one)], members.get(one.array, ()))]
         _write(known, known.model_copy(update={"members": kept}))
 
 
@@ -150,10 +155,6 @@ def _keep(found: ApartMembers) -> None:
         if paths.apart_file().exists() and read_model(paths.apart_file(), ApartMembers) == found:
             return
     write_model(paths.apart_file(), found)
-
-
-def _who(one: Apart) -> MemberRecord:
-    return MemberRecord(serial=one.serial, wwid="", partuuid=one.partuuid, label="")
 
 
 def _is_here(one: Apart) -> bool:

@@ -224,7 +224,8 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     now = system.now()
     # before the start: after a power cut in between nothing else tells that it was forced
     events = max(block.events for block in members)
-    lost = unclean.add_if_possible(record, unclean.free_slots(record, members), last_write, now, rebuilding, events)
+    slots = unclean.free_slots(record, members)
+    lost = unclean.if_possible(lambda: unclean.add(record, slots, last_write, now, rebuilding, events))
     with_spares = [] if unclean.holds(record.array.name) else spares
     try:
         md.assemble(

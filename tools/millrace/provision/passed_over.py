@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from millrace.errors import Failed
 from millrace.provision import md
-from millrace.provision.apart_record import Apart, forget_newer, key, newer_of, of, save
+from millrace.provision.apart_record import Apart, forget_newer, key, member, newer_of, of, save
 from millrace.provision.lives import MARGIN, PRESENT
 from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine
@@ -81,16 +81,12 @@ def forget(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord
     Such a start leaves no member apart, whether it is there or not. A record that cannot be written keeps them apart
     once more.
     """
-    known = [one for one in newer_of(record) if one.started]
+    known = newer_of(record)
     if not known:
         return
     blocks = [(who, block) for name, who in found.items() if (block := examine(system, name)) is not None]
     events = {key(who): block.events for who, block in blocks}
-    undone = [
-        MemberRecord(serial=one.serial, wwid="", partuuid=one.partuuid, label="")
-        for one in known
-        if not _happened(one, events)
-    ]
+    undone = [member(one) for one in known if not _happened(one, events)]
     with suppress(OSError):
         forget_newer({record.array.name: [*found.values(), *undone]})
 

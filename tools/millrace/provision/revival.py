@@ -227,7 +227,9 @@ def start(system: System, one: Situation) -> str:
     slots = unclean.free_slots(record, one.choice.start)
     newer_lost = record_passed(one, one.choice.start, now)
     is_older = bool(one.newer)
-    unrecorded = unclean.add_if_possible(record, slots, _last_write(one), now, events=events, older=is_older)
+    unrecorded = unclean.if_possible(
+        lambda: unclean.add(record, slots, _last_write(one), now, events=events, older=is_older)
+    )
 
     def read_only() -> None:
         # what a member lacks that left earlier, the bitmap of the others may have forgotten

@@ -299,21 +299,13 @@ def withdraw(record: ArrayRecord, started: str) -> None:
         _write_or_remove(before.model_copy(update={"starts": kept, "suspects": None}))
 
 
-def add_if_possible(
-    record: ArrayRecord,
-    slots: Sequence[int],
-    last_write: int | None,
-    started: str,
-    rebuilding: bool = False,
-    events: int | None = None,
-    older: bool = False,
-) -> str:
-    """Record a start as `add` does; return what the sentence about it ends with: nothing, or why it is not recorded.
+def if_possible(record_start: Callable[[], None]) -> str:
+    """Record a start; return what the sentence about it ends with: nothing, or why it is not recorded.
 
     An array that stays down is worse than a record that is lost: a boot drive that is full, or a file that was torn.
     """
     try:
-        add(record, slots, last_write, started, rebuilding, events, older)
+        record_start()
     except OSError as error:
         return f"; this could not be recorded: {error.strerror or type(error).__name__}"
     except MillraceError as error:

@@ -15,8 +15,8 @@ from typing import ClassVar
 
 import pytest
 
-from millrace import paths
-from millrace.share.server import Server
+from millrace.serve.share.server import Server
+from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
@@ -99,7 +99,7 @@ class Appliance(Commands):
         """Let functions of the room, as `edit.preview`, change this server unless they are given another."""
         for name in functions:
             module, _, function = name.rpartition(".")
-            there = import_module(f"millrace.share.{module}")
+            there = import_module(f"millrace.serve.share.{module}")
             monkeypatch.setattr(there, function, partial(getattr(there, function), server=self.server))
 
     def exported(self) -> dict[str, str]:

@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from millrace import paths
-from millrace.certificate import files, pem
-from millrace.certificate.model import Certificate, Current, Origin
+from millrace.serve.certificate import files, pem
+from millrace.serve.certificate.model import Certificate, Current, Origin
+from millrace.system import paths
 from millrace.system.files import write_text
 
 

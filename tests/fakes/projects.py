@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from threading import Lock
 
-from millrace.share.project_walk import Projects
+from millrace.serve.share.project_walk import Projects
 
 
 class ProjectsOf:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
-from millrace.adopt.model import FoundArray, FoundPool, KeptState
+from millrace.lifecycle.adopt.model import FoundArray, FoundPool, KeptState
 from millrace.plan.model import Array, Filesystem, MdSettings, Nfsd, Plan, Role
-from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
-from millrace.share.desired import ServerContext, resolve
-from millrace.share.model import Share
-from millrace.state.model import Config, first_config
+from millrace.serve.config.model import Config, first_config
+from millrace.serve.share.desired import ServerContext, resolve
+from millrace.serve.share.model import Share
+from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
 from millrace.system.net import Interface
 from millrace.system.run import Result
 from tests.fakes.commands import Commands, UnknownCommand, takes

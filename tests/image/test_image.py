@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from host import layout
-from millrace.etc import factory as etc
-from millrace.share import smb
-from millrace.state.model import Domain
+from millrace.lifecycle.etc import factory as etc
+from millrace.serve.config.model import Domain
+from millrace.serve.share import smb
 from millrace.system.documents import read_model
 from vm import pe
 
@@ -286,7 +286,7 @@ MEMBER = Domain(realm="AD.EXAMPLE.COM", workgroup="EXAMPLE", machine="MILLRACE")
 
 @pytest.mark.parametrize(
     "text",
-    [(REPO / "tests/unit/share/golden/smb.conf").read_text(), smb.configuration([], [], MEMBER)],
+    [(REPO / "tests/unit/serve/share/golden/smb.conf").read_text(), smb.configuration([], [], MEMBER)],
     ids=["alone", "in a domain"],
 )
 def test_samba_of_the_image_accepts_the_configuration(tree: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from host import artefacts, compare, keys, layout, root_policy, secure_boot, stage, tools_tree
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm import pe
 from vm.disks import keep
 

@@ -5,7 +5,7 @@ import re
 
 import click
 
-from millrace.cli import millrace
+from millrace.cli.program import millrace
 
 BLOCK = re.compile(r"^ {4,}millrace ([^#\n]*)", re.MULTILINE)
 INLINE = re.compile(r"`millrace ([^`…]+)`")

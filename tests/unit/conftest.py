@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace.system import paths
 from tests.fakes.appliance import Appliance
 
 

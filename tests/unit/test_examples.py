@@ -13,15 +13,15 @@ import pytest
 import yaml
 
 from host.layout import REPO
-from millrace import paths
-from millrace.metrics.collect import SOURCES
-from millrace.plan.policy import Policy, Section
-from millrace.plan.policy_file import parse_policy
+from millrace.observe.metrics.collect import SOURCES
+from millrace.plan.policy.model import Policy, Section
+from millrace.plan.policy.policy_file import parse_policy
+from millrace.system import paths
 from millrace.system.documents import write_model
 from tests.fakes.files.running import server
 from tests.unit import commands
-from tests.unit.client import example_fstab
-from tests.unit.metrics.records import POOL_STATS, XFS, alert_report, xfs_stats
+from tests.unit.measure.client import example_fstab
+from tests.unit.observe.metrics.records import POOL_STATS, XFS, alert_report, xfs_stats
 
 MANUAL = REPO / "docs"
 EXAMPLES = MANUAL / "examples"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of unit tests is named after the module that it tests: tests/unit/ROOM/test_MODULE[_ASPECT].py."""
+"""A file of unit tests is named after the module that it tests: tests/unit/WING/ROOM/test_MODULE[_ASPECT].py."""
 
 from pathlib import Path
 
@@ -22,12 +22,12 @@ TESTED = {
 
 # Tests of a whole room, or of files that are no program.
 OF_THE_ROOM = {
-    "bench": {"imports"},
+    "measure/bench": {"imports"},
     "boot": {"factory_reset", "firewall", "journald", "unattended", "unit_order", "units"},
-    "domain": {"shares"},
+    "serve/join": {"shares"},
     "millrace_client": {"oldest_python"},
     "plan": {"sentences"},
-    "state": {"released_documents"},
+    "serve/config": {"released_documents"},
 }
 
 
@@ -38,18 +38,23 @@ def modules(room: str) -> set[str]:
     return {name.replace("-", "_") for name in found} | OF_THE_ROOM.get(room, set())
 
 
+def room_of(path: Path) -> str:
+    """Return the room that a file of tests is of, as a path below tools/millrace."""
+    return str(path.parent.relative_to(UNIT))
+
+
 def misnamed(files: list[Path]) -> list[str]:
     """Return the files whose name does not begin with a module of their room."""
     wrong = []
     for path in files:
-        room, subject = path.parent.name, path.stem.removeprefix("test_")
+        room, subject = room_of(path), path.stem.removeprefix("test_")
         if not any(f"{subject}_".startswith(f"{name}_") for name in modules(room)):
             wrong.append(f"{room}/{path.name}")
     return wrong
 
 
 def test_file_is_named_after_a_module_of_its_room() -> None:
-    files = list(UNIT.glob("*/test_*.py"))
+    files = list(UNIT.glob("*/**/test_*.py"))
     assert len(files) > 100
     assert misnamed(files) == []
 
@@ -57,11 +62,12 @@ def test_file_is_named_after_a_module_of_its_room() -> None:
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        ("share/test_a_share_is_served.py", True),
-        ("share/test_quotation.py", True),
-        ("share/test_quota.py", False),
-        ("share/test_quota_limits.py", False),
-        ("pool/test_quota.py", True),
+        ("serve/share/test_a_share_is_served.py", True),
+        ("serve/share/test_quotation.py", True),
+        ("serve/share/test_quota.py", False),
+        ("serve/share/test_quota_limits.py", False),
+        ("observe/pool/test_quota.py", True),
+        ("observe/metrics/sources/test_ports.py", False),
         ("boot/test_md_event.py", False),
     ],
 )

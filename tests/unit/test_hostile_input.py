@@ -18,7 +18,7 @@ from unittest.mock import patch
 import click
 import pytest
 
-from millrace import cli
+from millrace.cli import program
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 
@@ -160,7 +160,7 @@ class Said:
             patch.object(sys, "stderr", err),
             patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO())),
         ):
-            self.status = cli.run(argv)
+            self.status = program.run(argv)
             for stream in (out, err):
                 stream.flush()
         self.err = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
@@ -239,7 +239,7 @@ def refused(*arguments: Any, **options: Any) -> None:
     raise OSError("there is no network here")
 
 
-@pytest.mark.parametrize("leaf", list(leaves(cli.millrace)), ids=lambda leaf: " ".join(leaf[0]))
+@pytest.mark.parametrize("leaf", list(leaves(program.millrace)), ids=lambda leaf: " ".join(leaf[0]))
 def test_hostile_input_is_refused_in_one_sentence(leaf: Leaf, box: Box, documents: Path) -> None:
     found = {}
     before = content(box.root)
@@ -254,5 +254,5 @@ def test_hostile_input_is_refused_in_one_sentence(leaf: Leaf, box: Box, document
 
 
 def test_every_verb_is_tested() -> None:
-    tested = {path for path, _ in leaves(cli.millrace)}
+    tested = {path for path, _ in leaves(program.millrace)}
     assert {("bench", "start"), ("config", "import"), ("port", "set"), ("share", "create")} <= tested

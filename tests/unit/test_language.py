@@ -9,8 +9,8 @@ import click
 import pytest
 
 from host.layout import REPO
-from millrace.cli import millrace
-from millrace.plan.policy import Policy
+from millrace.cli.program import millrace
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import propose
 from tests.unit.plan import servers_hw
 from tests.unit.plan.shapes import CASES

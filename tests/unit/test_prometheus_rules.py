@@ -11,7 +11,7 @@ import pytest
 from host import layout, promtool
 
 RULES = "prometheus-rules.yml"
-CASES = Path(__file__).parent / "metrics/rules-cases.yml"
+CASES = Path(__file__).parent / "observe/metrics/rules-cases.yml"
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ def documents() -> set[Path]:
     tops = [REPO / "tests/unit", REPO / "cockpit-plugin/test"]
     found = [path for top in tops for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     kept = [path for path in found if set(DIRECTORIES) & set(path.parent.relative_to(REPO).parts)]
-    beside = [path for path in (REPO / "tests/unit").glob("*/*") if path.suffix in (".json", ".txt", ".toml")]
+    beside = [path for path in (REPO / "tests/unit").glob("*/**/*") if path.suffix in (".json", ".txt", ".toml")]
     return {path for path in (*kept, *beside) if not path.name.startswith("README")}
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rooms of tools/millrace/ import downwards only.
+"""The wings of tools/millrace/ import downwards only, and no rooms in them import each other.
 
 Every import counts, also one inside a function or for the types alone, and a module that a string names.
 """
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -13,52 +14,31 @@ from pathlib import Path
 
 import pytest
 
-from millrace import cli
-
-REPO = Path(__file__).parents[2]
-PACKAGE = REPO / "tools/millrace"
-
-# From the top down. A room imports rooms of the lines below its own; rooms of one line may import each other one way.
-ORDER = [
-    ["answer", "schema"],  # all verbs: as requests of the pages, as JSON Schema
-    # look at everything, write nothing of the server's
-    ["alert", "health", "tuner", "bench", "client", "metrics", "support", "topology", "watch"],
-    ["reset"],  # the boot drive as on its first day
-    ["update", "install"],  # another version of the system; this one on another boot drive
-    [
-        "pool",
-        "adopt",  # a pool that another boot drive created
-        "drive",  # what each drive is; what it said of itself and what is kept of it
-        "keep",  # the state of this server, kept on its pool
-        "config",
-        "admin",
-        "encryption",  # the keys of the root file system
-    ],  # verbs over what several rooms below keep
-    ["rescue"],  # the way back for a pool without its log
-    ["share", "user", "domain", "port", "certificate", "journal", "volume", "backend"],  # what people decide
-    ["membership"],  # what a member of a domain has: `domain` joins with it, `share` serves with it
-    ["etc"],  # the files that we render
-    ["state"],  # the desired state and its history
-    ["tune"],  # runtime settings
-    ["provision"],  # the only writer of block devices
-    ["plan"],  # what to build and why
-    ["inventory"],  # what is in this server
-    ["system"],  # the floor
-]
-LINE = {room: number for number, rooms in enumerate(ORDER) for room in rooms}
+from millrace.cli import program
+from tests.unit.wings import LINE, PACKAGE, PAGE, part, table
 
 # Verbs whose name is not that of their room.
 VERBS_OF = {
-    "provision": {"approve", "provision", "assemble"},
-    "share": {"share", "session"},
-    "user": {"user", "group"},
-    "health": {"health", "status"},
+    "cli/worker": {"answer"},
+    "lifecycle/keep": {"keep"},
+    "observe/health": {"health", "status"},
+    "observe/live": {"watch"},
+    "serve/account": {"user", "group"},
+    "serve/join": {"domain"},
+    "serve/log_forward": {"journal"},
+    "serve/network": {"port"},
+    "serve/revision": {"config"},
+    "serve/share": {"share", "session"},
+    "storage/provision": {"approve", "provision"},
+    "storage/fabrics": {"backend"},
 }
 
-# It names the verbs, to be loaded when one is asked for; `answer` and `schema` are among these.
-TABLES = {"millrace.cli"}
+# It names the verbs, to be loaded when one is asked for; `cli/worker` and `cli/schema` are among these.
+TABLES = {"millrace.cli.program"}
 
 _NAMED = re.compile(r"(millrace(?:\.[a-z_0-9]+)+)(?::\w+)?")
+
+Arrows = Mapping[tuple[str, str], list[str]]
 
 
 def modules(package: Path) -> dict[str, Path]:
@@ -85,20 +65,30 @@ def imported(tree: ast.AST, known: Mapping[str, Path]) -> Iterator[str]:
                 yield match[1]
 
 
-def room(module: str) -> str | None:
-    """The room of a module; None for one at the top of the package."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 2 or (len(parts) == 2 and parts[1] in LINE) else None
+def wing(room: str) -> str:
+    """The wing of a room."""
+    return room.partition("/")[0]
+
+
+def room(module: str, known: Mapping[str, Path]) -> str | None:
+    """The room of a module, as a path: a directory of its wing, else the wing itself; None for one in no wing."""
+    parts = module.split(".")[1:]
+    if not parts or parts[0] not in LINE:
+        return None
+    package = ".".join(("millrace", *parts[:2]))
+    in_room = len(parts) > 2 or (len(parts) == 2 and known[package].name == "__init__.py")
+    return "/".join(parts[:2]) if in_room else parts[0]
 
 
 def arrows(package: Path) -> dict[tuple[str, str], list[str]]:
-    """Room -> room, with the imports that draw the arrow."""
+    """Room -> room, with the imports that draw the arrow; the tables of verbs draw none within their wing."""
     known = modules(package)
     found: dict[tuple[str, str], list[str]] = {}
     for module, path in known.items():
+        one = room(module, known)
         for target in imported(ast.parse(path.read_text()), known):
-            one, other = room(module), room(target)
-            if one and other and one != other:
+            other = room(target, known)
+            if one and other and one != other and not (module in TABLES and wing(one) == wing(other)):
                 found.setdefault((one, other), []).append(f"{module} -> {target}")
     return found
 
@@ -108,12 +98,17 @@ def ours() -> dict[tuple[str, str], list[str]]:
     return arrows(PACKAGE)
 
 
-def upwards(found: Mapping[tuple[str, str], list[str]]) -> list[str]:
-    """The imports that go up."""
-    return [each for (one, other), imports in found.items() if LINE[one] > LINE[other] for each in imports]
+def upwards(found: Arrows) -> list[str]:
+    """The imports that do not go down: to a wing above, or to another one of the same line."""
+    return [
+        each
+        for (one, other), imports in found.items()
+        if wing(one) != wing(other) and LINE[wing(one)] >= LINE[wing(other)]
+        for each in imports
+    ]
 
 
-def circle(found: Mapping[tuple[str, str], list[str]]) -> list[str]:
+def circle(found: Arrows) -> list[str]:
     """The rooms, or modules, of a cycle; none where there is none."""
     below: dict[str, set[str]] = {}
     for one, other in found:
@@ -125,10 +120,10 @@ def circle(found: Mapping[tuple[str, str], list[str]]) -> list[str]:
     return []
 
 
-def test_every_room_has_its_line() -> None:
-    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert rooms == set(LINE)
-    assert len(ours()) > 90
+def test_every_wing_has_its_line() -> None:
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(LINE)
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
+    assert len(ours()) > 200
 
 
 def test_imports_go_down() -> None:
@@ -149,55 +144,69 @@ def test_no_modules_import_each_other() -> None:
     assert len(found) > 500 and circle(found) == []
 
 
-def test_the_floor_imports_no_room() -> None:
-    assert [imports for (one, _), imports in ours().items() if one == "system"] == []
+def test_the_floor_imports_no_wing() -> None:
+    assert [imports for (one, other), imports in ours().items() if wing(one) == "system" != wing(other)] == []
 
 
-def test_what_every_room_imports_imports_no_room() -> None:
+def test_what_every_module_imports_imports_none() -> None:
     known = modules(PACKAGE)
-    assert {name for name in known if room(name) is None} == {
-        *("millrace", "millrace.__main__", "millrace.cli", "millrace.errors", "millrace.paths")
-    }
-    for name in ("millrace", "millrace.errors", "millrace.paths"):
+    for name in ("millrace", "millrace.system.errors", "millrace.system.paths"):
         assert list(imported(ast.parse(known[name].read_text()), known)) == []
 
 
+def test_no_two_modules_of_storage_have_one_name() -> None:
+    names = Counter(path.stem for path in PACKAGE.glob("storage/**/*.py") if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_verbs_live_in_the_room_of_their_noun() -> None:
+    known = modules(PACKAGE)
     found: dict[str, set[str]] = {}
-    for verb, (module, _) in cli.VERBS.items():
-        found.setdefault(module.split(".")[1], set()).add(verb)
-    assert found == {name: VERBS_OF.get(name, {name}) for name in found}
+    for verb, (module, _) in program.VERBS.items():
+        found.setdefault(str(room(module, known)), set()).add(verb)
+    assert found == {name: VERBS_OF.get(name, {name.rpartition("/")[2]}) for name in found}
 
 
-def test_the_architecture_page_names_every_room() -> None:
-    text = (REPO / "docs/architecture.md").read_text()
-    assert [name for name in LINE if f"`{name}/`" not in text] == []
+def test_verbs_below_others_are_in_the_table_by_their_own_names() -> None:
+    for words in program.BELOW:
+        above, name = words.split()
+        assert program.command(above).commands[name].name == name  # type: ignore[attr-defined]
+    assert len(program.BELOW) > 20
+
+
+def test_the_architecture_page_has_the_table_of_the_wings() -> None:
+    assert part(PAGE.read_text()) == table(), "run tools/docs --write"
 
 
 @pytest.mark.parametrize(
     ("source", "seen"),
     [
-        ("from millrace.share import nfs", True),
-        ("from millrace.share.nfs import EXPORTS", True),
-        ("import millrace.share.nfs", True),
-        ("def late():\n    from millrace.share import nfs", True),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace.share.nfs import EXPORTS", True),
-        ("VERBS = {'share': 'millrace.share.nfs:EXPORTS'}", True),
+        ("from millrace.serve.share import nfs", True),
+        ("from millrace.serve.share.nfs import EXPORTS", True),
+        ("import millrace.serve.share.nfs", True),
+        ("def late():\n    from millrace.serve.share import nfs", True),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from millrace.serve.share.nfs import EXPORTS", True),
+        ("VERBS = {'share': 'millrace.serve.share.nfs:EXPORTS'}", True),
         ("from millrace.plan import model", False),
-        ("'see millrace.share.nfs for more'", False),
+        ("'see millrace.serve.share.nfs for more'", False),
     ],
 )
-def test_an_import_that_goes_up_is_found(tmp_path: Path, source: str, seen: bool) -> None:
+@pytest.mark.parametrize("where", ["system/text.py", "tune/text.py"])
+def test_an_import_that_goes_up_is_found(tmp_path: Path, source: str, seen: bool, where: str) -> None:
     package = tmp_path / "millrace"
-    for name in ("share", "plan", "system"):
+    for name in ("serve", "serve/share", "plan", "tune", "system"):
         (package / name).mkdir(parents=True)
         (package / name / "__init__.py").touch()
     (package / "__init__.py").touch()
-    (package / "share/nfs.py").write_text("from millrace.plan import model\n")
+    (package / "serve/share/nfs.py").write_text("from millrace.plan import model\n")
     (package / "plan/model.py").touch()
-    (package / "system/text.py").write_text(source)
+    (package / where).write_text(source)
     found = arrows(package)
-    up = "millrace.system.text -> millrace.share.nfs"
+    up = f"millrace.{where.removesuffix('.py').replace('/', '.')} -> millrace.serve.share.nfs"
     assert (up in upwards(found)) is seen
-    found = found | {("plan", "share"): ["back"]}
-    assert set(circle(found)) >= {"plan", "share"}
+    assert set(circle(found | {("plan", "serve/share"): ["back"]})) >= {"plan", "serve/share"}
+
+
+def test_an_import_of_another_wing_of_the_same_line_is_found() -> None:
+    found = {("measure/bench", "lifecycle/update"): ["aside"], ("storage/scrub", "storage/array"): ["inside"]}
+    assert upwards(found) == ["aside"]

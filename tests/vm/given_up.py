@@ -13,7 +13,7 @@ from pathlib import Path
 from host import keys, stage
 from host import release as releases
 from host.layout import REPO
-from millrace.update import layout as names
+from millrace.lifecycle.update import layout as names
 from tests.vm.box import Box
 from tests.vm.lives.release import KEYS, LISTED, NEW, OLD, TOOLS, served
 from vm import pe

@@ -14,7 +14,7 @@ from typing import Any
 
 import openpyxl
 
-from tests.unit.bench.html import Page
+from tests.unit.measure.bench.html import Page
 from tests.vm.box import Box
 from tests.vm.opened import in_chromium
 from vm.agent import Result

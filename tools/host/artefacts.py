@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from host.version import current
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SUMS = "SHA256SUMS"
 KEY = ".key"

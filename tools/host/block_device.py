@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace.errors import BadInput, Failed, Refused
+from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.text import size as shown_size
 
 COLUMNS = "PATH,TYPE,SIZE,MODEL,SERIAL,MOUNTPOINTS,RO,LOG-SEC"

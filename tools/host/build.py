@@ -32,7 +32,7 @@ from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.modules import image, package, signing
 from host.modules.prepare import prepare
 from host.progress import clock
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 
 BUILDING = ".building"
 LOG = "build.log"

@@ -15,7 +15,7 @@ from pathlib import Path
 from host import apt, artefacts, build, compare, keys, lock, mkosi, pages, reference, secure_boot, stage
 from host.layout import REPO, Caches, caches
 from host.progress import clock
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SPACE = 12 << 30
 SOURCE = "source"

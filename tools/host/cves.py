@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SUITE = "forky"
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from host.entry import finish
 from host.layout import REPO, Caches, caches
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SITE = REPO / "site"
 CONFIG = REPO / "tools/host/mkdocs.yml"
 LOCK = REPO / "tools/host/requirements-docs.lock"
-GENERATORS = ("tests.unit.plan.table_of_servers", "tests.unit.client.example_fstab")
+GENERATORS = ("tests.unit.plan.table_of_servers", "tests.unit.measure.client.example_fstab", "tests.unit.wings")
 """Programs that write their part of the manual into its pages."""
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm.machine import Machine
 
 SECONDS = 5.0

@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Callable
 
-from millrace.errors import MillraceError
+from millrace.system.errors import MillraceError
 
 
 def finish(main: Callable[[list[str]], int]) -> None:

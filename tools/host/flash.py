@@ -18,7 +18,7 @@ from host.block_device import BlockDevice
 from host.entry import finish
 from host.layout import OUTPUT, REPO
 from host.progress import Status
-from millrace.errors import BadInput, Failed, Refused
+from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.text import size
 
 CHUNK = 4 << 20

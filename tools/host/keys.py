@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from host import efivars, lock, pgp
 from host.entry import finish
 from host.layout import REPO
-from millrace.errors import BadInput, Failed, Refused
+from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import sync, write_bytes
 
 # Firmware of every age takes it; many do not take more.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from host.layout import Caches
 from host.progress import Status
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 VERSION = "27.1-1"
 DEB = f"pool/main/m/mkosi/mkosi_{VERSION}_all.deb"

@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from host.layout import REPO, cache_root
-from millrace.errors import Failed, Refused
+from millrace.system.errors import Failed, Refused
 
 # each room and what of it is mutated: of the benchmark what decides, not what prints
 ROOMS = {
-    "plan": ["plan"],
-    "provision": ["provision"],
-    "etc": ["etc"],
-    "share": ["share"],
-    "bench": ["bench/plan", "bench/run", "bench/result"],
+    "plan": ["plan", "plan/policy"],
+    "provision": ["storage/record", "storage/array", "storage/provision", "storage/assemble", "storage/change"],
+    "etc": ["serve/render", "lifecycle/etc"],
+    "share": ["serve/share", "serve/clone"],
+    "bench": ["measure/bench/plan", "measure/bench/run", "measure/bench/result"],
 }
-# drive changes are code of provision, and the tests of the room drive run them through its public functions
-TESTS = {"provision": ["provision", "drive"]}
+# where one directory has the tests of several parts
+TESTS = {"plan": ["plan"], "bench": ["measure/bench"]}
 # mutmut 3.8 names a mutant by its path, and takes off `src.` alone: the names must be those that the tests import
 SOURCE = "src"
 FOUND = {"killed", "timeout", "segfault"}
@@ -59,7 +59,7 @@ def configure(tree: Path, room: str) -> None:
         "source_paths": [SOURCE],
         "only_mutate": [f"{SOURCE}/millrace/{part}/*.py" for part in ROOMS[room]],
         "also_copy": beside,
-        "pytest_add_cli_args_test_selection": [f"tests/unit/{name}" for name in TESTS.get(room, [room])],
+        "pytest_add_cli_args_test_selection": [f"tests/unit/{name}" for name in TESTS.get(room, ROOMS[room])],
         "pytest_add_cli_args": ["-p", "no:cacheprovider"],
         "on_dependency_change": ["ignore"],
     }

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from host.layout import Caches
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 MANIFESTS = ("package.json", "package-lock.json")
 MODULES = "node_modules"

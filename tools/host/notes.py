@@ -9,7 +9,7 @@ from pathlib import Path
 from debian.deb822 import Deb822
 
 from host.modules import package
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 SUFFIX = ".notes.md"
 # The version of the kernel's package has the kernel's; nfs-utils is the source of nfs-kernel-server.

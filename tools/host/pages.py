@@ -8,7 +8,7 @@ from pathlib import Path
 
 from host import node, stage
 from host.layout import REPO, Caches, caches
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 PAGES = Path("cockpit-plugin")
 INSTALLED = Path("mkosi.extra/usr/share/cockpit/millrace")

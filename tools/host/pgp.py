@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 NAME = "Millrace updates"
 

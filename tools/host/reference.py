@@ -17,7 +17,7 @@ from click.shell_completion import BashComplete
 
 from host import stage
 from host.layout import REPO
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SOURCE = Path(__file__).resolve().relative_to(REPO)
 """This module: the page changes with it, too."""
@@ -107,7 +107,7 @@ def completion(program: click.Command) -> str:
 def write(directory: Path, day: str) -> None:
     """Write page and completion of the program that is imported into `directory`."""
     from millrace import __version__
-    from millrace.cli import millrace
+    from millrace.cli.program import millrace
 
     for path, text in ((MANUAL, manual(millrace, __version__, day)), (COMPLETION, completion(millrace))):
         (directory / path).parent.mkdir(parents=True)

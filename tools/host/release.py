@@ -9,10 +9,10 @@ import tarfile
 from pathlib import Path
 
 from host import artefacts, keys, notes, pgp, secure_boot, tools_tree
-from millrace.errors import BadInput, Failed
+from millrace.lifecycle.update import layout
+from millrace.lifecycle.update.model import Kind, Release, ReleaseFile
+from millrace.system.errors import BadInput, Failed
 from millrace.system.files import write_bytes
-from millrace.update import layout
-from millrace.update.model import Kind, Release, ReleaseFile
 
 RELEASING = ".releasing"
 # 2 GiB of /usr are 0.5 GB so, in a minute on two cores; 19 takes ten times as long for a twentieth less.

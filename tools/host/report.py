@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from host import sources
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 FIELD = re.compile(r"^(Package|Version|Installed-Size): (.+)$", re.MULTILINE)
 LARGEST = 20

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from host import keys, tools_tree
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm import pe
 
 MEASURE = "lib/systemd/systemd-measure"

@@ -19,7 +19,7 @@ from host.doing import Doing
 from host.entry import finish
 from host.layout import OUTPUT, REPO, SERVERS, caches
 from host.progress import Status, clock
-from millrace.errors import Failed, Refused
+from millrace.system.errors import Failed, Refused
 from vm import accel, answers, server
 from vm.appliance import appliance
 from vm.machine import Machine, free_port

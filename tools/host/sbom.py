@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import NAMESPACE_OID, uuid5
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SUFFIX = ".cdx.json"
 

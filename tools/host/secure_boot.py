@@ -15,7 +15,7 @@ from uuid import UUID
 
 from host import artefacts, root_policy, tools_tree
 from host.keys import AUTO, Keys
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm.disks import keep
 
 SIGNED = "signed"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from host import apt
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 STATUS = "dpkg.status"
 """The package database of an image, which mkosi.finalize leaves beside it."""

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 
 def run(tools: Path, program: str, *arguments: str, epoch: int | None = None) -> str:

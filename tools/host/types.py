@@ -12,7 +12,7 @@ import sys
 from host import rules, typescript
 from host.entry import finish
 from host.layout import REPO
-from millrace.schema.document import Schema, schema
+from millrace.cli.schema.document import Schema, schema
 
 FILE = REPO / "cockpit-plugin" / "src" / "types" / "millrace.ts"
 RULES = FILE.with_name("rules.ts")

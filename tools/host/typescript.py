@@ -7,7 +7,7 @@ By hand: json-schema-to-typescript lets unknown keywords pass, and the test of d
 import json
 from typing import Any
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 INDENT = "    "
 PREFIX = "#/$defs/"

@@ -5,7 +5,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 from millrace.system.run import Result, Runner, attempt, last_words
 
 RELEASE = "MILLRACE_RELEASE_VERSION"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SLICE_SECONDS = 0.5
 SILENT_SECONDS = 60.0

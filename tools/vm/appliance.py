@@ -13,7 +13,7 @@ from pathlib import Path
 
 from qemu.qmp import QMPError
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.wait import wait_until
 from vm import agent, disks, guest, link, tsc
 from vm.accel import Accel

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 # From the kernel's start: what assembles the arrays writes, too.
 CMDLINE = ("trace_event=block:block_rq_issue,block:block_rq_complete", "trace_buf_size=64M", "trace_clock=global")

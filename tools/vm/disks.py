@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm.qemu import Files
 from vm.server import Server
 

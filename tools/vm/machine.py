@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from qemu.qmp import QMPError
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm import agent
 from vm.accel import Accel
 from vm.monitor import Monitor

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 HEADER_OFFSET = 0x3C
 SECTION_SIZE = 40

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # An NVMe serial number has 20 characters (NVM Express base specification, Identify Controller).

@@ -9,7 +9,7 @@ import subprocess
 from itertools import repeat
 from pathlib import Path
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.wait import wait_until
 
 SWTPM = "swtpm"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 from vm.blocktrace import Kind, Request
 from vm.qemu import SECTOR
 from vm.writelog import Entry, Part

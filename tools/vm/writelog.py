@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 from vm.qemu import SECTOR
 
 MAGIC = 0x6A736677736872

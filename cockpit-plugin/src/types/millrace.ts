@@ -3258,7 +3258,7 @@ export interface ShownStep {
 }
 
 /**
- * The SMB side of a share. No network named: share/networks.py. Guests have no access.
+ * The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
  * served over SMB Direct by the kernel, and not by Samba.

@@ -6,8 +6,8 @@ A superblock is the content of a partition or drive; keys in small letters are n
 has a list of bad blocks with entries, `recovering` where it is not filled yet: `bitmap` where only with what it missed.
 """
 
-from millrace.provision.md import LOST_MEMBERS
-from millrace.provision.system import LiveMember
+from millrace.storage.array.machine import LiveMember
+from millrace.storage.array.md import LOST_MEMBERS
 from tests.fakes.drives.disks import Content
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from millrace import paths
-from millrace.errors import MillraceError
+from millrace.system import paths
+from millrace.system.errors import MillraceError
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
 from tests.fakes.drives.disks import Disk

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.plan.model import Proposal
-from millrace.provision.model import MemberRecord
-from millrace.provision.system import LiveMember, Report
+from millrace.storage.array.machine import LiveMember, Report
+from millrace.storage.record.model import MemberRecord
 from millrace.system.run import Result
 from tests.fakes.drives import filling, superblocks
 from tests.fakes.drives.disks import Disk

@@ -11,29 +11,36 @@ from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
 
-from millrace import paths
-from millrace.drive import smart
-from millrace.health.collect import collect
-from millrace.health.heartbeats import Heartbeat
 from millrace.inventory.collect import collect as inventory
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import surface
-from millrace.keep.model import KeepStatus
+from millrace.lifecycle.keep.model import KeepStatus
+from millrace.observe.health.collect import collect
+from millrace.observe.health.heartbeat_client import Heartbeat
+from millrace.observe.live import latency
 from millrace.plan.model import Plan, Role
-from millrace.plan.policy_file import load_policy
+from millrace.plan.policy.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.pool.scrub_due import arrays
-from millrace.pool.scrub_record import ArrayScrub, FileSearch, LocatedBlocks, MismatchRange, Scrubbed, ScrubRecord
-from millrace.provision.change_journal import ChangeJournal, step_names
-from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
-from millrace.provision.identity import new_transaction
-from millrace.provision.model import Pool, Transaction
-from millrace.share.usage import Usage
-from millrace.state.model import Config, Group, Nfs, NfsClient, Share, Smb, User
-from millrace.state.store import change
+from millrace.serve.config.model import Config, Group, Nfs, NfsClient, Share, Smb, User
+from millrace.serve.config.store import change
+from millrace.serve.share.usage import Usage
+from millrace.storage.drive import smart
+from millrace.storage.record.change_journal import ChangeJournal, step_names
+from millrace.storage.record.drive_change import ChangedDrive, DrivePlan, NewPartition
+from millrace.storage.record.identity import new_transaction
+from millrace.storage.record.model import Pool, Transaction
+from millrace.storage.record.scrub_record import (
+    ArrayScrub,
+    FileSearch,
+    LocatedBlocks,
+    MismatchRange,
+    Scrubbed,
+    ScrubRecord,
+)
+from millrace.storage.scrub.scrub_due import arrays
+from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.tune import settings
-from millrace.watch import latency
 from tests.fakes.certificates import certify
 from tests.fakes.files import tools
 from tests.fakes.files.trees import Tree, booted, nothing_found
@@ -166,7 +173,7 @@ class Box:
     def look(self) -> None:
         """What millrace-health.service leaves behind."""
         # its drives are files, which know no events
-        with patch("os.geteuid", lambda: 0), patch("millrace.drive.smart_events.enable_all", lambda *_: None):
+        with patch("os.geteuid", lambda: 0), patch("millrace.storage.drive.smart_events.enable_all", lambda *_: None):
             smart.write()
             write_model(paths.health_file(), collect())
 

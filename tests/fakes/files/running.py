@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 from uuid import UUID
 
-from millrace.health.host import Probes
+from millrace.observe.health.host import Probes
 from tests.fakes.files import tools
 from tests.fakes.files.box import FULL, NOW, Box, Shape
 from tests.fakes.tools import started_by
@@ -30,20 +30,20 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
     numbers = iter(range(1, 10_000))
     with ExitStack() as stack:
         for target, value in (
-            ("millrace.paths.ROOT", root),
+            ("millrace.system.paths.ROOT", root),
             ("os.geteuid", lambda: user),
             ("os.statvfs", lambda path: space),
             ("os.fsync", lambda descriptor: None),
             ("os.path.ismount", lambda path: True),
-            ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
-            ("millrace.drive.facts.datetime", Clock),
-            ("millrace.drive.smart.datetime", Clock),
-            ("millrace.health.checks.keep.datetime", Clock),
-            ("millrace.health.checks.scrub.datetime", Clock),
-            ("millrace.health.checks.trim.datetime", Clock),
-            ("millrace.health.collect.datetime", Clock),
-            ("millrace.health.current.datetime", Clock),
-            ("millrace.state.store.datetime", Clock),
+            ("millrace.observe.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
+            ("millrace.storage.drive.facts.datetime", Clock),
+            ("millrace.storage.drive.smart.datetime", Clock),
+            ("millrace.observe.health.checks.keep.datetime", Clock),
+            ("millrace.observe.health.checks.scrub.datetime", Clock),
+            ("millrace.observe.health.checks.trim.datetime", Clock),
+            ("millrace.observe.health.collect.datetime", Clock),
+            ("millrace.observe.health.current.datetime", Clock),
+            ("millrace.serve.config.store.datetime", Clock),
             ("millrace.tune.settings.datetime", Clock),
             ("millrace.system.run.subprocess", started_by(tools.Tools(user))),
             ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),

@@ -8,7 +8,7 @@ from host.layout import REPO
 from millrace.system.run import Result
 from tests.fakes.commands import Commands, takes
 
-PROFILE = REPO / "tests/unit/watch/samples/smbstatus-profile.json"
+PROFILE = REPO / "tests/unit/observe/live/samples/smbstatus-profile.json"
 USED = {1001: 21_300_000_000, 1002: 6_600_000_000_000, 1003: 1_200_000_000_000}
 NFS_CLIENTS = ("10.77.0.2", "10.77.0.3", "10.77.1.2")
 NFS_INFO = """clientid: 0xf6f0c2616a3d1c9e

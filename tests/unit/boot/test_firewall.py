@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from host.layout import REPO
-from millrace.volume.model import Export, Exports
-from millrace.volume.serve import firewall
+from millrace.serve.volume.model import Export, Exports
+from millrace.serve.volume.serve import firewall
 from tests.unit.boot.units import unit
 
 OPENED = "/run/millrace/nftables"

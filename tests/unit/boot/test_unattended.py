@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from host.layout import REPO
-from millrace.state.domain_names import netbios_name
+from millrace.serve.config.domain_names import netbios_name
 from tests.unit.boot.units import OWN, read, settings, unit
 
 SYSTEMD = Path("usr/lib/systemd")

@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 import pytest
 
 from host.layout import REPO
-from millrace.etc import factory
+from millrace.lifecycle.etc import factory
 from tests.unit.boot.units import OWN, before, names, settings, unit
 
 FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
@@ -97,12 +97,12 @@ def test_etc_is_made_before_the_system_manager_of_the_new_root_starts() -> None:
     assert (directory / "initrd.target.wants/millrace-etc.service").resolve() == directory / "millrace-etc.service"
     assert not list(directory.glob("*.requires/millrace-etc.service"))
     assert found["ConditionPathExists"] == ["/sysroot/lib64", f"/sysroot/{factory.FACTORY}/{factory.LIST}"]
-    assert found["ExecStart"] == ["/usr/sbin/chroot /sysroot /usr/bin/python3 -I -B -m millrace.etc"]
+    assert found["ExecStart"] == ["/usr/sbin/chroot /sysroot /usr/bin/python3 -I -B -m millrace.lifecycle.etc"]
 
 
 def test_build_lists_what_the_version_brings_to_etc_when_nothing_is_added_any_more() -> None:
     lines = [line for line in (REPO / "mkosi.finalize").read_text().splitlines() if line and not line.startswith("#")]
-    assert lines[-1] == "mkosi-chroot /usr/bin/python3 -I -B -m millrace.etc list"
+    assert lines[-1] == "mkosi-chroot /usr/bin/python3 -I -B -m millrace.lifecycle.etc list"
 
 
 def test_order_of_units_has_no_cycle() -> None:

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from millrace import paths
-from millrace.answer.resident import ALIVE_SECONDS, OWN_SECONDS
-from millrace.health import current, heartbeat
-from millrace.metrics import serve
+from millrace.cli.worker.resident import ALIVE_SECONDS, OWN_SECONDS
+from millrace.observe.health import current, heartbeat_daemon
+from millrace.observe.metrics import serve
+from millrace.system import paths
 from tests.unit.boot.units import ADDED, OWN, SHARED, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
@@ -121,7 +121,7 @@ def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_d
 def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     resident: str, asking: str, path: str, words: str
 ) -> None:
-    """`millrace.answer.ask` runs the verb itself where nobody listens."""
+    """`millrace.cli.worker.ask` runs the verb itself where nobody listens."""
     stays, asks = unit(f"{resident}.service"), unit(f"{asking}.service")
 
     def sandbox(found: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -135,7 +135,7 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     own = f"--every ${{EVERY}} --unit {asking}.service"
     assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} {own} -- {words}"]
     assert stays["Environment"] == ["EVERY=30"]
-    assert asks["ExecStart"] == [f"/usr/bin/python3 -I -S {PACKAGE}/answer/ask.py {path} {words}"]
+    assert asks["ExecStart"] == [f"/usr/bin/python3 -I -S {PACKAGE}/cli/worker/ask.py {path} {words}"]
     # wanted, not required: without it the verb runs all the same
     assert f"{resident}.service" in asks["Wants"][0].split()
     assert f"{resident}.service" in asks["After"][0].split()
@@ -146,7 +146,9 @@ def test_heartbeat_is_told_where_its_file_is() -> None:
     program, *words = unit("millrace-heartbeat.service")["ExecStart"][0].split()[-5:]
     files = [paths.heartbeat_file(), paths.heartbeat_requests()]
     assert words == ["/srv/pool", paths.POOL_OWN, *(f"/{one.relative_to(paths.ROOT)}" for one in files)]
-    assert program == f"{PACKAGE}/health/heartbeat.py" and heartbeat.__file__.endswith("/millrace/health/heartbeat.py")
+    assert program == f"{PACKAGE}/observe/health/heartbeat_daemon.py" and heartbeat_daemon.__file__.endswith(
+        "/millrace/observe/health/heartbeat_daemon.py"
+    )
 
 
 @pytest.mark.parametrize(

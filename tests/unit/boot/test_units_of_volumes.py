@@ -3,8 +3,8 @@
 
 import pytest
 
-from millrace import paths
-from millrace.volume import serve
+from millrace.serve.volume import serve
+from millrace.system import paths
 from tests.unit.boot.units import unit
 
 EXPORTS = f"/srv/pool/{paths.VOLUMES}/exports.json"

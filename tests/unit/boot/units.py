@@ -10,7 +10,7 @@ OWN = REPO / "units"
 # systemd reads it for each service of ours, before the drop-ins of the service itself
 SHARED = OWN / "millrace-.service.d"
 ADDED = REPO / "mkosi.extra/usr/lib/systemd/system"
-MOUNT = REPO / "tools/millrace/templates/etc/systemd/system/srv-pool.mount.j2"
+MOUNT = REPO / "tools/millrace/system/templates/etc/systemd/system/srv-pool.mount.j2"
 
 Settings = dict[str, list[str]]
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from millrace import paths
+from millrace.system import paths
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
 from tests.fakes.commands import Commands, UnknownCommand, takes
 from tests.fakes.files.tools import Tools as PluginTools
 from tests.fakes.files.trees import nothing_found
 from tests.fakes.samples import Tools
-from tests.unit.bench.tools import Tools as BenchTools
-from tests.unit.domain.member import Member
-from tests.unit.port.network import Network
-from tests.unit.provision.plans import raid6_plan
-from tests.unit.provision.server import server_for
+from tests.unit.measure.bench.tools import Tools as BenchTools
+from tests.unit.serve.join.member import Member
+from tests.unit.serve.network.network import Network
+from tests.unit.storage.plans import raid6_plan
+from tests.unit.storage.server import server_for
 from tests.unit.tune.machine import Machine
 
 MISSPELT = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from host import artefacts
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from host import block_device
-from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 
 NEEDED = 3_255_845_376
 

@@ -10,7 +10,7 @@ import pytest
 
 from host import build, keys, reference
 from host.layout import REPO, Caches
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 
 @pytest.mark.parametrize(("with_program", "noticed"), [(True, True), (False, False)])

@@ -12,7 +12,7 @@ from host.layout import Caches
 from host.locked import collect, trees
 from host.locked.model import Package
 from host.locked.trees import Installed
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 
 MDADM = Installed("mdadm", "4.6-3", "amd64")
 OWN = Installed("millrace-modules", "7.2.12-1+millrace1", "amd64")

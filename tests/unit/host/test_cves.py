@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from host import cves
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 STATUS = """\
 Package: openssl

@@ -67,13 +67,6 @@ def test_every_picture_of_the_manual_is_shown() -> None:
     assert pictures and pictures <= shown
 
 
-def test_the_architecture_names_every_room_of_the_program() -> None:
-    page = (REPO / "docs/architecture.md").read_text()
-    (table,) = [part for part in page.split("\n\n") if part.startswith("| directory | what |")]
-    rooms = {path.parent.name for path in (REPO / "tools/millrace").glob("*/__init__.py")}
-    assert set(re.findall(r"`(\w+)/`", table)) == rooms
-
-
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/development.md"])
 def test_tools_that_are_named_exist(name: str) -> None:
     named = set(TOOL.findall((REPO / name).read_text()))

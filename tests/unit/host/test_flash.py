@@ -12,7 +12,7 @@ import pytest
 
 from host import artefacts, flash, secure_boot
 from host.block_device import BlockDevice
-from millrace.errors import BadInput, Failed, Refused
+from millrace.system.errors import BadInput, Failed, Refused
 
 MIB = 1 << 20
 LENGTH = 9 * MIB

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from host import efivars, keys, pgp
 from host.layout import REPO
-from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 
 NOW = datetime(2026, 11, 23, 10, 40, tzinfo=UTC)
 LATER = NOW + timedelta(days=400)

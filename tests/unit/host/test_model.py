@@ -8,8 +8,8 @@ import pytest
 
 from host.locked import model
 from host.locked.model import Deb, Lock, Package
-from millrace.errors import BadInput
 from millrace.system.documents import write_model
+from millrace.system.errors import BadInput
 
 CONTENT = b"a package"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

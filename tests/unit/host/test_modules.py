@@ -20,9 +20,9 @@ from host.layout import Caches
 from host.modules import compile as compiler
 from host.modules import environment, image, package, prepare, record, sets, signing, verify
 from host.modules.environment import Packages
-from millrace.errors import Failed
-from millrace.health.checks import kernel
 from millrace.inventory.patched import PatchedModules
+from millrace.observe.health.checks import kernel
+from millrace.system.errors import Failed
 
 ABI, VERSION = "7.2.12+deb14-amd64", "7.2.12-1"
 MAGIC = f"{ABI} SMP preempt mod_unload modversions "

@@ -35,20 +35,23 @@ def test_one_room_is_mutated_and_its_own_tests_run(tmp_path: Path) -> None:
     mutants.configure(tmp_path, "plan")
     read = configparser.ConfigParser()
     read.read(tmp_path / "setup.cfg")
-    assert read["mutmut"]["only_mutate"].split() == ["src/millrace/plan/*.py"]
+    assert read["mutmut"]["only_mutate"].split() == ["src/millrace/plan/*.py", "src/millrace/plan/policy/*.py"]
     assert read["mutmut"]["pytest_add_cli_args_test_selection"].split() == ["tests/unit/plan"]
     assert read["mutmut"]["also_copy"].split() == ["README.md", "tests"]
     assert (tmp_path / "mutants/tools").readlink() == Path("src")
 
 
-def test_drive_changes_are_tested_from_the_room_that_makes_them(tmp_path: Path) -> None:
+def test_parts_are_tested_by_the_tests_of_their_rooms(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
-    mutants.configure(tmp_path, "provision")
+    mutants.configure(tmp_path, "etc")
     read = configparser.ConfigParser()
     read.read(tmp_path / "setup.cfg")
-    assert read["mutmut"]["only_mutate"].split() == ["src/millrace/provision/*.py"]
+    assert read["mutmut"]["only_mutate"].split() == [
+        "src/millrace/serve/render/*.py",
+        "src/millrace/lifecycle/etc/*.py",
+    ]
     tests = read["mutmut"]["pytest_add_cli_args_test_selection"].split()
-    assert tests == ["tests/unit/provision", "tests/unit/drive"]
+    assert tests == ["tests/unit/serve/render", "tests/unit/lifecycle/etc"]
 
 
 def test_what_prints_the_results_of_the_benchmark_is_not_mutated(tmp_path: Path) -> None:
@@ -57,9 +60,9 @@ def test_what_prints_the_results_of_the_benchmark_is_not_mutated(tmp_path: Path)
     read = configparser.ConfigParser()
     read.read(tmp_path / "setup.cfg")
     assert read["mutmut"]["only_mutate"].split() == [
-        "src/millrace/bench/plan/*.py",
-        "src/millrace/bench/run/*.py",
-        "src/millrace/bench/result/*.py",
+        "src/millrace/measure/bench/plan/*.py",
+        "src/millrace/measure/bench/run/*.py",
+        "src/millrace/measure/bench/result/*.py",
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from host import notes
 from host.layout import REPO
 from millrace import __version__
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 NEWS = """# News
 

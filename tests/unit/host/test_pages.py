@@ -9,7 +9,7 @@ import pytest
 
 from host import node, pages, stage
 from host.layout import Caches
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 
 @pytest.fixture

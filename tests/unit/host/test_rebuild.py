@@ -9,7 +9,7 @@ import pytest
 from host.layout import Caches
 from host.locked import rebuild
 from host.locked.trees import Installed, Tree
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from tests.unit.host.test_model import DIGEST, lock
 
 MDADM = Installed("mdadm", "4.6-3", "amd64")

@@ -13,8 +13,8 @@ import pytest
 
 from host import reference, stage
 from host.layout import REPO
-from millrace import cli
-from millrace.errors import Failed
+from millrace.cli import program as cli
+from millrace.system.errors import Failed
 
 # What bash-completion(7) does: the words of the line, the number of the one at the cursor.
 COMPLETE = """
@@ -61,7 +61,7 @@ def test_hidden_options_are_not_in_the_page(made: Path) -> None:
 def completed(made: Path, tmp_path: Path, *words: str) -> list[str]:
     program = tmp_path / "bin/millrace"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from millrace.cli import main; main()" "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from millrace.cli.program import main; main()" "$@"\n')
     program.chmod(0o755)
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(REPO / "tools")}
     argv = ["bash", "-c", COMPLETE, "bash", str(made / reference.COMPLETION), "millrace", *words]

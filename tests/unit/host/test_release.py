@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from host import keys, release
-from millrace import paths
-from millrace.errors import BadInput
+from millrace.lifecycle.update import layout, stage
+from millrace.lifecycle.update.release import staged
+from millrace.system import paths
+from millrace.system.errors import BadInput
 from millrace.system.run import Result, attempt
-from millrace.update import layout, stage
-from millrace.update.release import staged
 
 ROOTHASH = "0123456789abcdef" * 4
 EPOCH = 1795046400

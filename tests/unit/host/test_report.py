@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from host import report, sources
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 NAME = "millrace_1_x86-64"
 

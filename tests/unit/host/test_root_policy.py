@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from host import keys, root_policy, tools_tree
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from tests.unit.vm.test_pe import image
 from vm import pe
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from host import doing, progress, run
-from millrace.errors import BadInput, Failed, Refused
-from millrace.plan.policy_file import parse_policy
+from millrace.plan.policy.policy_file import parse_policy
+from millrace.system.errors import BadInput, Failed, Refused
 from vm.agent import Result
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from host import sbom
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 EPOCH = 1795046400
 STATUS = """\

@@ -10,7 +10,7 @@ import pytest
 
 from host import sources
 from host.sources import Newer
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 URI = "http://mirror.example/debian/"
 LISTED = """\

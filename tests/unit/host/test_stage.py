@@ -12,7 +12,7 @@ from host import apt, stage
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
     root = tmp_path / "repo"
-    for path in ("mkosi.extra/usr/lib", "units", "tools/millrace/__pycache__", "mkosi.output", "tests"):
+    for path in ("mkosi.extra/usr/lib", "units", "tools/millrace/cli/__pycache__", "mkosi.output", "tests"):
         (root / path).mkdir(parents=True)
     (root / "mkosi.conf").write_text("[Output]\n")
     (root / "mkosi.finalize").write_text("#!/bin/sh\n")
@@ -20,8 +20,8 @@ def repo(tmp_path: Path) -> Path:
     (root / "mkosi.extra/usr/lib/data").write_text("data\n")
     (root / "mkosi.extra/usr/lib/link").symlink_to("data")
     (root / "units/millrace-plan.service").write_text("[Unit]\n")
-    (root / "tools/millrace/cli.py").write_text("pass\n")
-    (root / "tools/millrace/__pycache__/cli.pyc").write_bytes(b"x")
+    (root / "tools/millrace/cli/program.py").write_text("pass\n")
+    (root / "tools/millrace/cli/__pycache__/program.pyc").write_bytes(b"x")
     (root / "mkosi.output/old.raw").write_bytes(b"x")
     (root / "tests/test_x.py").write_text("pass\n")
     return root
@@ -47,7 +47,7 @@ def test_only_what_the_image_is_made_of_is_staged(repo: Path, tmp_path: Path) ->
         "mkosi.extra/usr/lib/data",
         "mkosi.extra/usr/lib/link",
         "mkosi.finalize",
-        "tools/millrace/cli.py",
+        "tools/millrace/cli/program.py",
         "units/millrace-plan.service",
     }
 

@@ -26,7 +26,7 @@ from host.test import (
     run_beside,
     run_step,
 )
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 
 def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> None:

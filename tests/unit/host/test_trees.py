@@ -8,7 +8,7 @@ import pytest
 from host.layout import Caches
 from host.locked import trees
 from host.locked.trees import Installed
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 STATUS = """Package: mdadm
 Status: install ok installed

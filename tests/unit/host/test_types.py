@@ -7,8 +7,8 @@ import pytest
 
 from host import rules, types
 from host.typescript import comment, declaration, type_of
-from millrace.errors import BadInput
-from millrace.schema.document import schema
+from millrace.cli.schema.document import schema
+from millrace.system.errors import BadInput
 
 
 def test_the_types_in_the_tree_are_those_of_the_verbs() -> None:

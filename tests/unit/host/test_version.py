@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from host import artefacts, build, stage, version
 from host.layout import Caches
-from millrace.errors import BadInput, Failed
-from millrace.update.model import Version
-from millrace.update.release import number
+from millrace.lifecycle.update.model import Version
+from millrace.lifecycle.update.release import number
+from millrace.system.errors import BadInput, Failed
 
 
 @pytest.fixture(autouse=True)

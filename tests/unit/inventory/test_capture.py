@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace.cli import run
-from millrace.errors import BadInput, Failed, Refused
+from millrace.cli.program import run
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture import capture
 from millrace.inventory.model import DriveState, Inventory
 from millrace.inventory.replay import Replay, inventory_of
 from millrace.inventory.verbs import inventory as verb
+from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.run import Result, attempt, must
 from tests.fakes.files.trees import Tree, booted, nothing_found
 from tests.unit.inventory import hardware, images

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Dimm, Drive, Inventory, LbaFormat, PcieLink
 from millrace.inventory.present import present
+from millrace.system import paths
 from millrace.system.run import Result, Runner
 from tests.fakes.files.trees import booted, nothing_found
 from tests.unit.inventory import hardware

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
 from millrace.inventory.settle import wait_stable
+from millrace.system.errors import Failed
 from tests.fakes.files.trees import Tree, nothing_found
 
 

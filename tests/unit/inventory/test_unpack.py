@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli import run
-from millrace.errors import BadInput
+from millrace.cli.program import run
 from millrace.inventory import unpack
 from millrace.inventory.replay import inventory_of
+from millrace.system.errors import BadInput
 from millrace.system.run import attempt, must
 
 pytestmark = pytest.mark.skipif(not shutil.which("zstd"), reason="needs zstd")

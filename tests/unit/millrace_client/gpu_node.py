@@ -11,7 +11,7 @@ What a machine without GPUs shows is real: tests/vm/shares/test_recipes.py runs 
 
 from pathlib import Path
 
-from tests.unit.client.servers import FAST, Client
+from tests.unit.measure.client.servers import FAST, Client
 
 SWITCH = "pci0000:40/0000:40:01.1/0000:41:00.0"
 NEAR = f"{SWITCH}/0000:42:00.0/0000:43:00.0"

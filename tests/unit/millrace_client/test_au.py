@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from millrace.bench.plan.job import Job, Target, job_file, own_program
-from millrace.bench.plan.sizes import Files
-from millrace.bench.plan.workloads import works
-from millrace.bench.report import text
-from millrace.bench.result import figures, fio_output
-from millrace.bench.result.choices import Profile
-from millrace.bench.result.model import DISCLAIMER, Run
+from millrace.measure.bench.plan.job import Job, Target, job_file, own_program
+from millrace.measure.bench.plan.sizes import Files
+from millrace.measure.bench.plan.workloads import works
+from millrace.measure.bench.report import text
+from millrace.measure.bench.result import figures, fio_output
+from millrace.measure.bench.result.choices import Profile
+from millrace.measure.bench.result.model import DISCLAIMER, Run
 from millrace_client import au
 from millrace_client.au import TRAININGS, Probe, Training
-from tests.unit.bench.rungs import done, waiting
+from tests.unit.measure.bench.rungs import done, waiting
 
 SCRIPT = Path(au.__file__)
 H100, B200, RETINANET = TRAININGS

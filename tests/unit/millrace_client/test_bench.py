@@ -9,7 +9,7 @@ import pytest
 
 from millrace_client import bench as program
 from millrace_client import listen, sealed
-from tests.unit.bench.remotes import TOKEN, tool
+from tests.unit.measure.bench.remotes import TOKEN, tool
 
 
 @pytest.fixture

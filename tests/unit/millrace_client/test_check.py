@@ -10,7 +10,7 @@ import pytest
 
 from millrace_client import check, this_client
 from millrace_client.finding import OK, WARN, Finding
-from tests.unit.client.servers import FAST, Client, expectation, nfs_client, smb_client
+from tests.unit.measure.client.servers import FAST, Client, expectation, nfs_client, smb_client
 
 NFS, SMB = "/mnt/train", "/mnt/smb"
 

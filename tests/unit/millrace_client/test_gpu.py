@@ -9,7 +9,7 @@ import pytest
 
 from millrace_client import check, gpu, this_client
 from millrace_client.finding import FAIL, OK, UNSEEN, WARN, Finding
-from tests.unit.client.servers import expectation, nfs_client
+from tests.unit.measure.client.servers import expectation, nfs_client
 from tests.unit.millrace_client.gpu_node import INTERFACE, MOUNT, NEAR, OTHER_SOCKET, PORT, SAME_SOCKET, Node
 
 

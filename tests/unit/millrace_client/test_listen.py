@@ -13,11 +13,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from millrace.bench.run.remote.connection import Connection, Unreachable
-from millrace.bench.run.remote.register import NOTHING
-from millrace.errors import Failed
+from millrace.measure.bench.run.remote.connection import Connection, Unreachable
+from millrace.measure.bench.run.remote.register import NOTHING
+from millrace.system.errors import Failed
 from millrace_client import listen
-from tests.unit.bench.remotes import FACTS, HERE, TOKEN, free_port, listening
+from tests.unit.measure.bench.remotes import FACTS, HERE, TOKEN, free_port, listening
 
 
 @pytest.fixture

@@ -16,17 +16,17 @@ from pathlib import Path
 import pytest
 
 import millrace_client
-from millrace.bench.result import fio_output
+from millrace.measure.bench.result import fio_output
 from millrace_client import pack
 from tests.fakes import fio_server
-from tests.unit.bench.remotes import TOKEN, tool
-from tests.unit.bench.sites import request, site
-from tests.unit.client.servers import expectation
+from tests.unit.measure.bench.remotes import TOKEN, tool
+from tests.unit.measure.bench.sites import request, site
+from tests.unit.measure.client.servers import expectation
 from tests.unit.millrace_client.pythons import OLDEST, oldest, version
 
 HOME = Path(millrace_client.__file__).parent
 PROGRAMS = [*sorted(HOME.glob("*.py")), Path(fio_server.__file__)]
-SAMPLES = Path(__file__).parents[1] / "bench/samples"
+SAMPLES = Path(__file__).parents[1] / "measure/bench/samples"
 WITH_OLDEST = pytest.mark.parametrize("python", [pytest.param(oldest(), id=version())])
 
 
@@ -37,7 +37,7 @@ def finished(argv: list[str], **environment: str) -> "subprocess.CompletedProces
 
 def bundled(directory: Path, profiles: list[str]) -> Path:
     """The benchmark's program as clients have it."""
-    from millrace.bench.plan.client_program import bundle
+    from millrace.measure.bench.plan.client_program import bundle
 
     program = directory / "millrace-bench.pyz"
     program.write_bytes(bundle(request(profiles=profiles, size=64 << 20, seconds=1, repeats=1), site()))
@@ -163,7 +163,7 @@ listen.serve(connection, listen.Client(peer[0]), {"program": 3, "host": "gpu1"},
 
 @WITH_OLDEST
 def test_listening_client_exchanges_sealed_lines(tmp_path: Path, python: str) -> None:
-    from millrace.bench.run.remote import connection
+    from millrace.measure.bench.run.remote import connection
 
     argv = [python, "-I", "-S", "-c", LISTENING, str(bundled(tmp_path, ["seq"])), TOKEN]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as client:

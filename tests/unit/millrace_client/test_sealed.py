@@ -7,7 +7,7 @@ import pytest
 
 from millrace_client import sealed
 from millrace_client.sealed import Seal, Unsealed
-from tests.unit.bench.remotes import TOKEN
+from tests.unit.measure.bench.remotes import TOKEN
 
 OTHER = "zzzz-zzzz-zzzz-zzzz-zzzz"
 

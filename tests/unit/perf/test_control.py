@@ -4,7 +4,7 @@
 import pytest
 
 from host.perf import control
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from tests.unit.perf import samples
 
 

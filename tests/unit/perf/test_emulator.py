@@ -12,7 +12,7 @@ import pytest
 from host.perf import benchmarks, emulator, results
 from host.perf.__main__ import main
 from host.perf.guest import missing, shell
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 from vm import bare
 
 IMAGE = emulator.Image(Path("image.efi"), Path("usr.raw"), "system", "qemu")

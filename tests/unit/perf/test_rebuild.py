@@ -8,8 +8,8 @@ import pytest
 from host.perf import table
 from host.perf.guest.rebuild import LIMIT, PARTS, TEST
 from host.perf.results import Result, result
-from millrace import paths
-from millrace.tune import pace
+from millrace.system import paths
+from millrace.tune import rebuild_speed
 from tests.fakes.samples import plan, pool
 from tests.unit.perf.samples import record
 from tests.unit.tune.fake_sysfs import add_array
@@ -23,9 +23,9 @@ def test_floors_are_the_parts_of_the_limit_that_the_appliance_guarantees(
     # of RAID6, whose sample has it: no more failure is survived
     (tmp_path / "sys/class/block/md127/md/degraded").write_text("2\n")
     most = plan().md.sync_speed_max
-    assert list(PARTS) == list(pace.PRIORITIES)
-    for priority in pace.PRIORITIES:
-        [data] = pace.paces(plan().md, pool(), priority)
+    assert list(PARTS) == list(rebuild_speed.PRIORITIES)
+    for priority in rebuild_speed.PRIORITIES:
+        [data] = rebuild_speed.paces(plan().md, pool(), priority)
         assert (data.left, data.kib) == (0, most // PARTS[priority])
         assert LIMIT % PARTS[priority] == 0
 

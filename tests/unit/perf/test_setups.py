@@ -4,7 +4,7 @@
 import pytest
 
 from host.perf import benchmarks, setups
-from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
+from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 
 
 def words(setup: setups.Setup) -> list[str]:

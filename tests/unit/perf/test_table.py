@@ -8,7 +8,7 @@ import pytest
 from host.perf import benchmarks, table
 from host.perf.__main__ import write
 from host.perf.control import Run
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from tests.unit.perf import samples
 
 

@@ -10,7 +10,7 @@ import pytest
 from host.layout import Caches
 from host.modules import environment
 from host.perf import benchmarks, emulator, zfs
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 
 ABI = "7.2.12+deb14-amd64"
 DEBS = ("zfs-dkms_2.4.4-1_all.deb", "zfsutils-linux_2.4.4-1_amd64.deb", "libzfs7linux_2.4.4-1_amd64.deb")

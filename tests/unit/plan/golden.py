@@ -13,10 +13,10 @@ from host.layout import REPO
 from millrace.inventory.model import Inventory
 from millrace.plan.explain import as_text as explained
 from millrace.plan.model import Plan
-from millrace.plan.policy import Policy
-from millrace.plan.policy_file import parse_policy
+from millrace.plan.policy.model import Policy
+from millrace.plan.policy.policy_file import parse_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.table import as_text
+from millrace.plan.text import as_text
 from tests.unit.plan import servers_hw as hw
 from tests.unit.plan.servers import LOG_SIZE, drive, drives_1u12, drives_2u24, server
 from tests.unit.plan.shapes import equal

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 from millrace.inventory.model import Drive, DriveState, Inventory
-from millrace.plan.policy import DrivesPolicy, LayoutPolicy, LogPolicy, Policy
+from millrace.plan.policy.model import DrivesPolicy, LayoutPolicy, LogPolicy, Policy
 from tests.unit.plan.servers import DATA_SIZE, GIB, LOG_SIZE, TB, boot_drive, drive, drives_1u12, drives_2u24, server
 
 HALF_SIZE = DATA_SIZE // 2

@@ -4,7 +4,7 @@
 from host.layout import REPO
 from millrace.inventory.model import Inventory
 from millrace.plan.model import Plan, Role
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import propose
 from millrace.system.text import KIB, binary
 from millrace.system.text import size as decimal

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from millrace.plan.allocation_groups import AllocationGroups, Stripes, equal_groups, planned_groups
 from millrace.plan.model import Filesystem, Plan
-from millrace.plan.policy import LayoutPolicy, Policy
+from millrace.plan.policy.model import LayoutPolicy, Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import drive, server
 

@@ -9,9 +9,9 @@ from millrace.inventory.model import Inventory, PcieLink
 from millrace.plan.audit import audit, audited_plan
 from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.model import Plan, Refusal
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.table import as_text
+from millrace.plan.text import as_text
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import GIB
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths
-from millrace.errors import Refused
 from millrace.plan.current import plan_again
 from millrace.plan.verbs import plan
+from millrace.system import paths
+from millrace.system.errors import Refused
 from millrace.system.run import Result
-from tests.unit.provision.plans import raid6_plan
-from tests.unit.provision.server import built, propose, server_for
+from tests.unit.storage.plans import raid6_plan
+from tests.unit.storage.server import built, propose, server_for
 
 
 @pytest.fixture(autouse=True)

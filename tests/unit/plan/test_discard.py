@@ -10,7 +10,7 @@ import pytest
 from millrace.inventory.model import Drive
 from millrace.plan.audit import audit, audited_plan, differences
 from millrace.plan.model import Decision, Plan
-from millrace.plan.policy import MdPolicy, Policy
+from millrace.plan.policy.model import MdPolicy, Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import drive, drives_1u12, server
 from tests.unit.plan.servers_hw import zeroed

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from millrace.errors import BadInput
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.model import Decision, Layer, Plan, Refusal, Role
-from millrace.plan.policy import ExternalPolicy, LayoutPolicy, LogPolicy, MdPolicy, Policy
-from millrace.plan.policy_file import parse_policy
+from millrace.plan.policy.model import ExternalPolicy, LayoutPolicy, LogPolicy, MdPolicy, Policy
+from millrace.plan.policy.policy_file import parse_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.table import as_text
+from millrace.plan.text import as_text
+from millrace.system.errors import BadInput
 from tests.unit.plan.servers import GIB, TB, boot_drive, drive, found, server
 
 MIB = 1 << 20

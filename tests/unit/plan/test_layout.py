@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.plan.model import Array, Plan, Role
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import LOG_SIZE, TB, drive, server
 from tests.unit.plan.shapes import CASES, Case, equal, sn

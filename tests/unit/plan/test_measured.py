@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from millrace.plan import measured
 from millrace.plan.current import with_settings_in_force
 from millrace.plan.defaults import IoSettings, MemberSettings, PortSettings, SmbdSettings
 from millrace.plan.explain import explanation
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.model import Decision, PlanFile
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, PortsPolicy, SmbdPolicy, SysctlPolicy
+from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, PortsPolicy, SmbdPolicy, SysctlPolicy
 from millrace.plan.settings import Basis, Settings, SettingsFile, relevant, settings_of
 from millrace.plan.settings_changes import changes
 from millrace.plan.values import value_in_words
+from millrace.system import paths
 from millrace.system.documents import write_model
 from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.plan.test_settings import basis, planned

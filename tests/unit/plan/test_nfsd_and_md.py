@@ -11,7 +11,7 @@ from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd, Plan, Refusal
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.override import InapplicablePolicy
-from millrace.plan.policy import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
+from millrace.plan.policy.model import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose
 from millrace.plan.server import server_of
 from tests.unit.plan.servers import GIB, drives_1u12, drives_2u24, server

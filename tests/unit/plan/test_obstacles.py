@@ -8,9 +8,9 @@ import pytest
 from millrace.inventory.collect import mark_duplicates
 from millrace.inventory.model import Drive, DriveState, Evidence, PcieLink
 from millrace.plan.model import Obstacle, Plan, Refusal
-from millrace.plan.policy import DrivesPolicy, Policy
+from millrace.plan.policy.model import DrivesPolicy, Policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.table import as_text
+from millrace.plan.text import as_text
 from tests.unit.plan.servers import GIB, LOG_SIZE, boot_drive, drive, drives_1u12, found, server
 
 

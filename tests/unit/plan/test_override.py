@@ -7,8 +7,8 @@ import pytest
 
 from millrace.inventory.model import Drive
 from millrace.plan.model import Plan, Refusal
-from millrace.plan.policy import Policy
-from millrace.plan.policy_file import parse_policy
+from millrace.plan.policy.model import Policy
+from millrace.plan.policy.policy_file import parse_policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import DATA_SIZE, drive, drives_1u12, server
 from tests.unit.plan.shapes import equal, sn

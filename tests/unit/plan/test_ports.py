@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace.inventory.model import Nic, PcieLink
-from millrace.plan.policy import PortsPolicy
+from millrace.plan.policy.model import PortsPolicy
 from millrace.plan.ports import Core, Port, cores_of, place, plan_ports, smb_cpus
 from millrace.plan.server import Server, data_ports
 from millrace.system.text import GIB

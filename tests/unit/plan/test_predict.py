@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from millrace.inventory.model import Inventory, PcieLink
 from millrace.plan.constants import GIGA, Constant, Constants
 from millrace.plan.model import Layer, LayerName, Outcome, Plan, PlanFile, Prediction
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.predict import predict
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.table import as_text
+from millrace.plan.text import as_text
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive
 

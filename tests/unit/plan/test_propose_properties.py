@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.labels import labels
 from millrace.plan.model import Array, DriveRole, Plan, PlanFile, Refusal, Role
-from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
+from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.plan.propose import plan_file, propose
 from tests.unit.plan.servers import GIB, drive, server
 

@@ -7,7 +7,7 @@ import pytest
 
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Plan
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import GIB, drive, drives_1u12, drives_2u24, found, server
 

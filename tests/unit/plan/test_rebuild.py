@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.plan.model import Plan, Role
-from millrace.plan.policy import LayoutPolicy, MdPolicy, Policy
+from millrace.plan.policy.model import LayoutPolicy, MdPolicy, Policy
 from millrace.plan.propose import propose
 from millrace.plan.rebuild import GUARANTEED_SYNC, REPLACED, guaranteed, rebuild
 from millrace.plan.shapes import Shape

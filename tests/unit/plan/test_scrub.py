@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from millrace.plan.model import Array, Decision, Plan, Role
-from millrace.plan.policy import LayoutPolicy, LogPolicy, MdPolicy, Policy, ScrubPolicy
+from millrace.plan.policy.model import LayoutPolicy, LogPolicy, MdPolicy, Policy, ScrubPolicy
+from millrace.plan.policy.window import parse_window
 from millrace.plan.propose import propose
 from millrace.plan.scrub import DAYS, CheckPace, check_pace, days_of, remedy, side_by_side, windows_of
-from millrace.plan.window import parse_window
 from tests.unit.plan.servers import GIB, drive, server
 from tests.unit.plan.shapes import equal
 

@@ -9,10 +9,10 @@ import pytest
 from millrace.plan import sources
 from millrace.plan.explain import as_text as explained
 from millrace.plan.model import Decision, Plan, Proposal, Refusal
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import plan_file, propose
 from millrace.plan.sockets import separation_of
-from millrace.plan.table import as_text
+from millrace.plan.text import as_text
 from millrace.plan.values import shown
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive, server

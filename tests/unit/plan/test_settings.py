@@ -8,7 +8,7 @@ import pytest
 from millrace.inventory.model import Inventory
 from millrace.plan.md import data_arrays, slowest_link
 from millrace.plan.model import Plan, Role
-from millrace.plan.policy import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
+from millrace.plan.policy.model import MdPolicy, NfsdPolicy, NfsPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose
 from millrace.plan.server import port_kinds, server_of
 from millrace.plan.settings import Basis, SettingChange, Settings, planned_settings, relevant, settings_of

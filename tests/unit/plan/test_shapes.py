@@ -9,7 +9,7 @@ from millrace.inventory.model import Drive, Inventory
 from millrace.plan.allocation_groups import Stripes, planned_groups
 from millrace.plan.filesystem import log_size
 from millrace.plan.model import Array, Plan, Role
-from millrace.plan.policy import NfsPolicy, Policy
+from millrace.plan.policy.model import NfsPolicy, Policy
 from millrace.plan.propose import propose
 from millrace.plan.sizes import partition_size
 from tests.unit.plan.servers import DATA_SIZE, GIB, LOG_SIZE, drive, drives_1u12, drives_2u24, server

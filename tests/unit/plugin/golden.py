@@ -11,21 +11,21 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from host.layout import REPO
-from millrace import paths
-from millrace.adopt.model import Found, FoundArray, KeptPort, KeptState
-from millrace.cli import millrace
+from millrace.cli.program import millrace
 from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.inventory.model import Inventory
-from millrace.keep.model import KeptElsewhere
-from millrace.provision.drive_tests import DriveTestProgress, DriveTestsProgress
-from millrace.provision.follow import Progress
-from millrace.provision.model import Approval, Pool, Transaction
+from millrace.lifecycle.adopt.model import Found, FoundArray, KeptPort, KeptState
+from millrace.lifecycle.keep.model import KeptElsewhere
+from millrace.storage.provision.follow import Progress
+from millrace.storage.record.model import Approval, Pool, Transaction
+from millrace.storage.record.test_order import DriveTestProgress, DriveTestsProgress
+from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, serial
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
+from tests.unit.observe.live.clock import watched
 from tests.unit.plugin import inputs, rescue, tuning, volumes, week
-from tests.unit.watch.clock import watched
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.

@@ -8,7 +8,7 @@ slips of the keyboard.
 import json
 from typing import Any
 
-from millrace.schema.document import schema
+from millrace.cli.schema.document import schema
 from millrace.system.rule import Check
 
 TEXTS: dict[str, tuple[str, ...]] = {

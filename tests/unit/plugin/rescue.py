@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
-from millrace.rescue import job
-from millrace.rescue.step_names import StepName
+from millrace.storage.rescue import rescue_job
+from millrace.storage.rescue.step_names import StepName
+from millrace.system import paths
 from tests.fakes.drives.without_log import WithoutLog
 from tests.unit.plugin.week import DIRECTORY, said
-from tests.unit.provision.plans import planned_1u12
-from tests.unit.rescue.lost import lost
+from tests.unit.storage.plans import planned_1u12
+from tests.unit.storage.rescue.lost import lost
 
 
 def documents() -> dict[str, str]:
@@ -27,8 +27,8 @@ def documents() -> dict[str, str]:
         patch.setattr("os.fsync", lambda *arguments: None)
         patch.setattr("uuid.uuid4", _numbered())
         world = lost(planned_1u12())
-        world.unit = lambda: job.execute(world, lambda _: None)
-        patch.setattr("millrace.provision.system.Linux", lambda: world)
+        world.unit = lambda: rescue_job.execute(world, lambda _: None)
+        patch.setattr("millrace.storage.array.machine.Linux", lambda: world)
         return {f"{DIRECTORY}/{name}": text.replace(directory, "") for name, text in _printed(world)}
 
 

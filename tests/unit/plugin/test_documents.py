@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from host.layout import REPO
-from millrace.schema.outputs import lines, outputs
-from tests.unit.schema.within import within
+from millrace.cli.schema.outputs import lines, outputs
+from tests.unit.cli.schema.within import within
 
 OUTPUTS = outputs()
 LINES = lines()

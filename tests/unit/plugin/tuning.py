@@ -15,22 +15,22 @@ from typing import Any
 
 import pytest
 
-from millrace import paths
-from millrace.bench.plan.site import Site
-from millrace.bench.run.guard import Verdict
+from millrace.measure.bench.plan.site import Site
+from millrace.measure.bench.run.guard import Verdict
+from millrace.measure.tuner.model import Figures, Goal
+from millrace.measure.tuner.run import guard, order, session
+from millrace.measure.tuner.run import plan as planning
+from millrace.measure.tuner.run.outputs import Request
+from millrace.measure.tuner.search.goals import parse
 from millrace.plan.defaults import SmbdSettings
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
+from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy
+from millrace.system import paths
 from millrace.system.run import Result
-from millrace.tuner.model import Figures, Goal
-from millrace.tuner.run import guard, order, session
-from millrace.tuner.run import plan as planning
-from millrace.tuner.run.outputs import Request
-from millrace.tuner.search.goals import parse
 from tests.fakes.files.box import NOW
 from tests.fakes.tools import stand_in
-from tests.unit.bench.sites import site
+from tests.unit.measure.bench.sites import site
+from tests.unit.measure.tuner.machines import TunedServer
 from tests.unit.plugin.week import DIRECTORY, said
-from tests.unit.tuner.machines import TunedServer
 
 RUN = "20261120-120000"
 SLOW = Policy(nfsd=NfsdPolicy(threads=16, threads_min=1), md=MdPolicy(stripe_cache_size=1024, group_thread_cnt=4))
@@ -57,7 +57,7 @@ class Bad(TunedServer):
         patch.setattr(planning.sites, "site", lambda clients: self.site)
         patch.setattr(guard.guard, "check", lambda *_, **__: self.verdict)
         patch.setattr(guard.unit, "active", lambda: False)
-        patch.setattr("millrace.bench.run.monitor.Watch.complaint", lambda _: None)
+        patch.setattr("millrace.measure.bench.run.monitor.Watch.complaint", lambda _: None)
         patch.setattr(session, "time", SimpleNamespace(monotonic=lambda: self.now, time=lambda: self.now))
         patch.setattr(session, "_now", NOW.isoformat)
         patch.setattr(session, "__version__", "0.1.0")

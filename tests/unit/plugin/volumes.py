@@ -12,17 +12,17 @@ from uuid import UUID
 
 import pytest
 
-from millrace import paths
-from millrace.share.server import Server
+from millrace.serve.share.server import Server
+from millrace.serve.volume import edit
+from millrace.serve.volume.serve import Volumes
+from millrace.system import paths
 from millrace.system.run import Result
-from millrace.volume import edit
-from millrace.volume.serve import Volumes
 from tests.fakes.files.running import Clock
 from tests.fakes.samples import port
 from tests.fakes.tools import stand_in
 from tests.unit.plugin.week import DIRECTORY, said
-from tests.unit.volume.conftest import HOST, OTHER, Nas
-from tests.unit.volume.test_edit import SECRET
+from tests.unit.serve.volume.conftest import HOST, OTHER, Nas
+from tests.unit.serve.volume.test_edit import SECRET
 
 TB = 10**12
 # Bytes; the files are sparse, so that the host of a test needs none of them.
@@ -52,15 +52,15 @@ def documents() -> dict[str, str]:
         patch.setattr("os.geteuid", lambda: 0)
         for change in ("os.chown", "os.fchown", "os.fsync"):
             patch.setattr(change, lambda *arguments: None)
-        patch.setattr("millrace.volume.edit.datetime", Clock)
-        patch.setattr("millrace.volume.edit.uuid4", _numbered())
-        patch.setattr("millrace.volume.edit._free", lambda volumes: POOL)
-        patch.setattr("millrace.volume.carrier.allocated", lambda path: path.stat().st_size)
+        patch.setattr("millrace.serve.volume.edit.datetime", Clock)
+        patch.setattr("millrace.serve.volume.edit.uuid4", _numbered())
+        patch.setattr("millrace.serve.volume.edit._free", lambda volumes: POOL)
+        patch.setattr("millrace.serve.volume.carrier.allocated", lambda path: path.stat().st_size)
         nas = Large(Path(directory))
         (paths.ROOT / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
         nas.broken["rdma"] = Result(0, "[]", "")
         stand_in(patch, nas)
-        patch.setattr("millrace.volume.serve.this_volumes", nas.volumes)
+        patch.setattr("millrace.serve.volume.serve.this_volumes", nas.volumes)
         for name in EDITS:
             patch.setattr(edit, name, partial(getattr(edit, name), this=nas.volumes))
         return {f"{DIRECTORY}/{name}": text for name, text in _printed(nas)}

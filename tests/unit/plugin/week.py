@@ -15,12 +15,12 @@ from typing import TypeVar
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths
-from millrace.alert.model import Report
-from millrace.cli import millrace
-from millrace.domain.join import join
-from millrace.health.deliveries import Delivery
-from millrace.share.server import Server
+from millrace.cli.program import millrace
+from millrace.observe.alert.model import Report
+from millrace.observe.health.deliveries import Delivery
+from millrace.serve.join.join import join
+from millrace.serve.share.server import Server
+from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
@@ -29,9 +29,9 @@ from tests.fakes.files.box import NOW
 from tests.fakes.files.running import Clock
 from tests.fakes.samples import surroundings
 from tests.fakes.tools import stand_in
-from tests.unit.domain.member import PASSWORD as DOMAIN_PASSWORD
-from tests.unit.domain.member import Member
-from tests.unit.port.network import Network
+from tests.unit.serve.join.member import PASSWORD as DOMAIN_PASSWORD
+from tests.unit.serve.join.member import Member
+from tests.unit.serve.network.network import Network
 
 DIRECTORY = "appliance"
 # Kibibytes by the number of the project, as xfs_quota reports them.
@@ -83,13 +83,13 @@ def _running(kind: type[Kind]) -> Iterator[Kind]:
         for change in ("os.chown", "os.fchown", "os.fsync"):
             patch.setattr(change, lambda *arguments: None)
         patch.setattr("socket.gethostname", lambda: "millrace")
-        patch.setattr("millrace.state.store.datetime", Clock)
+        patch.setattr("millrace.serve.config.store.datetime", Clock)
         appliance = kind(Path(directory))
         certify(end=NOW.replace(year=2126))
         stand_in(patch, appliance)
         edits = ("edit.create_shares", "edit.set_share", "edit.remove_share", "edit.preview")
         appliance.answers_for(patch, *edits, "verify.verify", "confirm.confirm")
-        patch.setattr("millrace.domain.join.join", partial(join, server=appliance.server))
+        patch.setattr("millrace.serve.join.join.join", partial(join, server=appliance.server))
         yield appliance
 
 
@@ -152,7 +152,7 @@ def _metrics() -> Iterator[tuple[str, str]]:
     """The endpoint off, with a token and for addresses."""
     yield "metrics-status.off.json", said("metrics", "status")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("millrace.metrics.endpoint.secrets.token_urlsafe", lambda length: METRICS_TOKEN)
+        patch.setattr("millrace.observe.metrics.endpoint.secrets.token_urlsafe", lambda length: METRICS_TOKEN)
         yield "metrics-on.json", said("metrics", "on")
         yield "metrics-status.json", said("metrics", "status")
         both = ("--new-token", "--from=10.1.0.9", "--from=10.2.0.0/24")

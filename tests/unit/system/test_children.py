@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from millrace.errors import Failed
-from millrace.system import learning
+from millrace.system import import_cache
 from millrace.system.children import Job, Outcome, run_all, run_in_turn
+from millrace.system.errors import Failed
 
 Run = Callable[[Mapping[str, Job], float], dict[str, Outcome]]
 
@@ -120,7 +120,7 @@ def importing() -> bytes:
 def test_what_a_child_had_to_import_is_known_here(run: Run) -> None:
     """A process that stays imports it for the next one: else each collection of metrics would begin with that."""
     sys.modules.pop("colorsys", None)
-    before = learning.now()
+    before = import_cache.now()
     assert run({"a": lambda: b"", "b": importing}, 60)["b"].found == b"colorsys"
     assert "colorsys" not in sys.modules
-    assert "colorsys" in learning.since(before)["modules"]
+    assert "colorsys" in import_cache.since(before)["modules"]

@@ -9,8 +9,8 @@ from threading import Barrier
 import pytest
 from pydantic import BaseModel, create_model
 
-from millrace.plan.policy import Section
-from millrace.state.model import Wanted
+from millrace.plan.policy.model import Section
+from millrace.serve.config.model import Wanted
 from millrace.system.documents import Contract
 
 THREADS = 16

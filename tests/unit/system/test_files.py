@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace.system import paths
 from millrace.system.files import append_line, secret_file
 
 

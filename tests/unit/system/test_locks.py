@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Refused
+from millrace.system.errors import Refused
 from millrace.system.locks import doing, held
 
 

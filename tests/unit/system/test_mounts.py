@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace.system import paths
 from millrace.system.mounts import Mount, mounted, parse, table
 from tests.fakes.mounts import mount
 

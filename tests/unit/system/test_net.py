@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
-from millrace.errors import Failed
-from millrace.system import net
+from millrace.system import net, paths
+from millrace.system.errors import Failed
 from millrace.system.run import Result
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
-from millrace.system import nfsd
+from millrace.system import nfsd, paths
 
 
 @pytest.fixture

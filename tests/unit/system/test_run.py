@@ -3,7 +3,7 @@
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.run import Result, attempt, follow, last_words, must, within
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.run import Result
 from millrace.system.units import active_state, is_under_way, is_working, notify, state
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from millrace.plan.defaults import DegradedReads, plan_degraded_reads
 from millrace.plan.md import no_arrays, plan_md
-from millrace.plan.policy import MdPolicy, Policy
+from millrace.plan.policy.model import MdPolicy, Policy
 from millrace.plan.server import Server
+from millrace.system import paths
 from millrace.tune import settings
 from millrace.tune.arrays import array_settings, read_settings
 from millrace.tune.collect import sysctl_settings

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
-from millrace.errors import Failed
 from millrace.inventory.nics import nics
 from millrace.plan.defaults import PortSettings
 from millrace.plan.server import data_ports
 from millrace.plan.settings import planned_settings
+from millrace.system import paths
+from millrace.system.errors import Failed
 from millrace.system.run import Result
 from millrace.tune.coalescing import CoalescingKnob, coalescing, coalescing_settings
 from millrace.tune.collect import stages

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from host.layout import REPO
-from millrace import paths
+from millrace.system import paths
 from millrace.system.run import Result
 from millrace.tune.copy_from import copy_settings
 from millrace.tune.model import TuneReport

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
-from millrace.provision.model import DriveRecord, PartitionRecord, Pool
+from millrace.storage.record.model import DriveRecord, PartitionRecord, Pool
+from millrace.system import paths
 from millrace.tune.arrays import array_settings
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from millrace.plan.defaults import IoSettings
 from millrace.plan.model import Nfsd
 from millrace.plan.settings import planned_settings
+from millrace.system import paths
 from millrace.system.run import Result
 from millrace.tune.collect import stages
 from millrace.tune.model import TuneReport

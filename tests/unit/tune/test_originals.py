@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths
 from millrace.plan.settings import planned_settings
+from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from millrace.tune import verbs

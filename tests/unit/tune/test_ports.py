@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from millrace.plan.defaults import PortSettings
 from millrace.plan.settings import planned_settings
+from millrace.system import paths
 from millrace.system.run import Result
 from millrace.tune.collect import Collected, everything_else, queues
-from millrace.tune.held import SENTENCE, held
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
+from millrace.tune.tuner_hold import SENTENCE, held
 from tests.fakes.samples import plan, pool
 from tests.unit.tune.machine import ALL, MLX5, Machine, refuse, two_sockets
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths
-from millrace.errors import Failed
 from millrace.plan.model import Plan
 from millrace.plan.settings import planned_settings
-from millrace.provision.model import Pool
+from millrace.storage.record.model import Pool
+from millrace.system import paths
 from millrace.system.documents import write_model
+from millrace.system.errors import Failed
 from millrace.tune.arrays import array_settings
 from millrace.tune.collect import stages
 from millrace.tune.knob import current_value, mask

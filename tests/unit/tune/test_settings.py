@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace import paths
-from millrace.plan.policy_in_force import last_good_file, save_last_good
+from millrace.plan.policy.policy_in_force import last_good_file, save_last_good
 from millrace.plan.settings import SettingsFile
-from millrace.provision.model import Pool
+from millrace.storage.record.model import Pool
+from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.run import attempt
 from millrace.tune import settings

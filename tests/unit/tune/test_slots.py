@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace.system import paths
 from millrace.tune.slots import OFF, ON, slot_settings
 from tests.fakes.drives.slots import WINDOW, add_slot, obey
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from millrace.inventory.nics import nics
 from millrace.plan.server import data_ports
+from millrace.system import paths
 from millrace.system.run import Result
 from millrace.tune import topology
 from millrace.tune.model import TuneReport

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace.system import paths
 from millrace.tune.vectors import Vector, vectors
 from tests.unit.tune.machine import Machine
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm import accel, pe
 
 KERNEL = b"MZ the kernel"

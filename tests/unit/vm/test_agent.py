@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm import agent, guest
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 from vm.blocktrace import Kind, Mark, Request, meaning, numbers, parse
 
 SERIALS = {"259,0": "A", "259,1": "B"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm.accel import Accel
 from vm.agent import Result, StartedAgain
 from vm.machine import BLOCKED, NO_TIMER, NO_TIMER_IN_KERNEL, PANIC_ENDS, SILENT_SECONDS, Machine

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm import pe
 
 HEADER = 0x80

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 from vm.server import find, load
 
 SERVERS = Path(__file__).parents[2] / "servers"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from vm.tpm import Tpm
 
 # Takes the arguments of swtpm(8) that are used, makes its socket, keeps something, and waits to be ended.

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 from vm.blocktrace import Kind, Request
 from vm.volatile import Cache, Drive, match
 from vm.writelog import DISCARD, FLUSH, Entry, Part

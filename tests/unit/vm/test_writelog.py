@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 from vm.writelog import DISCARD, FLUSH, MAGIC, MARK, Entry, Part, read, replay
 
 SUPERBLOCK = struct.pack("<QQQI", MAGIC, 1, 1, 512).ljust(512, b"\0")

@@ -17,7 +17,7 @@ STATES = "/srv/pool/.millrace/keep"
 POLICY = "/etc/millrace/policy.toml"
 NEWEST = f"ls {STATES} | sort | tail -n 1"
 # What an adoption records: the state on the pool is that of this boot drive.
-ADOPTED = "from millrace.keep import home; home.settle({})"
+ADOPTED = "from millrace.lifecycle.keep import home; home.settle({})"
 SERVED = "read -r threads < /proc/fs/nfsd/threads && [ $threads -gt 0 ] && systemctl is-active smbd.service"
 
 

@@ -172,7 +172,7 @@ for directory in range(count // 1000):
 # The place of the last file in the walk that names files where there are no parent pointers, and its seconds.
 WALK = """
 import pathlib, time
-from millrace.system.walk import regular_files
+from millrace.system.trees.walk import regular_files
 begin = time.monotonic()
 names = [name for name, _ in regular_files(pathlib.Path("/srv/pool"), ".millrace")]
 print(len(names), time.monotonic() - begin, names[-1])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pytest
 
 from host.layout import REPO
-from tests.unit.metrics.scrape import Series, parsed, value, values
+from tests.unit.observe.metrics.scrape import Series, parsed, value, values
 from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
 from tests.vm.life.words import METRICS
 from vm.qemu import FORWARDED_FROM

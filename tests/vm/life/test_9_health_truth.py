@@ -35,7 +35,7 @@ def test_smart_warning_is_reported_without_a_reboot(box: Box) -> None:
 
 def test_pool_that_hangs_does_not_block_the_health_check(box: Box) -> None:
     assert "filesystem" not in failures(box)
-    running = "pgrep -fc millrace.health.heartbea[t] || true"
+    running = "pgrep -fc millrace.observe.health.heartbeat_daemo[n] || true"
     box.say("xfs_freeze -f /srv/pool")
     try:
         for _ in range(2):

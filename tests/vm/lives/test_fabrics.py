@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from tests.vm.box import MTU, NEVER, SERVER_ADDRESSES, Box, credentials, data_networks
 from tests.vm.roce import fast_port, opened, port_of
 from tests.vm.servers import server_named

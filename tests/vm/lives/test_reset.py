@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from tests.vm.box import CLIENT_ADDRESSES, Box
 from tests.vm.lives.test_adopt import (
     ALLOW,

@@ -83,7 +83,7 @@ def test_smb_direct_is_refused_with_the_reason(recipe: Recipe) -> None:
 
 
 # of a real run of DLIO: tests/recorded.toml
-SUMMARY = (Path(__file__).parents[2] / "unit/bench/summary.json").read_text()
+SUMMARY = (Path(__file__).parents[2] / "unit/measure/bench/summary.json").read_text()
 
 
 def test_submission_describes_this_server_and_its_summary_comes_into_the_history(box: Box) -> None:

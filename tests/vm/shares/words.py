@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from millrace.share.verify_smb import listing
+from millrace.serve.share.verify_smb import listing
 from tests.vm.box import SERVER_ADDRESSES
 from vm.machine import Machine
 

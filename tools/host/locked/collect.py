@@ -16,8 +16,8 @@ from host.locked import trees
 from host.locked.model import DEBS, LOCK, NPM, WHEELS, Deb, Lock, Package, read
 from host.locked.trees import Installed, Tree
 from host.modules import package
-from millrace.errors import BadInput, Failed
 from millrace.system.documents import write_model
+from millrace.system.errors import BadInput, Failed
 
 ARCHIVES = Path("cache/apt/archives")
 MKOSI = "mkosi"

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from host.artefacts import sha256
-from millrace.errors import BadInput
 from millrace.system.documents import Contract, read_model
+from millrace.system.errors import BadInput
 
 LOCK = "packages.lock"
 DEBS, NPM, WHEELS = "debs", "npm", "wheels"

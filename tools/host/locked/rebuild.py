@@ -18,7 +18,7 @@ from host.locked import collect, shelf, trees
 from host.locked.model import Lock, read
 from host.locked.trees import Installed, Tree
 from host.modules import package, signing
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 INSIDE = "MILLRACE_WITHOUT_NETWORK"
 NAMED = 5

@@ -9,7 +9,7 @@ from debian.deb822 import Deb822
 
 from host import sources
 from host.layout import Caches
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 STATUS = "var/lib/dpkg/status"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from host.modules import sets
 from host.modules.environment import BUILD, Packages, Run, checked, run_quietly
 from host.modules.sets import ModuleSet
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 UNDEFINED = re.compile(r'modpost: "([^"]+)" \[([^\]]+)\] undefined')
 ERROR = re.compile(r"^((?:\S+:\d+:(?:\d+:)? )?(?:fatal )?error: .+)$", re.MULTILINE)

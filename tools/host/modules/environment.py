@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from host import artefacts, sources
 from host.modules.sets import ASN1_COMPILER, SETS
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 # The headers bring the compiler that Debian built this kernel with; the rest is what kbuild starts. The daemon of ksmbd
 # is Debian's, as it is: its package conflicts with samba, which has other programs for the same port.

@@ -9,7 +9,7 @@ from debian.deb822 import Deb822
 
 from host import tools_tree
 from host.modules import package, sets
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 KERNEL = re.compile(r"linux-image-(\d.*)")
 

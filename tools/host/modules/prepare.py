@@ -12,7 +12,7 @@ from host.modules import compile as compiler
 from host.modules import environment, package, record, verify
 from host.modules.sets import SETS
 from host.progress import clock
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 SPACE = 3 << 30
 # Of this kernel and the one before, for two states of the build each.

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from host.modules.sets import SETS, ModuleSet
-from millrace.errors import Failed
 from millrace.inventory.patched import PatchedModule, PatchedModules, build_id
+from millrace.system.errors import Failed
 
 PLACE = Path("usr/lib/millrace/modules.json")
 

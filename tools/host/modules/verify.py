@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from host.modules.sets import KEPT, SETS
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 # MODULE_VERMAGIC: release and flags of the kernel, in one string of the section .modinfo
 VERMAGIC = re.compile(rb"vermagic=([^\0]+)\0")

@@ -11,7 +11,7 @@ from host.perf.guest.job import Job, Setup
 from host.perf.guest.missing import ORDERED, RANDOM
 from host.perf.guest.rebuild import TEST
 from host.perf.guest.streams import STREAMS
-from millrace.errors import BadInput
+from millrace.system.errors import BadInput
 
 CONTROL = "control"
 # MiB for the drives of many long files, and for the files twice: a client on the server itself keeps them, too.

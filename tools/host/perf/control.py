@@ -8,7 +8,7 @@ from pathlib import Path
 from host.perf import benchmarks, emulator
 from host.perf.benchmarks import BENCHMARKS, CONTROL
 from host.perf.results import Result, measure
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 # Both well within the bands of tests/perf. Two boots are not quite the same: when the drive of /usr answers is the
 # host's time, and where things lie in memory depends on it.

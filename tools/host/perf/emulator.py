@@ -18,7 +18,7 @@ from host import artefacts, qemu, stage
 from host.layout import OUTPUT, REPO, caches
 from host.perf.benchmarks import BENCHMARKS
 from host.perf.guest.job import JOB, Job
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 from vm import bare, pe
 
 SEED = 1

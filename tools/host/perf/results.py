@@ -12,7 +12,7 @@ from host.perf import emulator
 from host.perf.benchmarks import BENCHMARKS
 from host.perf.guest.drives import Counters
 from host.perf.guest.job import Job
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.files import write_text
 
 # Each machine is one thread: more than two would only wait for each other on a small host.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from host.perf import setups
 from host.perf.guest.drives import Model
 from host.perf.guest.job import Setup
-from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy, XfsPolicy
+from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy, XfsPolicy
 
 # The clock gives an instruction a nanosecond, a real core a third of that: 100 µs here are a drive of about 30 µs.
 LATENCY_US, FAST_US = 100, 40

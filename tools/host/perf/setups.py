@@ -13,11 +13,11 @@ from host.perf.guest.job import Setup
 from millrace.inventory.model import Drive, DriveState, Inventory, Nic, Node, PcieLink
 from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Plan, Role
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.propose import propose
-from millrace.provision.array import create_command
-from millrace.provision.filesystem import mkfs_command
-from millrace.provision.model import ArrayRecord
+from millrace.storage.provision.create_array import create_command
+from millrace.storage.provision.filesystem import mkfs_command
+from millrace.storage.record.model import ArrayRecord
 
 MIB, GIB = 1 << 20, 1 << 30
 DATA_DRIVES, LOG_DRIVES = 10, 2

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from host.perf.guest.job import SMB_CONF, SMB_SHARE
 from host.perf.guest.pool import MOUNTPOINT
-from millrace.share.model import Share, SmbAccess
-from millrace.share.smb import configuration
+from millrace.serve.share.model import Share, SmbAccess
+from millrace.serve.share.smb import configuration
 
 # The type for large files that are written and read again, with io_uring.
 SHARE = Share(

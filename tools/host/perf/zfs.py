@@ -17,7 +17,7 @@ from host.layout import OUTPUT, Caches, caches
 from host.modules import compile as compiler
 from host.modules import environment
 from host.modules.environment import Run, checked, run_quietly
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 
 PROGRAMS_OF, SOURCE_OF = "zfsutils-linux", "zfs-dkms"
 # What of the packages is needed to make a pool; the rest of what they depend on is in the image.

@@ -5,7 +5,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from millrace import paths
 from millrace.inventory import cpus, features, memory, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
 from millrace.inventory.drives import Places, Verdict, block_dir, describe, drive_names, pci_functions
@@ -17,7 +16,7 @@ from millrace.inventory.partitions import are_ours, partitions
 from millrace.inventory.present import present
 from millrace.inventory.probe import probe, run_tool
 from millrace.inventory.surface import surface
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 from millrace.system.run import Runner
 
 PROBES_AT_ONCE = 8

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace import paths
-from millrace.errors import MillraceError
+from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.errors import MillraceError
 
 KEPT = 256
 """Tests that are kept, one for each drive."""

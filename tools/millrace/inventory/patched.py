@@ -9,10 +9,9 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from millrace import paths
-from millrace.errors import MillraceError
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 from millrace.system.documents import Contract, read_model
+from millrace.system.errors import MillraceError
 
 BUILD_ID = re.compile(rb"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0(.{20})", re.DOTALL)
 """An ELF note of the type NT_GNU_BUILD_ID with a SHA-1."""

@@ -5,11 +5,11 @@ Temperatures are omitted: reading them from sysfs (hwmon) sends a command to the
 reader in the kernel until the controller is given up: minutes, the health check included (seen on a booted server).
 """
 
-from millrace import paths
 from millrace.inventory import pci
 from millrace.inventory.drives import Places, Verdict, describe, drive_names
 from millrace.inventory.enclosures import bays
 from millrace.inventory.model import Drive, DriveState
+from millrace.system import paths
 
 
 def present() -> list[Drive]:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from millrace.errors import Failed
 from millrace.inventory.drives import block_dir, drive_names, identify, size
 from millrace.inventory.probe import run_tool
 from millrace.system import sysfs
+from millrace.system.errors import Failed
 from millrace.system.run import Runner
 
 LIMIT = 60.0  # seconds

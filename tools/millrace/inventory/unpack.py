@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from millrace.errors import BadInput, Failed
+from millrace.system.errors import BadInput, Failed
 
 MEMBERS = 200_000
 TOTAL, LARGEST = 256 << 20, 16 << 20

@@ -31,7 +31,7 @@ def inventory(
         raise click.UsageError("--keep-serials goes with --capture.")
     found = _collected(wait, sysroot, capture_file, keep_serials)
     if write:
-        from millrace import paths
+        from millrace.system import paths
         from millrace.system.documents import write_model
 
         write_model(paths.inventory_file(), found)
@@ -42,7 +42,7 @@ def inventory(
 
 
 def _table(found: "Inventory") -> None:
-    from millrace.inventory.table import show as print_table
+    from millrace.inventory.text import show as print_table
 
     print_table(found)
 

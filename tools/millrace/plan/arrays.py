@@ -8,7 +8,7 @@ from millrace.plan import sources
 from millrace.plan.log import Log
 from millrace.plan.model import Array, Decision, Role
 from millrace.plan.override import by_policy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.score import CHUNK, Candidate
 from millrace.plan.sizes import bitmap_chunk
 from millrace.system.text import KIB, MIB, binary

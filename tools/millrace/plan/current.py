@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of this server now: the one that its pool was created from, or a new one after drives changed."""
 
-from millrace import paths
-from millrace.errors import BadInput, Refused
 from millrace.plan.model import Plan, PlanFile, Refusal
 from millrace.plan.settings import SettingsFile
+from millrace.system import paths
 from millrace.system.documents import read_model
+from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Runner, attempt, must
 from millrace.system.users import only_root
 

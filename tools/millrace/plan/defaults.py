@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from millrace.plan import sources
 from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
-from millrace.plan.policy import IoMode, MdPolicy, NfsdPolicy, PortsPolicy, SmbdPolicy
+from millrace.plan.policy.model import IoMode, MdPolicy, NfsdPolicy, PortsPolicy, SmbdPolicy
 from millrace.system.documents import Contract
 
 ADAPTIVE: Final = "adaptive"

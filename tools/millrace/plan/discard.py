@@ -9,7 +9,7 @@ from millrace.plan.finding import Finding, Severity
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.sizes import down_to_power_of_two
 from millrace.system.text import binary
 

@@ -11,7 +11,7 @@ from millrace.plan.failing import failing
 from millrace.plan.finding import Finding, Severity, about
 from millrace.plan.links import slower
 from millrace.plan.model import Decision
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.sockets import separated_pair
 from millrace.system.text import size
 

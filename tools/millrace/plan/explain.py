@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.errors import BadInput, Refused
 from millrace.plan.model import Decision, Proposal, Refusal
-from millrace.plan.table import WIDTH
+from millrace.plan.text import WIDTH
 from millrace.plan.values import shown, value_in_words
 from millrace.system.documents import Contract
+from millrace.system.errors import BadInput, Refused
 
 
 class Explanation(Contract):

@@ -14,7 +14,7 @@ from millrace.plan.model import Decision, Obstacle, Partition, Role
 from millrace.plan.obstacles import RESCAN, SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE, named, remedy
 from millrace.plan.other_pool import belongs_to_pool, other_pool
 from millrace.plan.override import by_policy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.sizes import START, TABLE_END, aligned_start
 from millrace.system.text import GIB, KIB, MIB, binary, size
 

@@ -11,7 +11,7 @@ from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import MOUNT_OPTIONS, Policy, XfsPolicy
+from millrace.plan.policy.model import MOUNT_OPTIONS, Policy, XfsPolicy
 from millrace.plan.server import Server
 from millrace.system.text import MIB, TIB, binary, size
 

@@ -11,7 +11,7 @@ from millrace.plan.drives import Groups
 from millrace.plan.log import Log, plan_log
 from millrace.plan.model import Array, Decision
 from millrace.plan.override import by_policy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.rebuild import Rebuild, guaranteed, rebuild
 from millrace.plan.score import RULES, Candidate, scored
 from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY, SMALLEST_LEG, Shape, shapes

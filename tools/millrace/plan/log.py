@@ -9,7 +9,7 @@ from millrace.plan import sources
 from millrace.plan.drives import Groups
 from millrace.plan.model import Decision
 from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.sizes import log_partition_size, partition_size
 from millrace.plan.sockets import Leg, most_separated, separated_pair, separation_from, separation_of
 from millrace.system.text import binary, size

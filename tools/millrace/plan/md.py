@@ -8,7 +8,7 @@ from millrace.plan import sources
 from millrace.plan.memory import PAGE, stripe_cache_memory
 from millrace.plan.model import Array, Decision, MdSettings
 from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import MdPolicy, Policy
+from millrace.plan.policy.model import MdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import clamp, down_to_power_of_two
 from millrace.system.documents import Contract

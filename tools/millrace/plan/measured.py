@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from millrace import paths
-from millrace.errors import BadInput
 from millrace.plan import sources
 from millrace.plan.defaults import default_of
 from millrace.plan.md import DataArrays
 from millrace.plan.model import Decision
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, PortsPolicy, SmbdPolicy, SysctlPolicy
+from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, PortsPolicy, SmbdPolicy, SysctlPolicy
 from millrace.plan.server import Server
 from millrace.plan.values import in_words
+from millrace.system import paths
 from millrace.system.documents import Contract, read_model
+from millrace.system.errors import BadInput
 from millrace.system.text import moment
 
 SECTIONS = ("nfsd", "md", "sysctl", "smbd", "ports")

@@ -8,7 +8,7 @@ from millrace.plan import sources
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.model import Array, Decision, MdSettings, Nfsd
 from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import down_to_power_of_two
 from millrace.system.text import GIB, KIB, binary

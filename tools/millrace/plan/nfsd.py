@@ -8,7 +8,7 @@ from millrace.plan.defaults import BUFFERED
 from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd
 from millrace.plan.override import InapplicablePolicy, by_policy
-from millrace.plan.policy import NfsdPolicy, Policy
+from millrace.plan.policy.model import NfsdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import clamp
 from millrace.system.text import MIB, binary

@@ -14,7 +14,7 @@ from millrace.plan.finding import place_of
 from millrace.plan.links import slower
 from millrace.plan.model import DriveName, Obstacle
 from millrace.plan.other_pool import belongs_to_pool, other_pool
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.system.text import MIB, size
 
 # XFS makes nothing of less than 300 MiB, and a log of 64 MiB needs room for md and for a smaller replacement.

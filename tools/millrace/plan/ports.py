@@ -12,7 +12,7 @@ from millrace.inventory.model import Inventory, Nic
 from millrace.plan import sources
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.model import Decision
-from millrace.plan.policy import PortsPolicy
+from millrace.plan.policy.model import PortsPolicy
 from millrace.plan.server import Server
 
 

@@ -26,7 +26,7 @@ from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.obstacles import obstacles
 from millrace.plan.other_pool import DO_NOT_ERASE, belongs_to_pool
 from millrace.plan.override import InapplicablePolicy
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.predict import predict
 from millrace.plan.scrub import plan_scrub

@@ -4,7 +4,7 @@
 import math
 from dataclasses import dataclass
 
-from millrace.plan.policy import MdPolicy
+from millrace.plan.policy.model import MdPolicy
 from millrace.plan.shapes import PARITY, Shape
 from millrace.system.text import KIB
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from millrace.inventory.model import Drive
-from millrace.plan.policy import Policy
+from millrace.plan.policy.model import Policy
 from millrace.plan.rebuild import REPLACED, UBER, Rebuild, guaranteed, rebuild
 from millrace.plan.shapes import PARITY, Shape
 from millrace.plan.sockets import Leg, Places, split

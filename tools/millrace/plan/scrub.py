@@ -10,9 +10,9 @@ from datetime import timedelta
 
 from millrace.plan import sources
 from millrace.plan.model import Array, Decision, MdSettings, Role
-from millrace.plan.policy import ScrubPolicy
+from millrace.plan.policy.model import ScrubPolicy
+from millrace.plan.policy.window import Window, parse_window
 from millrace.plan.sizes import clamp
-from millrace.plan.window import Window, parse_window
 from millrace.system.documents import Contract
 from millrace.system.text import KIB, size
 

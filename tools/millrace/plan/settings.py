@@ -29,7 +29,7 @@ from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
 from millrace.plan.nfsd import grace_decision, plan_nfsd
 from millrace.plan.override import InapplicablePolicy
-from millrace.plan.policy import NfsPolicy, Policy
+from millrace.plan.policy.model import NfsPolicy, Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.server import Server
 from millrace.system.documents import Contract

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from millrace.plan.override import InapplicablePolicy
-from millrace.plan.policy import LayoutPolicy
+from millrace.plan.policy.model import LayoutPolicy
 
 Level = Literal["raid1", "raid5", "raid6", "raid50", "raid60"]
 PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2, "raid50": 1, "raid60": 2}

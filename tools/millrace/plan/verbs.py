@@ -35,12 +35,12 @@ def plan(
 
     Exit status 1 if no plan is possible; 0 with --write or --again.
     """
-    from millrace import paths
-    from millrace.errors import Refused
     from millrace.plan.current import plan_in_force
-    from millrace.plan.policy_file import load_policy
+    from millrace.plan.policy.policy_file import load_policy
     from millrace.plan.propose import plan_file, propose
+    from millrace.system import paths
     from millrace.system.documents import write_model
+    from millrace.system.errors import Refused
 
     if again:
         from millrace.plan.current import plan_again
@@ -71,22 +71,22 @@ def plan(
 
 def _table(file: "PlanFile", in_force: bool, here: bool) -> "Iterator[str]":
     from millrace.inventory.drive_tests import by_serial
-    from millrace.plan.table import as_text, stdout_is_terminal
+    from millrace.plan.text import as_text, stdout_is_terminal
 
     yield as_text(file, stdout_is_terminal(), in_force, by_serial() if here else None).removesuffix("\n")
 
 
 def _explained(found: "Explanation") -> "Iterator[str]":
     from millrace.plan.explain import as_text
-    from millrace.plan.table import stdout_is_terminal
+    from millrace.plan.text import stdout_is_terminal
 
     yield as_text(found.decision, stdout_is_terminal()).removesuffix("\n")
 
 
 def _inventory(file: str | None) -> "Inventory":
     """The file named, else the inventory of this boot, else a new one."""
-    from millrace import paths
     from millrace.inventory.model import Inventory
+    from millrace.system import paths
     from millrace.system.documents import read_input, read_model
 
     if file is None and not paths.inventory_file().exists():

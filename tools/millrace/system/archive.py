@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.errors import Failed, Refused
+from millrace.system.errors import Failed, Refused
 from millrace.system.run import attempt, must
 
 LONGEST_NAME = 255

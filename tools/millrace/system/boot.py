@@ -4,8 +4,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from millrace import paths
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 
 
 def boot_id() -> str:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from millrace.errors import MillraceError
-from millrace.system import learning
+from millrace.system import import_cache
+from millrace.system.errors import MillraceError
 from millrace.system.text import one_line
 
 Job = Callable[[], bytes]
@@ -139,7 +139,7 @@ class _Run:
     def _ended(self, worker: _Worker) -> None:
         """Collect a process; a function that it had not come to the end of has failed, and the others go on."""
         if not worker.names and (last := _outcome(worker)):
-            learning.add(json.loads(last.found))
+            import_cache.add(json.loads(last.found))
         del self._workers[worker.pipe]
         os.close(worker.pipe)
         status = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
@@ -167,10 +167,10 @@ def _work(jobs: Sequence[Job], pipe: int) -> None:
     """The child: says what each function found or what is wrong, then what it had to import, and ends."""
     status = 1
     try:
-        before = learning.now()
+        before = import_cache.now()
         for job in jobs:
             _say(pipe, *_result(job))
-        _say(pipe, False, json.dumps(learning.since(before)).encode())
+        _say(pipe, False, json.dumps(import_cache.since(before)).encode())
         status = 0
     finally:
         os._exit(status)

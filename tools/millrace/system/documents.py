@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from millrace.errors import BadInput, LaterRelease
+from millrace.system.errors import BadInput, LaterRelease
 from millrace.system.files import write_text
 from millrace.system.text import shown
 

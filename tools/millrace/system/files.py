@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace import paths
+from millrace.system import paths
 
 
 def write_text(path: Path, text: str, mode: int = 0o644) -> bool:

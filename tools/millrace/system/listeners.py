@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from millrace import paths
+from millrace.system import paths
 
 NFS_PORT, SMB_PORT = 2049, 445
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from millrace.errors import Refused
+from millrace.system.errors import Refused
 
 
 class Busy(Refused):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from millrace import paths
+from millrace.system import paths
 
 
 @dataclass(frozen=True)

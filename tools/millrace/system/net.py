@@ -8,9 +8,8 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from pathlib import Path
 from typing import Any
 
-from millrace import paths
-from millrace.errors import Failed
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
+from millrace.system.errors import Failed
 from millrace.system.run import Runner, must, quickly
 
 # As /proc/fs/nfsd/portlist has it.

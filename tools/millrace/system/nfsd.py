@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the NFS server of the kernel shows of itself in /proc/fs/nfsd, and of clients on the server itself."""
 
-from millrace import paths
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 
 
 def lines(name: str) -> list[str]:

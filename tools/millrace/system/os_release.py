@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this system says of itself in os-release(5)."""
 
-from millrace import paths
+from millrace.system import paths
 
 UNKNOWN = "(unknown version)"
 

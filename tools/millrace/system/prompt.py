@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from millrace.errors import BadInput, Refused
+from millrace.system.errors import BadInput, Refused
 
 
 def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 
 
 @dataclass(frozen=True)

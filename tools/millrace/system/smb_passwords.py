@@ -4,7 +4,7 @@
 import re
 from collections.abc import Sequence
 
-from millrace import paths
+from millrace.system import paths
 from millrace.system.run import Runner, must
 
 # Without the smb.conf of the shares, which is made when there is a pool; the user database is the same.

@@ -4,7 +4,7 @@
 import socket
 from typing import NamedTuple
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.run import Result, Runner, last_words
 
 

@@ -6,8 +6,8 @@ import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from millrace import paths
-from millrace.errors import Refused
+from millrace.system import paths
+from millrace.system.errors import Refused
 
 
 def invoking_user() -> str:

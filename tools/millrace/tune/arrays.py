@@ -4,10 +4,9 @@
 from millrace.plan.defaults import DegradedReads, MemberSettings
 from millrace.plan.labels import array_path
 from millrace.plan.model import MdSettings, Role
-from millrace.provision import md
-from millrace.provision.devices import array_device, backend_drives, block, member_drives, requests
-from millrace.provision.model import Pool
-from millrace.tune import check
+from millrace.storage.array import md, resync
+from millrace.storage.array.devices import array_device, backend_drives, block, member_drives, requests
+from millrace.storage.record.model import Pool
 from millrace.tune.discard import discard_settings
 from millrace.tune.knob import Knob, Setting
 
@@ -51,7 +50,7 @@ def read_settings(wanted: DegradedReads) -> list[Setting]:
 def _parity(md: MdSettings, device: str) -> list[Setting]:
     directory = block(device) / "md"
     # what it is limited to is set again at its end
-    checked = check.action(device) == check.CHECK
+    checked = resync.action(device) == resync.CHECK
     limits = [] if checked else [_speed(md, device)]
     return [
         Knob(

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.errors import Failed
 from millrace.inventory.model import Nic
 from millrace.plan.defaults import ADAPTIVE, PortSettings
+from millrace.system.errors import Failed
 from millrace.system.run import Runner
 from millrace.tune.ethtool import change, reported
 from millrace.tune.knob import Setting

@@ -3,22 +3,21 @@
 
 from collections.abc import Callable
 
-from millrace import paths
 from millrace.plan.rebuild import GUARANTEED_SYNC
 from millrace.plan.settings import Settings
-from millrace.provision.model import Pool
-from millrace.system import sysfs
+from millrace.storage.record.model import Pool
+from millrace.system import paths, sysfs
 from millrace.system.run import Runner
 from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings, read_settings
 from millrace.tune.coalescing import coalescing_settings
 from millrace.tune.copy_from import copy_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
-from millrace.tune.left import OTHERS, RINGS, given_back, with_all
 from millrace.tune.nfsd import io_settings, localio_settings, nfsd_settings
-from millrace.tune.pace import pace_settings
+from millrace.tune.rebuild_speed import pace_settings
 from millrace.tune.slots import slot_settings
 from millrace.tune.smb import smb_settings
+from millrace.tune.unmanaged import OTHERS, RINGS, given_back, with_all
 
 Collected = tuple[list[Setting], list[str]]
 Stage = Callable[[], Collected]

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from millrace import paths
-from millrace.errors import Failed
 from millrace.plan.model import Nfsd
+from millrace.system import paths
+from millrace.system.errors import Failed
 from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words
 from millrace.tune.knob import Knob, Setting

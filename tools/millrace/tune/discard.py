@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass
 
-from millrace.provision.devices import block
-from millrace.provision.discard import allowed, without_guarantee
-from millrace.provision.model import Pool
+from millrace.storage.array.devices import block
+from millrace.storage.array.discard import allowed, without_guarantee
+from millrace.storage.record.model import Pool
 from millrace.system import sysfs
 from millrace.tune.knob import Knob, Setting
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from millrace.errors import Failed
+from millrace.system.errors import Failed
 from millrace.system.run import Result, Runner, last_words
 from millrace.tune.knob import Setting
 

@@ -5,11 +5,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace import paths
-from millrace.errors import Failed
 from millrace.plan.defaults import BUFFERED, IoSettings
 from millrace.plan.model import Nfsd
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
+from millrace.system.errors import Failed
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
 from millrace.system.nfsd import is_serving
 from millrace.system.run import Runner, last_words

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from millrace import paths
-from millrace.errors import MillraceError
-from millrace.system import locks
+from millrace.system import locks, paths
 from millrace.system.documents import read_model, write_model
+from millrace.system.errors import MillraceError
 from millrace.tune.model import Originals
 
 

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace import paths
-from millrace.errors import MillraceError
 from millrace.inventory.model import Nic
 from millrace.inventory.nics import nics
 from millrace.plan.defaults import PortSettings
 from millrace.plan.ports import Core, Placement, Port, place
 from millrace.plan.server import data_ports
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
+from millrace.system.errors import MillraceError
 from millrace.system.run import Runner
 from millrace.tune.ethtool import Channels, ChannelsKnob, Direction, RingKnob, channels, rings
 from millrace.tune.knob import InterruptKnob, MaskKnob, Setting, mask

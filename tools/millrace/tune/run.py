@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from millrace.errors import MillraceError
-from millrace.tune import held
+from millrace.system.errors import MillraceError
+from millrace.tune import tuner_hold
 from millrace.tune.collect import Collected, Stage
 from millrace.tune.knob import Setting
 from millrace.tune.model import Drift, TuneReport
@@ -113,9 +113,9 @@ def merged(reports: Sequence[TuneReport]) -> TuneReport:
 def _without_held(stage: Stage) -> Stage:
     def collected() -> Collected:
         settings, warnings = stage()
-        endings = held.endings()
+        endings = tuner_hold.endings()
         free = [one for one in settings if not one.label.endswith(endings)]
-        return free, [*warnings, *([held.SENTENCE] if len(free) < len(settings) else [])]
+        return free, [*warnings, *([tuner_hold.SENTENCE] if len(free) < len(settings) else [])]
 
     return collected
 

@@ -8,23 +8,24 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
-from millrace import __version__, paths
-from millrace.errors import BadInput, Failed, MillraceError
+from millrace import __version__
 from millrace.inventory import cpus
 from millrace.inventory.nics import nics
 from millrace.inventory.present import present
 from millrace.plan import measured
 from millrace.plan.md import DataArrays, data_arrays, no_arrays, slowest_link
 from millrace.plan.model import Role
-from millrace.plan.policy_in_force import find
+from millrace.plan.policy.policy_in_force import find
 from millrace.plan.server import Server, port_kinds, server_with
 from millrace.plan.settings import Basis, RuntimePolicy, Settings, SettingsFile, planned_settings, relevant, settings_of
 from millrace.plan.settings_changes import changes, merged_changes
-from millrace.provision.model import Pool
-from millrace.provision.pool_file import approved_plan, current_arrays, roles
-from millrace.system.documents import read_model, write_model
+from millrace.storage.record.model import Pool
+from millrace.storage.record.pool_file import approved_plan, current_arrays, roles
+from millrace.storage.record.settings_record import read_settings, recorded
+from millrace.system import paths
+from millrace.system.documents import write_model
+from millrace.system.errors import Failed, MillraceError
 from millrace.system.run import Runner, attempt
 from millrace.system.text import GIB
 from millrace.system.wait import wait_until
@@ -75,11 +76,6 @@ def at_boot(pool: Pool, run: Runner, pause: Callable[[float], None] = time.sleep
     return wait_until(lambda: current(pool, run), complete, PORT_PAUSES, pause)
 
 
-def recorded() -> SettingsFile | None:
-    """Return the settings of this boot, else those of the last one; None where neither can be read."""
-    return _read(paths.settings_file()) or _read(paths.last_settings_file())
-
-
 def in_force(pool: Pool) -> Settings:
     """Return the settings that this server runs with: those that were recorded, else computed now."""
     found = recorded()
@@ -93,7 +89,7 @@ def update(found: Found, applied: bool = True) -> SettingsFile:
     the last record is not in force yet.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    this_boot, last = _read(paths.settings_file()), _read(paths.last_settings_file())
+    this_boot, last = read_settings(paths.settings_file()), read_settings(paths.last_settings_file())
     before = this_boot or last
     plan = approved_plan() if before is None else None
     old = before.settings if before else planned_settings(plan) if plan else None
@@ -135,10 +131,3 @@ def _arrays(pool: Pool) -> DataArrays:
     if pool.backend == "external":
         return no_arrays(pool.filesystem.stripe_unit)
     return data_arrays(current_arrays(pool))
-
-
-def _read(path: Path) -> SettingsFile | None:
-    try:
-        return read_model(path, SettingsFile)
-    except BadInput:
-        return None

@@ -3,9 +3,8 @@
 
 from dataclasses import dataclass
 
-from millrace import paths
 from millrace.inventory.hotplug import DEVICES, DRIVER, Slot, without_addresses
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 from millrace.tune.knob import Setting
 
 ON, OFF = "pciehp", "none"

@@ -7,11 +7,11 @@ Samba has no setting of its own for this; the processes of all clients inherit i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace import paths
-from millrace.errors import Failed
 from millrace.inventory.cpus import ranges
 from millrace.inventory.model import Nic
 from millrace.plan.ports import Core, smb_cpus
+from millrace.system import paths
+from millrace.system.errors import Failed
 from millrace.system.files import write_text
 from millrace.system.run import Runner
 from millrace.tune.knob import Setting

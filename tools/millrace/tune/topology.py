@@ -4,10 +4,9 @@
 import re
 from pathlib import Path
 
-from millrace import paths
 from millrace.inventory.cpus import cpu_list
 from millrace.plan.ports import Core
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 
 
 def node_cpus() -> dict[int, list[int]]:

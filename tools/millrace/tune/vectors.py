@@ -4,8 +4,7 @@
 import re
 from dataclasses import dataclass
 
-from millrace import paths
-from millrace.system import sysfs
+from millrace.system import paths, sysfs
 
 # Vectors for commands, events and link changes: rare, so they stay where the kernel put them.
 CONTROL = re.compile(r"async|misc|mgm|ctrl|control|config|admin|aeq|hwc|cmd|mbx|mailbox|event", re.IGNORECASE)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.errors import Failed, Refused
-from millrace.provision.pool_file import known_pool, load_pool
+from millrace.storage.record.pool_file import known_pool, load_pool
+from millrace.system.errors import Failed, Refused
 from millrace.system.output import Output, prints
 from millrace.system.run import within
 from millrace.tune.model import TuneReport
@@ -74,7 +74,7 @@ def _report(diff_only: bool, revert: bool) -> TuneReport:
 
 
 def _in_force() -> "SettingsFile":
-    from millrace.tune.settings import recorded
+    from millrace.storage.record.settings_record import recorded
 
     load_pool()
     found = recorded()

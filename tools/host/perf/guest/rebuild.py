@@ -12,7 +12,8 @@ from host.perf.guest.load import Outcome, fio
 from host.perf.guest.shell import run, write
 
 TEST = "4 KiB random reads, 1 at a time"
-# KiB/s of each drive, what an emulated one can do; a priority guarantees this part of it (`millrace.tune.pace`).
+# KiB/s of each drive, what an emulated one can do; a priority guarantees this part of it
+# (`millrace.tune.rebuild_speed`).
 LIMIT = 60_000
 PARTS = {"clients": 8, "balanced": 4, "rebuild": 1}
 # Simulated seconds. md takes the rate of a rebuild since its start, and lets the first second pass.

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a pool that comes home replaces that of this boot drive, and what it does not have is removed."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from click.testing import CliRunner
+
+from millrace.lifecycle.adopt import adopt, again, journal, verbs
+from millrace.lifecycle.keep import generations, home
+from millrace.lifecycle.keep.model import Forgotten, KeepStatus
+from millrace.serve.config import store
+from millrace.serve.config.model import User
+from millrace.storage.record.pool_file import load_pool, save_pool
+from millrace.system import paths
+from millrace.system.documents import write_model
+from millrace.system.errors import Failed, Refused
+from millrace.system.run import Result
+from tests.fakes.commands import GOOD
+from tests.fakes.drives.hardware import PowerCut
+from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.samples import pool
+from tests.unit.lifecycle.adopt import states
+from tests.unit.lifecycle.adopt.test_restore import Tools
+
+WHERE = "srv/pool/.millrace/keep"
+
+
+class Accounts(Tools):
+    """The accounts of a server with users."""
+
+    TAKEN: ClassVar = (
+        *Tools.TAKEN,
+        "smbpasswd -x *",
+        "smbpasswd -c * -x *",
+        "userdel *",
+        "usermod --lock --expiredate 1 *",
+        "loginctl terminate-user *",
+        "groupdel *",
+        "ip -j addr",
+        "systemctl start --no-block millrace-readd.service millrace-serving.target",
+    )
+    users: ClassVar = {"bert": "bert:x:3001:3001::/:/bin/false", "anna": "anna:x:3005:3005::/:/bin/false"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = dict(self.users)
+        self.logged_in: set[str] = set()
+        self.ends_sessions = True
+
+    def _getent(self, words: list[str], _: str) -> Result:
+        line = self.there.get(words[-1])
+        return Result(0, f"{line}\n", "") if line and words[0] == "passwd" else Result(2, "", "")
+
+    def _loginctl(self, words: list[str], _: str) -> Result:
+        if self.ends_sessions:
+            self.logged_in.discard(words[-1])
+        return GOOD
+
+    def _userdel(self, words: list[str], _: str) -> Result:
+        if words[0] in self.logged_in:
+            return Result(8, "", f"userdel: user {words[0]} is currently used by process 4711\n")
+        del self.there[words[0]]
+        return GOOD
+
+
+@pytest.fixture
+def came_home(root: Path) -> Path:
+    """A server with its past, and a newer state of another boot drive on its pool."""
+    unmount_all(root)
+    mount(root, "/dev/md127", "/srv/pool", "xfs", "rw,noatime")
+    (root / "proc/sys/kernel").mkdir(parents=True)
+    (root / "proc/sys/kernel/hostname").write_text("filer")
+    (root / WHERE).mkdir(parents=True, mode=0o700)
+    save_pool(pool())
+    write_model(paths.keep_file(), KeepStatus(directory=f"/{WHERE}", generation=1))
+    past = [User(name="anna", uid=3005), User(name="bert", uid=3001)]
+    store.change("admin", "user create bert", lambda old: old.model_copy(update={"users": past}))
+    for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("{}")
+    generations.write(root / WHERE, 5, states.packed(states.kept(), generation=5, writer="ab" * 16))
+    return root
+
+
+def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> None:
+    tools = Accounts()
+    adoption = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    assert adoption.again and journal.is_under_way() and not paths.pool_file().exists()
+    done = adopt.finish(adoption, tools)
+    assert done.generation == 5 and load_pool() == pool()
+    assert [(one.name, one.uid) for one in store.read().config.users] == [("anna", 3000)]
+    # anna of now has another number than the one of before
+    assert [call[-1] for call in tools.calls if call[0] == "userdel"] == ["anna", "bert"]
+    for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
+        assert not (came_home / name).exists(), name
+    assert home.elsewhere(came_home / WHERE, pool().filesystem_uuid) is None
+
+
+def test_user_who_is_logged_in_is_removed_too(came_home: Path) -> None:
+    tools = Accounts()
+    tools.logged_in = {"anna"}
+    adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
+    assert tools.there == {}
+    # whose account is locked before the sessions end
+    assert [call[0] for call in tools.calls if call[0] in ("usermod", "loginctl")] == ["usermod", "loginctl"]
+
+
+def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(came_home: Path) -> None:
+    tools = Accounts()
+    tools.logged_in, tools.ends_sessions = {"anna"}, False
+    begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+    with pytest.raises(Failed, match="user anna is currently used by process 4711"):
+        adopt.finish(begun, tools)
+    # the others are removed nevertheless, and who was a user is still known
+    assert set(tools.there) == {"anna"} and [one.name for one in store.read().config.users] == ["anna", "bert"]
+    adoption = journal.under_way()
+    assert adoption is not None and "currently used" in (adoption.problem or "")
+    tools.logged_in.clear()
+    adopt.finish(adoption, tools)
+    assert tools.there == {} and load_pool() == pool()
+
+
+def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = Accounts()
+    begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
+
+    def cut(*_: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patch:
+        patch.setattr(adopt, "save_pool", cut)
+        with pytest.raises(PowerCut):
+            adopt.finish(begun, tools)
+    adoption = journal.under_way()
+    assert adoption is not None and adoption.again
+    adopt.finish(adoption, tools)
+    assert load_pool() == pool() and not paths.adoption_file().exists()
+
+
+def test_without_a_newer_state_there_is_nothing_to_adopt(came_home: Path) -> None:
+    home.settle(5)
+    with pytest.raises(Refused, match="has a pool already"):
+        again.begin(Accounts(), "admin", "2026-11-28T07:00:00+00:00", None)
+    assert paths.pool_file().exists() and not paths.adoption_file().exists()
+
+
+def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(came_home: Path) -> None:
+    with pytest.raises(Refused, match="nothing was written"):
+        CliRunner().invoke(verbs.adopt, ["11111111-2222-3333-4444-555555555555", "--yes"], catch_exceptions=False)
+    home.settle(5)
+    with pytest.raises(Refused, match="has a pool already"):
+        CliRunner().invoke(verbs.adopt, ["--yes"], catch_exceptions=False)
+
+
+def test_time_in_a_state_is_shown_on_one_line(came_home: Path) -> None:
+    state = states.packed(states.kept(), generation=6, writer="ab" * 16, written="May\x1b[2J\nyours")
+    generations.write(came_home / WHERE, 6, state)
+    one = home.elsewhere(came_home / WHERE, pool().filesystem_uuid)
+    assert one is not None and one.written == "May\\x1b[2J\\nyours"
+    assert home.sentence(one).endswith("on May\\x1b[2J\\nyours")
+
+
+def test_state_without_people_is_adopted_as_such(came_home: Path) -> None:
+    forgotten = Forgotten(by="admin", at="2026-11-28T07:00:00+00:00")
+    state = states.packed(states.kept(), generation=6, writer="ab" * 16, forgotten=forgotten)
+    generations.write(came_home / WHERE, 6, state)
+    tools = Accounts()
+    done = adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
+    assert any("forgot users" in line for line in done.missing)

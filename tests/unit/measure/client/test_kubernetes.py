@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects for csi-driver-nfs: accepted by the schemas of Kubernetes, with names that it takes."""
+
+from dataclasses import replace
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from millrace.measure.client.choices import Profile
+from millrace.measure.client.kubernetes import KubernetesRecipe, Wanted, document, recipe
+from millrace.measure.client.served import ServedShare
+from millrace.serve.config.model import Nfs, NfsClient, Share
+from millrace.system.errors import BadInput, Refused
+from tests.unit.measure.client.servers import SMB_ONLY, TRAIN
+
+SHARE = Share(name="train", profile="training", project=1002, child_size=100 << 30)
+READ_ONLY = replace(TRAIN, read_only=True)
+
+
+def wanted(**more: Any) -> Wanted:
+    return replace(Wanted(None, "default", Profile.MIXED, None, ()), **more)
+
+
+def made(served: ServedShare = TRAIN, share: Share = SHARE, **more: Any) -> KubernetesRecipe:
+    return recipe(served, share, wanted(**more))
+
+
+def objects(found: KubernetesRecipe) -> dict[str, list[Any]]:
+    """The documents by kind, each accepted by the strict schema of its kind."""
+    by_kind: dict[str, list[Any]] = {}
+    for one in yaml.safe_load_all(found.yaml):
+        kubernetes_validate.validate(one, "1.34", strict=True)
+        by_kind.setdefault(one["kind"], []).append(one)
+    return by_kind
+
+
+def test_claims_have_a_class_whose_options_hold_for_deletes_too() -> None:
+    found = made()
+    by_kind = objects(found)
+    [secret], [storage] = by_kind["Secret"], by_kind["StorageClass"]
+    assert set(by_kind) == {"Secret", "StorageClass"} and found.storage_class == "millrace-train"
+    parameters = storage["parameters"]
+    assert storage["provisioner"] == "nfs.csi.k8s.io"
+    assert (parameters["server"], parameters["share"]) == ("10.0.0.2", "/srv/pool/train")
+    assert (parameters["onDelete"], parameters["mountPermissions"]) == ("archive", "0")
+    # a claim is a directory at the top, which the server limits
+    assert "/" not in parameters["subDir"] and "${pvc.metadata.name}" in parameters["subDir"]
+    assert secret["stringData"]["mountOptions"] == ",".join(storage["mountOptions"])
+    assert parameters["csi.storage.k8s.io/provisioner-secret-name"] == secret["metadata"]["name"]
+    assert {"vers=4.2", "hard", "nconnect=8"} <= set(storage["mountOptions"])
+
+
+def test_data_set_is_a_volume_that_many_pods_read() -> None:
+    found = made(READ_ONLY, datasets=("imagenet", "Sets/C4_en"), host="nas.example.com", namespace="ml")
+    by_kind = objects(found)
+    assert set(by_kind) == {"PersistentVolume", "PersistentVolumeClaim"} and found.storage_class is None
+    assert found.volumes == ["millrace-train-imagenet", "millrace-train-sets-c4-en"]
+    _, second = by_kind["PersistentVolume"]
+    assert second["spec"]["csi"]["volumeHandle"] == "nas.example.com#srv/pool/train#Sets/C4_en"
+    assert second["spec"]["csi"]["volumeAttributes"]["share"] == "/srv/pool/train/Sets/C4_en"
+    assert second["spec"]["csi"]["readOnly"] and second["spec"]["mountOptions"][-1] == "ro"
+    assert by_kind["PersistentVolumeClaim"][1]["spec"]["volumeName"] == second["metadata"]["name"]
+    assert by_kind["PersistentVolumeClaim"][1]["metadata"]["namespace"] == "ml"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"name": "Fast"}, "'Fast' cannot be the name of a Kubernetes object"),
+        ({"name": "-a"}, "cannot be the name of a Kubernetes object"),
+        ({"name": "a" * 254}, "at most 253"),
+        ({"name": ""}, "cannot be the name of a Kubernetes object"),
+        ({"namespace": "kube.system"}, "cannot be a Kubernetes namespace"),
+        ({"datasets": ("../etc",)}, "is not a directory of the share"),
+        ({"datasets": ("a#b",)}, "is not a directory of the share"),
+        ({"datasets": ("",)}, "has no character for the name"),
+        ({"datasets": ("a_b", "A-b")}, "'a_b' and 'A-b' would both be a-b"),
+        ({"served": SMB_ONLY}, "is not on NFS"),
+        ({"served": replace(TRAIN, closed=True)}, "no node can mount train"),
+        ({"served": replace(TRAIN, sec="krb5p")}, "requires Kerberos"),
+        ({"served": READ_ONLY}, "is read-only"),
+    ],
+)
+def test_what_kubernetes_or_the_share_refuses_is_one_sentence(more: dict[str, Any], words: str) -> None:
+    with pytest.raises((BadInput, Refused), match=words) as error:
+        made(**more)
+    assert "\n" not in str(error.value)
+
+
+def test_name_of_any_share_becomes_one_that_kubernetes_takes() -> None:
+    assert made(replace(TRAIN, name="a__b-")).storage_class == "millrace-a-b"
+
+
+def test_notes_say_what_limits_a_claim_and_to_whom_it_belongs() -> None:
+    limited = " ".join(note.text for note in made().notes)
+    assert "Each claim can hold 107 GB" in limited and "becomes nobody here" in limited
+    client = NfsClient(client="10.0.0.0/24", squash="all", anonuid=2000)
+    other = Share(name="train", profile="training", project=1002, nfs=Nfs(clients=[client]))
+    free = " ".join(note.text for note in made(share=other).notes)
+    assert "--child-size 100G" in free and "becomes nobody" not in free
+
+
+def test_text_of_a_document_is_read_back_as_it_was() -> None:
+    value = {"a": {"b": 'x: "y" # z', "c": ["1", "no", "ü"], "d": True}, "e": "{"}
+    assert yaml.safe_load(document(value)) == value

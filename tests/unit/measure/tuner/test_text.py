@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run on a terminal: what mattered, the winner beside the plan, and what to do."""
+
+import pytest
+
+from millrace.measure.tuner.model import Run, State
+from millrace.measure.tuner.report import text
+from tests.unit.measure.tuner.reports import finished
+
+
+def printed(run: Run, capsys: pytest.CaptureFixture[str]) -> str:
+    text.run(run)
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_finished_run_shows_what_mattered_and_how_to_apply_it(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(finished(), capsys)
+    assert "changed to 64" in out
+    assert "stays at a" in out
+    assert "faster than the plan's settings" in out
+    assert "the nfsd.threads: 64 in place of 1" in out
+    assert "millrace tuner apply 20260101-000000" in out
+    assert "GB/s" in out
+
+
+def test_emulated_run_shows_ratios_only(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(finished("kvm"), capsys)
+    assert "only ratios are meaningful" in out
+    assert "GB/s" not in out.replace("memory at 5 GB/s", "")
+
+
+def test_stopped_run_is_not_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+    stopped = {"state": State.STOPPED, "reason": "stopped by an administrator", "outcome": None, "effects": []}
+    out = printed(finished().model_copy(update=stopped), capsys)
+    assert "stopped by an administrator" in out
+    assert "tuner apply" not in out

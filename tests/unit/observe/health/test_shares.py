@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of shares that are not served, limits that are not set, users and addresses that are missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from millrace.observe.health.checks import ports, shares
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Level
+from millrace.serve.config import files
+from millrace.serve.config.model import Config, Port, Share, User, first_config
+from millrace.system import paths
+from millrace.system.documents import write_model
+from millrace.system.run import Result
+from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.samples import Tools
+from tests.unit.observe.health.servers import ADDRESSES, WELL, host, sentences, well
+
+MAC = "52:54:00:00:00:01"
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    well(tmp_path)
+    (tmp_path / "var/lib/nfs").mkdir(parents=True)
+    (tmp_path / "var/lib/nfs/etab").write_text("/srv/pool/data\t10.0.0.0/24(rw,sync)\n")
+    return tmp_path
+
+
+def wanted(**changes: object) -> None:
+    write_model(files.config_file(), Config.model_validate(first_config().model_dump() | changes))
+
+
+def addresses(*given: str) -> Host:
+    [entry] = json.loads(ADDRESSES)
+    infos = [{"local": one.split("/")[0], "prefixlen": int(one.split("/")[1]), "scope": "global"} for one in given]
+    return Host(Tools({**WELL, "ip -j addr": Result(0, json.dumps([entry | {"addr_info": infos}]), "")}))
+
+
+def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
+    wanted(shares=[Share(name="data", profile="mixed", project=1001, child_size=1 << 30).model_dump()])
+    mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
+    active = "systemctl show --property=ActiveState --value millrace-child-quota.service"
+    down = Host(Tools({**WELL, active: Result(0, "failed\n", "")}))
+    assert "WARN: New directories of data have no quota: millrace-child-quota" in sentences(shares.check(down))
+    up = Host(Tools({**WELL, active: Result(0, "active\n", "")}))
+    assert [one.level for one in shares.check(up)] == [Level.OK]
+    paths.child_quota_file().write_text(json.dumps({"children": {}, "problems": ["data/a has 1 files", "x"]}))
+    assert "WARN: A directory has no complete quota: data/a has 1 files and 1 more." in sentences(shares.check(up))
+
+
+def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> None:
+    smb = {"users": ["admin"], "direct": True}
+    share = Share.model_validate(
+        {"name": "fast", "profile": "training", "project": 1002, "nfs": {"enabled": False}, "smb": smb}
+    )
+    wanted(shares=[share.model_dump()])
+    state = "systemctl show --property=ActiveState --value millrace-smb-direct.service"
+    down, up = (Host(Tools({**WELL, state: Result(0, f"{one}\n", "")})) for one in ("inactive", "active"))
+    assert "FAIL: fast is not served over SMB Direct: SMB Direct is off" in sentences(shares.check(down))
+    assert "FAIL: The kernel's SMB server still answers: SMB Direct is off" in sentences(shares.check(up))
+    (serving / "etc/millrace").mkdir(parents=True, exist_ok=True)
+    paths.policy_file().write_text('[smb_direct]\nports = ["ens1"]\ntrusted_network = true\n')
+    (serving / "usr/sbin").mkdir(parents=True, exist_ok=True)
+    (serving / "usr/sbin/ksmbd.mountd").touch()
+    device = serving / "sys/class/infiniband/rxe0"
+    device.mkdir(parents=True)
+    (device / "parent").write_text("ens1\n")
+    assert "fast is not served over SMB Direct: millrace-smb-direct.service is not run" in sentences(shares.check(down))
+    assert [one.level for one in shares.check(up)] == [Level.OK]
+
+
+def test_all_is_well(serving: Path) -> None:
+    wanted()
+    assert [one.level for one in (*shares.check(host()), *ports.check(host()))] == [Level.OK, Level.OK]
+
+
+def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
+    wanted()
+    (serving / "var/lib/nfs/etab").write_text("/elsewhere\t*(rw)\n")
+    assert "FAIL: NFS does not export /srv/pool/data. [exportfs -ra" in sentences(shares.check(host()))
+    (serving / "proc/fs/nfsd/threads").write_text("0\n")
+    assert "does not export" not in sentences(shares.check(host()))
+
+
+def test_limits_that_do_not_hold(serving: Path) -> None:
+    wanted(shares=[Share(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
+    assert "WARN: The limits of data are not enforced" in sentences(shares.check(host()))
+    mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
+    assert [one.level for one in shares.check(host())] == [Level.OK]
+    unmount_all(serving)
+    assert [one.level for one in shares.check(host())] == [Level.OK]
+
+
+def test_a_user_that_is_wanted_and_not_there(serving: Path) -> None:
+    (serving / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
+    wanted(users=[User(name="ann", uid=2000).model_dump()])
+    assert "WARN: The user ann does not exist. [systemctl restart millrace-users" in sentences(shares.check(host()))
+
+
+def test_data_that_waits_for_its_end(serving: Path) -> None:
+    wanted()
+    (serving / "srv/pool/.millrace-trash/old-77").mkdir(parents=True)
+    assert "left by an interruption: old-77" in sentences(shares.check(host()))
+
+
+def test_io_uring_that_is_refused_has_two_ways_out(serving: Path) -> None:
+    (serving / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
+    (serving / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
+    train = Share.model_validate({"name": "train", "profile": "training", "project": 1002, "nfs": {"enabled": False}})
+    wanted(shares=[train.model_dump()])
+    assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))
+    assert "--no-io-uring" in sentences(shares.check(host()))
+    without = train.model_copy(update={"smb": train.smb.model_copy(update={"io_uring": False})})
+    wanted(shares=[without.model_dump()])
+    assert [one.level for one in shares.check(host())] == [Level.OK]
+
+
+def test_a_port_that_lacks_an_address(serving: Path) -> None:
+    port = Port(mac=MAC, name="enp1s0", addresses=["10.0.0.2/24", "10.0.0.11/24"])
+    wanted(ports=[port.model_dump()])
+    assert [one.level for one in ports.check(addresses("10.0.0.2/24", "10.0.0.11/24"))] == [Level.OK]
+    assert "WARN: enp1s0 lacks 10.0.0.11/24. [" in sentences(ports.check(addresses("10.0.0.2/24")))
+    (serving / "sys/class/net/enp1s0/carrier").write_text("0\n")
+    assert "it has no link" in sentences(ports.check(addresses("10.0.0.2/24")))
+
+
+def test_a_lease_that_puts_a_management_port_into_a_client_network(serving: Path) -> None:
+    """The network was confirmed when the port was elsewhere; a DHCP server has moved it since."""
+    (serving / "etc/millrace/policy.toml").unlink()
+    wanted(management=[MAC], nfs={"networks": ["10.0.0.0/16"]})
+    assert [one.level for one in ports.check(addresses("192.168.1.2/24"))] == [Level.OK]
+    [finding] = ports.check(addresses("10.0.0.2/24"))
+    assert finding.level is Level.WARN
+    assert finding.sentence == (
+        "The client network 10.0.0.0/16 includes addresses of the management port enp1s0 (10.0.0.0/24): "
+        "NFS is exported through that port."
+    )
+    assert finding.todo and "millrace share networks set" in finding.todo
+    # one that serves clients may be in it
+    wanted(nfs={"networks": ["10.0.0.0/16"]})
+    assert [one.level for one in ports.check(addresses("10.0.0.2/24"))] == [Level.OK]
+
+
+def test_a_management_port_in_a_network_of_the_policy(serving: Path) -> None:
+    wanted(management=[MAC])
+    [finding] = ports.check(addresses("10.0.0.2/24"))
+    assert finding.todo and "/etc/millrace/policy.toml" in finding.todo
+
+
+def test_a_port_that_is_gone(serving: Path) -> None:
+    port = Port(mac="52:54:00:00:00:77", name="enp9s0", addresses=["10.0.0.2/24"])
+    wanted(ports=[port.model_dump()])
+    found = sentences(ports.check(host()))
+    assert "enp9s0 (52:54:00:00:00:77) is not in this server; it should have 10.0.0.2/24" in found

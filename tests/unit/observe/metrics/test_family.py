@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written is OpenMetrics, whatever is in labels and values."""
+
+import math
+
+import pytest
+
+from millrace.observe.metrics.family import counter, exposition, gauge, info, stateset, summary
+from tests.unit.observe.metrics.scrape import parsed, value, values
+
+
+def test_every_kind_is_read_by_the_strict_parser() -> None:
+    text = exposition(
+        [
+            gauge("drive_temperature_celsius", "Heat.", (40, {"serial": "S1"}), (None, {"serial": "S2"})),
+            counter("port_receive_bytes", "In.", (1 << 60, {"port": "a"})),
+            info("build", "Version.", {"version": "1"}),
+            stateset("health_level", "Level.", ["OK", "FAIL"], ("FAIL", {})),
+            summary("nfsd_call_seconds", "Latency.", 3, 0.5),
+        ]
+    )
+    found = parsed(text)
+    assert value(found, "millrace_drive_temperature_celsius") == 40
+    assert value(found, "millrace_port_receive_bytes_total", port="a") == 1 << 60
+    assert value(found, "millrace_build_info", version="1") == 1
+    assert value(found, "millrace_health_level", millrace_health_level="FAIL") == 1
+    assert value(found, "millrace_health_level", millrace_health_level="OK") == 0
+    assert (value(found, "millrace_nfsd_call_seconds_count"), value(found, "millrace_nfsd_call_seconds_sum")) == (
+        3,
+        0.5,
+    )
+    assert "# UNIT millrace_drive_temperature_celsius celsius\n" in text and text.endswith("# EOF\n")
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\nb", "a\\b", "a\\nb", "# EOF", "ü{x}", ""])
+def test_label_of_a_drive_or_a_share_breaks_nothing(text: str) -> None:
+    found = parsed(exposition([gauge("x", 'Help\n with "quotes" and \\.', (1, {"label": text}))]))
+    assert found == {("millrace_x", (("label", text),)): 1}
+
+
+def test_value_that_is_no_number_is_written_as_the_format_has_it() -> None:
+    found = parsed(
+        exposition([gauge("x", "X.", (math.inf, {"a": "1"}), (-math.inf, {"a": "2"}), (math.nan, {"a": "3"}))])
+    )
+    assert values(found, "millrace_x")[:2] == [math.inf, -math.inf] and math.isnan(values(found, "millrace_x")[2])
+
+
+def test_truth_is_a_number() -> None:
+    assert values(parsed(exposition([gauge("x", "X.", (True, {"a": "1"}), (False, {"a": "2"}))])), "millrace_x") == [
+        1,
+        0,
+    ]
+
+
+def test_same_series_twice_is_written_once_and_the_first_counts() -> None:
+    text = exposition([gauge("x", "X.", (1, {"serial": "S"}), (2, {"serial": "S"}))])
+    assert parsed(text) == {("millrace_x", (("serial", "S"),)): 1}
+
+
+def test_family_without_a_value_is_left_out() -> None:
+    assert exposition([gauge("x", "X.", (None, {})), counter("y", "Y.")]) == "# EOF\n"

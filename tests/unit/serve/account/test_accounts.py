@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A user of the web console can read and cannot change anything."""
+
+import subprocess
+
+import pytest
+
+from host.layout import REPO
+from millrace.serve.account import edit
+from millrace.serve.account.accounts import CONSOLE_GROUP, CONSOLE_SHELL
+from millrace.serve.config import store
+from millrace.serve.share.edit import create_shares, set_share
+from millrace.system.errors import Refused
+from tests.fakes.appliance import Appliance
+
+SECRET = "correct: horse 9 battery"
+EXTRA = REPO / "mkosi.extra"
+
+
+@pytest.fixture
+def served(appliance: Appliance) -> Appliance:
+    edit.create_user("ann", [], SECRET, appliance)
+    edit.create_user("vera", [], SECRET, appliance, console=True)
+    create_shares(["models"], {"smb_users": ("ann",)}, appliance.server)
+    return appliance
+
+
+@pytest.mark.parametrize("make", [True, False], ids=["create", "set"])
+def test_share_does_not_name_a_console_user(served: Appliance, make: bool) -> None:
+    before = store.load()
+    with pytest.raises(
+        Refused, match=r"vera has web console access and cannot open shares: .* millrace user set vera --no-console$"
+    ):
+        if make:
+            create_shares(["more"], {"smb_users": ("ann", "vera")}, served.server)
+        else:
+            set_share("models", {"smb_users": ("vera",)}, served.server)
+    assert store.load() == before
+
+
+def test_user_of_a_share_does_not_become_a_console_user(served: Appliance) -> None:
+    with pytest.raises(Refused, match=r"^the share models names ann, and a user of the web console opens no share"):
+        edit.set_user("ann", [], served, console=True)
+    assert not edit.set_user("ann", [], served, console=False).console
+
+
+def test_share_that_names_one_from_before_can_still_be_changed(served: Appliance) -> None:
+    config = store.load()
+    users = [one.model_copy(update={"console": True}) if one.name == "ann" else one for one in config.users]
+    store.change("root", "as an older release left it", lambda old: old.model_copy(update={"users": users}))
+    set_share("models", {"comment": "weights"}, served.server)
+    assert edit.set_user("ann", [], served).console
+
+
+def test_shell_answers_the_question_of_cockpit_and_runs_nothing() -> None:
+    shell = str(EXTRA / CONSOLE_SHELL.lstrip("/"))
+    assert subprocess.run([shell, "-c", "exit 71;"], check=False).returncode == 71
+    for words in ([], ["-c", "id"], ["-i"], ["-c", "exit 71; id"]):
+        done = subprocess.run([shell, *words], capture_output=True, text=True, input="id\n", check=False)
+        assert (done.returncode, done.stdout) == (1, "") and "has no shell" in done.stderr
+
+
+def test_group_is_refused_at_the_pool_before_shares_are_served() -> None:
+    lines = (EXTRA / "usr/lib/tmpfiles.d/millrace-console.conf").read_text().splitlines()
+    assert any(line.split() == ["a+", "/srv/pool", "-", "-", "-", "-", f"group:{CONSOLE_GROUP}:---"] for line in lines)
+    unit = (REPO / "units/millrace-share.service").read_text()
+    assert "ExecStartPre=/usr/bin/systemd-tmpfiles --create --prefix=/srv/pool millrace-console.conf" in unit

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users and groups have one number on NFS and SMB, and are created completely or not at all."""
+
+import io
+
+import pytest
+from click.testing import CliRunner
+
+from millrace.serve.account import edit
+from millrace.serve.account.accounts import CONSOLE_SHELL, render
+from millrace.serve.account.part import AccountChange
+from millrace.serve.account.sync import sync
+from millrace.serve.account.verbs import user as user_verb
+from millrace.serve.config import store
+from millrace.serve.config.model import User
+from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.share.edit import create_shares
+from millrace.system.errors import BadInput, Refused
+from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
+from tests.fakes.tools import stand_in
+
+SECRET = "correct: horse 9 battery"
+
+
+def users() -> list[str]:
+    return [one.name for one in store.load().users]
+
+
+def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    made = edit.create_user("ann", ["ml"], SECRET, appliance)
+    assert appliance.accounts["passwd"]["ann"] == appliance.accounts["group"]["ann"] == made.uid
+    [line] = appliance.called("useradd")
+    assert "--groups ml" in line and "--shell /usr/sbin/nologin" in line and "--no-create-home" in line
+    assert appliance.smb_accounts == {"ann"}
+    assert f"ann:{SECRET}\n" in appliance.stdin and f"{SECRET}\n{SECRET}\n" in appliance.stdin
+    assert users() == ["ann"]
+
+
+def test_a_user_may_be_let_into_the_web_console_to_look(appliance: Appliance) -> None:
+    assert not edit.create_user("ann", [], SECRET, appliance).console
+    assert edit.set_user("ann", [], appliance, console=True).console
+    assert appliance.called(f"usermod --groups millrace-console --shell {CONSOLE_SHELL} ann")
+    assert edit.set_user("ann", [], appliance).console
+    assert not edit.set_user("ann", [], appliance, console=False).console
+    assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
+    edit.create_user("bob", [], SECRET, appliance, console=True)
+    assert f"--groups millrace-console --shell {CONSOLE_SHELL}" in appliance.called("useradd")[1]
+
+
+def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appliance) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    edit.change_password("ann", SECRET + "!", appliance)
+    assert not any(SECRET in word for call in appliance.calls for word in call)
+    assert not any(SECRET in path.read_text() for path in appliance.root.rglob("*.json"))
+
+
+@pytest.mark.parametrize("name", ["", "Ann", "a b", "größe", "../x", "root:x", "-r", "a" * 32, "a,b", "ann\n"])
+def test_a_bad_name_changes_nothing(appliance: Appliance, name: str) -> None:
+    with pytest.raises(BadInput, match="cannot be the name"):
+        edit.create_user(name, [], SECRET, appliance)
+    assert users() == [] and not appliance.called("useradd") and not appliance.called("userdel")
+
+
+@pytest.mark.parametrize("password", ["", "two\nlines", "tab\t", "x" * 201, "\x00"])
+def test_a_password_that_could_not_be_typed_is_refused_without_repeating_it(
+    appliance: Appliance, password: str
+) -> None:
+    with pytest.raises(BadInput, match="a password is one line") as error:
+        edit.create_user("ann", [], password, appliance)
+    assert appliance.calls == [] and (not password or password not in str(error.value))
+
+
+@pytest.mark.parametrize("name", ["root", "admin"])
+def test_a_user_of_the_system_is_not_taken_over(appliance: Appliance, name: str) -> None:
+    with pytest.raises((Refused, BadInput)):
+        edit.create_user(name, [], SECRET, appliance)
+    assert appliance.accounts["passwd"][name] in (0, 1000)
+    assert users() == [] and not appliance.called("chpasswd") and not appliance.called("userdel")
+
+
+def test_a_user_that_exists_keeps_its_password(appliance: Appliance) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    appliance.calls.clear()
+    with pytest.raises(BadInput, match="user or group ann already exists"):
+        edit.create_user("ann", [], "another", appliance)
+    assert not appliance.called("chpasswd") and not appliance.called("smbpasswd")
+    assert "ann" in appliance.accounts["passwd"]
+
+
+@pytest.mark.parametrize("tool", ["chpasswd", "smbpasswd", "useradd"])
+def test_a_user_that_cannot_be_made_whole_is_not_made(appliance: Appliance, tool: str) -> None:
+    appliance.broken[f"{tool} -c /dev/null -s" if tool == "smbpasswd" else tool] = Result(1, "", "no\n")
+    with pytest.raises(Refused, match=r"; nothing was changed$"):
+        edit.create_user("ann", [], SECRET, appliance)
+    assert users() == [] and "ann" not in appliance.accounts["passwd"] and appliance.smb_accounts == set()
+    appliance.broken.clear()
+    assert edit.create_user("ann", [], SECRET, appliance).name == "ann"
+
+
+def test_what_a_kill_left_half_made_is_finished_by_the_next_try(appliance: Appliance) -> None:
+    appliance.accounts["group"]["ann"] = appliance.accounts["passwd"]["ann"] = store.load().next_id
+    assert edit.create_user("ann", [], SECRET, appliance).uid == appliance.accounts["passwd"]["ann"]
+
+
+def test_a_number_that_the_system_gave_out_is_passed_over(appliance: Appliance) -> None:
+    appliance.accounts["passwd"]["stranger"] = 2000
+    appliance.accounts["group"]["others"] = 2001
+    assert edit.create_user("ann", [], SECRET, appliance).uid == 2002
+
+
+def test_a_number_is_never_given_out_twice(appliance: Appliance) -> None:
+    first = edit.create_user("ann", [], SECRET, appliance).uid
+    edit.remove_user("ann", appliance)
+    assert "ann" not in appliance.accounts["passwd"] and appliance.smb_accounts == set()
+    assert edit.create_user("bob", [], SECRET, appliance).uid > first
+
+
+def test_a_user_that_a_share_names_stays(appliance: Appliance) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    create_shares(["train"], {"smb_users": ("ann",)}, appliance.server)
+    with pytest.raises(Refused, match="the share train names ann"):
+        edit.remove_user("ann", appliance)
+    assert "ann" in appliance.accounts["passwd"]
+
+
+def test_group_in_use_is_not_removed(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    edit.create_user("ann", ["ml"], SECRET, appliance)
+    with pytest.raises(Refused, match="the user ann names the group ml"):
+        edit.remove_group("ml", appliance)
+    edit.set_user("ann", [], appliance)
+    assert appliance.called("usermod --groups  --shell /usr/sbin/nologin ann")
+    edit.remove_group("ml", appliance)
+    assert "ml" not in appliance.accounts["group"]
+
+
+@pytest.mark.parametrize("name", ["sudo", "root"])
+def test_a_group_of_the_system_is_not_taken_over(appliance: Appliance, name: str) -> None:
+    appliance.accounts["group"]["root"] = 0
+    with pytest.raises(Refused, match="is a system group"):
+        edit.create_group(name, appliance)
+
+
+def test_accounts_that_are_gone_are_made_again_at_boot(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    ann = edit.create_user("ann", ["ml"], SECRET, appliance)
+    appliance.accounts = {"passwd": {}, "group": {}}
+    assert [one.name for one in render(store.load(), appliance)] == ["ann"]
+    assert appliance.accounts["passwd"] == {"ann": ann.uid}
+    assert render(store.load(), appliance) == []
+
+
+def test_the_password_comes_from_standard_input(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, appliance)
+    done = CliRunner().invoke(user_verb, ["create", "ann", "--password-stdin", "--json"], input=SECRET + "\n")
+    assert done.exit_code == 0, done.output
+    assert '"name": "ann"' in done.output and SECRET not in done.output
+    assert f"ann:{SECRET}\n" in appliance.stdin
+
+
+class TestPam:
+    @pytest.fixture(autouse=True)
+    def called_by_pam(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PAM_TYPE", "password")
+        monkeypatch.setenv("PAM_USER", "ann")
+
+    def test_a_password_changed_elsewhere_is_the_one_of_smb(self, appliance: Appliance) -> None:
+        edit.create_user("ann", [], SECRET, appliance)
+        assert sync(io.BytesIO(b"another one 7\0"), appliance)
+        assert "another one 7\nanother one 7\n" in appliance.stdin
+
+    def test_the_administrator_too(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PAM_USER", "admin")
+        assert sync(io.BytesIO(b"one of my own"), appliance)
+        assert appliance.smb_accounts == {"admin"}
+
+    def test_no_other_user_gets_an_smb_account(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PAM_USER", "root")
+        assert not sync(io.BytesIO(b"own"), appliance)
+        assert appliance.calls == []
+
+    def test_verb_is_refused_outside_pam(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("PAM_TYPE")
+        with pytest.raises(BadInput, match="millrace user passwd"):
+            sync(io.BytesIO(b"own"), appliance)
+
+
+def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    edit.create_user("ann", [], SECRET, appliance)
+    appliance.broken["usermod --groups ml"] = Result(1, "", "no\n")
+    with pytest.raises(Refused, match=r"; nothing was changed$"):
+        edit.set_user("ann", ["ml"], appliance)
+    assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
+    assert store.load().user("ann") == User(name="ann", uid=2001)
+
+
+def test_a_group_that_a_failed_change_made_is_removed(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    before = store.load()
+    edit.remove_group("ml", appliance)
+    appliance.broken["useradd"] = Result(1, "", "no\n")
+    wanted = before.model_copy(update={"users": [User(name="ann", uid=2005)]})
+    with pytest.raises(Refused, match=r"; nothing was changed$"):
+        Reconciliation([AccountChange(appliance)])(store.load(), wanted)
+    assert "ml" not in appliance.accounts["group"]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: finds the verb, prints errors as sentences, sets the exit code.
+
+Nothing but click is imported before the verb is known: every import costs, and most under software emulation.
+"""
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from millrace import __version__
+from millrace.system.errors import BadInput, Failed, MillraceError
+from millrace.system.text import one_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# Imports make much that stays and no garbage: looking for some took 8 of 185 ms of a short command.
+gc.set_threshold(50_000)
+# pydantic would read the metadata of every installed package to find plugins, and run as root what it finds.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+
+# verb: (module, what --help says about it); the module has a click command of the verb's name
+VERBS = {
+    "inventory": ("millrace.inventory.verbs", "List drives, network ports and CPUs of this server."),
+    "plan": ("millrace.plan.verbs", "Show the plan of the pool and its reasons."),
+    "approve": ("millrace.storage.provision.provision_verbs", "Approve a plan by its sha256."),
+    "provision": ("millrace.storage.provision.provision_verbs", "Build the pool of the approved plan."),
+    "assemble": ("millrace.storage.assemble.assemble_verbs", "Assemble the arrays of the pool."),
+    "pool": ("millrace.observe.pool.verbs", "Show, verify and check the pool; choose the priority of a rebuild."),
+    "drive": (
+        "millrace.observe.drive.verbs",
+        "List drives with verdict, wear and temperature; replace, locate or erase one.",
+    ),
+    "tune": ("millrace.tune.verbs", "Apply runtime tuning (md, block, IRQ, NIC, nfsd, smbd)."),
+    "share": ("millrace.serve.share.verbs", "Manage shares over NFS and SMB."),
+    "backend": (
+        "millrace.storage.fabrics.fabrics_verbs",
+        "Connect the pool's external device over NVMe/TCP or NVMe/RDMA.",
+    ),
+    "volume": ("millrace.serve.volume.verbs", "Manage volumes for hosts that connect over NVMe/TCP or NVMe/RDMA."),
+    "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
+    "port": ("millrace.serve.network.verbs", "Manage network ports and their addresses."),
+    "session": ("millrace.serve.share.session_verbs", "List connected clients."),
+    "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
+    "group": ("millrace.serve.account.verbs", "Manage groups of users."),
+    "certificate": (
+        "millrace.serve.certificate.verbs",
+        "Manage the certificate of the web console and of NFS over TLS.",
+    ),
+    "domain": ("millrace.serve.join.verbs", "Join, leave or show an Active Directory domain."),
+    "encryption": (
+        "millrace.lifecycle.encryption.verbs",
+        "Show what opens the encrypted root file system; make its recovery key.",
+    ),
+    "config": ("millrace.serve.revision.verbs", "Show, export, import or roll back the desired state."),
+    "keep": ("millrace.lifecycle.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
+    "reset": ("millrace.lifecycle.reset.verbs", "Reset the boot drive to factory state; data on the pool stays."),
+    "update": ("millrace.lifecycle.update.verbs", "Install another version beside this one, try it, go back."),
+    "install": ("millrace.lifecycle.install.verbs", "Write the running version to another boot drive."),
+    "journal": ("millrace.serve.log_forward.verbs", "Forward the journal to another host."),
+    "bench": ("millrace.measure.bench.verbs", "Benchmark drives, arrays, NFS/SMB and clients against hardware limits."),
+    "tuner": ("millrace.measure.tuner.verbs", "Measure which runtime settings suit this server, and apply the best."),
+    "status": ("millrace.observe.health.verbs", "Show health, pool, shares and next steps on one screen."),
+    "topology": ("millrace.observe.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
+    "watch": ("millrace.observe.live.verbs", "Print throughput, clients and running jobs every second."),
+    "health": ("millrace.observe.health.verbs", "Run all health checks and print remedies."),
+    "alert": ("millrace.observe.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
+    "metrics": (
+        "millrace.observe.metrics.verbs",
+        "Print metrics as OpenMetrics text; serve them to a monitoring system.",
+    ),
+    "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
+    "admin": ("millrace.lifecycle.admin.verbs", "Manage the administrator of this server."),
+    "answer": ("millrace.cli.worker.verbs", "Serve requests as JSON lines on stdin (internal)."),
+    "schema": ("millrace.cli.schema.verbs", "Print the JSON schemas of all --json output."),
+}
+
+# Verbs below a verb of the table whose work is in another room: "words": "module:command".
+BELOW = {
+    "pool scrub": "millrace.storage.scrub.scrub_verbs:scrub",
+    "pool trim": "millrace.storage.trim.trim_verbs:trim",
+    "pool rescue": "millrace.storage.rescue.rescue_verbs:rescue",
+    "pool rescuing": "millrace.storage.rescue.rescue_verbs:rescuing",
+    "pool revive": "millrace.storage.rescue.revive_verbs:revive",
+    "pool unclean": "millrace.storage.unclean.unclean_verbs:unclean_",
+    "pool acknowledge": "millrace.storage.unclean.unclean_verbs:acknowledge",
+    "pool priority": "millrace.tune.priority_verbs:priority",
+    "pool find": "millrace.lifecycle.adopt.verbs:find",
+    "pool found": "millrace.lifecycle.adopt.verbs:found",
+    "pool adopt": "millrace.lifecycle.adopt.verbs:adopt",
+    "pool adopting": "millrace.lifecycle.adopt.verbs:adopting",
+    "drive locate": "millrace.storage.drive.locate_verbs:locate",
+    "drive replace": "millrace.storage.change.change_verbs:replace",
+    "drive add": "millrace.storage.change.change_verbs:add",
+    "drive remove": "millrace.storage.change.change_verbs:remove",
+    "drive progress": "millrace.storage.change.change_verbs:progress",
+    "drive resume": "millrace.storage.change.change_verbs:resume",
+    "drive apply": "millrace.storage.change.change_verbs:apply",
+    "drive inserted": "millrace.storage.change.change_verbs:inserted",
+    "drive test": "millrace.storage.drive_test.testing_verbs:test_",
+    "drive test-execute": "millrace.storage.drive_test.testing_verbs:test_execute",
+    "drive test-cleanup": "millrace.storage.drive_test.testing_verbs:test_cleanup",
+    "drive erase": "millrace.storage.erase.erase_verbs:erase",
+    "drive erase-execute": "millrace.storage.erase.erase_verbs:erase_execute",
+    "drive erase-cleanup": "millrace.storage.erase.erase_verbs:erase_cleanup",
+    "share clone": "millrace.serve.clone.clone_verbs:clone",
+    "share clone-status": "millrace.serve.clone.clone_verbs:clone_status",
+    "share clone-cancel": "millrace.serve.clone.clone_verbs:clone_cancel",
+    "share clone-execute": "millrace.serve.clone.clone_verbs:clone_execute",
+    "share clone-end": "millrace.serve.clone.clone_verbs:clone_end",
+    "share clone-sweep": "millrace.serve.clone.clone_verbs:clone_sweep",
+    "share unseal": "millrace.serve.clone.clone_verbs:unseal",
+    "share copy": "millrace.serve.clone.copy_verbs:copy",
+    "share smb-direct-users": "millrace.serve.share.direct_verbs:users",
+}
+
+# Modules that add to what a verb exports and imports: they are above its room, and it does not know them.
+CARRIED = {"config": ("millrace.observe.alert.carried",)}
+
+
+def command(verb: str) -> click.Command:
+    """Import a verb and the verbs below it."""
+    for contributes in CARRIED.get(verb, ()):
+        import_module(contributes)
+    found: click.Command = getattr(import_module(VERBS[verb][0]), verb)
+    below = (where.partition(":") for words, where in BELOW.items() if words.startswith(f"{verb} "))
+    for module, _, name in below:
+        assert isinstance(found, click.Group)
+        found.add_command(getattr(import_module(module), name))
+    return found
+
+
+class LazyGroup(click.Group):
+    """A group that imports a verb when it is called, and none for `--help`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of their use."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb; None where there is no such verb."""
+        if cmd_name not in VERBS:
+            return None
+        return command(cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """Return the verbs that begin so, without importing them, and the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(verb, help=what) for verb, (_, what) in VERBS.items() if verb.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of verbs for `--help`."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(verb, what) for verb, (_, what) in VERBS.items()])
+
+
+@click.group(name="millrace", cls=LazyGroup, no_args_is_help=False)
+@click.version_option(__version__, prog_name="millrace")
+def millrace() -> None:
+    """A file server that keeps GPUs fed."""
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 1 refused or failed, 2 wrong usage or bad input."""
+    sys.exit(run(argv))
+
+
+def run(argv: Sequence[str] | None) -> int:
+    """Run a verb, print an error as a sentence, return the exit code."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if not all(map(_is_text, arguments)):
+        return _complain("an argument is not text in UTF-8; correct it and try again", BadInput.exit_code)
+    try:
+        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        # What was asked for, in a way: click's own main prints it so, too.
+        click.echo(error.format_message())
+        return error.exit_code
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "millrace"
+        return _complain(f"{error.format_message()} See '{where} --help'.", error.exit_code)
+    except click.ClickException as error:
+        return _complain(error.format_message(), error.exit_code)
+    except click.Abort:
+        return _complain("interrupted", 130)
+    except MillraceError as error:
+        return _complain(str(error), error.exit_code)
+    except OSError as error:
+        # What no verb foresaw: a disk that is full or gone, a directory in the place of a file.
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}", Failed.exit_code)
+    return status if isinstance(status, int) else 0
+
+
+def _is_text(argument: str) -> bool:
+    """Whether an argument can be shown and can be part of a path: no byte outside of UTF-8, no null byte."""
+    return "\0" not in argument and not any("\ud800" <= one <= "\udfff" for one in argument)
+
+
+def _complain(sentence: str, exit_code: int) -> int:
+    click.echo(f"millrace: {one_line(sentence)}", err=True)
+    return exit_code

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adopt the pool that was found: its kept state becomes that of this server, under a journal, and it serves."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from millrace.lifecycle.adopt import again, journal, progress, restore, text
+from millrace.lifecycle.adopt.model import Adopted, Adoption
+from millrace.lifecycle.adopt.ports import kept_ports, replaced
+from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of, pool_of, verify
+from millrace.lifecycle.adopt.search_result import forget, refuse_if_pool
+from millrace.lifecycle.keep import generation, generations, home, seal
+from millrace.lifecycle.keep.generation import Generation
+from millrace.lifecycle.keep.model import KeyFile
+from millrace.storage.array.machine import System
+from millrace.storage.assemble import in_sync, standstill
+from millrace.storage.record.pool_file import save_pool
+from millrace.system import paths
+from millrace.system.documents import write_model
+from millrace.system.errors import BadInput, Failed, MillraceError, Refused
+from millrace.system.files import describe
+from millrace.system.run import Runner, must
+
+SERVE = "millrace-assemble.service"
+READD = "millrace-readd.service"
+AUTO = "auto"
+CREDENTIAL = "credential"
+"""Who adopts where nobody is asked."""
+
+
+def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | None, secrets: bool = True) -> Adoption:
+    """Read the pool again and record that its state is to be restored; `wanted` is the file system's UUID, or `auto`.
+
+    Refused: there is another pool or none, the passphrase is missing or wrong, `secrets` are wanted and sealed; nothing
+    was written. BadInput: the state cannot be restored by this release. Failed: arrays or file system do not start.
+    """
+    refuse_if_pool()
+    seen = look_for(system)
+    if wanted not in (AUTO, seen.uuid):
+        raise Refused(f"the pool on the drives of this server is {seen.uuid}, not {wanted}; nothing was written")
+    _, config = verify(seen)
+    manifest = seen.newest.generation.manifest
+    if by == CREDENTIAL and origin_of(manifest) == "drives":
+        raise Refused(
+            "the pool carries no kept state that can be read: what its directories say is adopted by hand only, with "
+            "`millrace pool adopt`; nothing was written"
+        )
+    key = _key(seen.newest.generation, passphrase) if manifest.seal and secrets else None
+    adoption = Adoption(
+        pool=seen.uuid,
+        generation=seen.newest.number,
+        by=by,
+        at=system.now(),
+        secrets=secrets or manifest.seal is None,
+        ports=replaced(kept_ports(config, run), run),
+    )
+    if key is not None:
+        # What is kept from now on is sealed with the same passphrase, and an interrupted adoption needs no other.
+        write_model(paths.keep_key_file(), key, mode=0o600)
+    journal.begin(adoption, _bytes(seen))
+    return adoption
+
+
+def finish(adoption: Adoption, run: Runner) -> Adopted:
+    """Restore the state; pool.json comes last, then the journal is removed. Repeated after a power cut.
+
+    BadInput: the state cannot be restored. Failed: a tool fails; the adoption goes on when the command is run again.
+    The journal says why it stopped.
+    """
+    try:
+        return _finish(adoption, run)
+    except (MillraceError, OSError) as error:
+        said = describe(error) if isinstance(error, OSError) else str(error)
+        # the reason itself is raised, also where it is that nothing can be written
+        with suppress(OSError):
+            write_model(paths.adoption_file(), adoption.model_copy(update={"problem": said}))
+        raise
+
+
+def _finish(adoption: Adoption, run: Runner) -> Adopted:
+    found = generation.unpack(paths.adoption_state_file().read_bytes())
+    contents = _contents(found, adoption)
+    newest = generations.Newest(adoption.generation, found, {})
+    config = config_of(newest)
+    if adoption.again:
+        again.clear(found.manifest, config, run)
+    missing = restore.restore(found.manifest, contents, adoption.ports, run)
+    # as old as the state: members may have come and gone since
+    in_sync.forget_left()
+    home.settle(adoption.generation)
+    done = Adopted(
+        pool=adoption.pool,
+        generation=adoption.generation,
+        host=found.manifest.host,
+        shares=[one.name for one in config.shares],
+        users=[one.name for one in config.users],
+        missing=[*text.closed(origin_of(found.manifest), found.manifest.forgotten), *missing],
+    )
+    progress.record("pool")
+    write_model(paths.adopted_file(), done)
+    save_pool(pool_of(newest))
+    journal.end()
+    forget()
+    progress.forget()
+    return done
+
+
+def serve(run: Runner) -> None:
+    """Start what a boot with a pool starts. Failed: an array does not start; the pool stays adopted."""
+    must(run, ["systemctl", "start", SERVE])
+
+
+def serve_again(run: Runner) -> None:
+    """Serve a pool that came home and is mounted: members that were left out by the record of before are looked for.
+
+    Failed: systemd does not take the jobs.
+    """
+    must(run, ["systemctl", "start", "--no-block", READD, standstill.SERVING])
+
+
+def _bytes(seen: Seen) -> bytes:
+    """The state as it was verified, whole: what is restored is what was read once."""
+    found = seen.newest.generation
+    return generation.pack(found.manifest, found.stored)
+
+
+def _key(found: Generation, passphrase: str | None) -> KeyFile:
+    if found.manifest.seal is None:
+        raise Failed("the state has no encrypted files")
+    if passphrase is None:
+        raise Refused(
+            "the secrets in the kept state are encrypted: type the passphrase, or adopt with --without-secrets; "
+            "nothing was written"
+        )
+    key = KeyFile(seal=found.manifest.seal, key=seal.derived(found.manifest.seal, passphrase).hex())
+    _opened(found, key)
+    return key
+
+
+def _opened(found: Generation, key: KeyFile) -> Mapping[str, bytes]:
+    return {
+        one.path: seal.opened(bytes.fromhex(key.key), found.stored[one.path], one.path)
+        if one.sealed
+        else found.stored[one.path]
+        for one in found.manifest.members
+    }
+
+
+def _contents(found: Generation, adoption: Adoption) -> Mapping[str, bytes]:
+    if found.manifest.seal is None:
+        return found.stored
+    if not adoption.secrets:
+        return found.readable()
+    key = seal.current()
+    if key is None or key.seal != found.manifest.seal:
+        raise BadInput(f"{paths.keep_key_file()} is not the key of the state: run `millrace pool adopt` again")
+    return _opened(found, key)

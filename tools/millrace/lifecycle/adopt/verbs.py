@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool find`, `pool found` and `pool adopt`."""
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system import paths
+from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm, secret
+from millrace.system.run import attempt
+from millrace.system.users import as_root, invoking_user, only_root
+
+if TYPE_CHECKING:
+    from millrace.lifecycle.adopt.model import Adoption, Found
+    from millrace.storage.array.machine import System
+
+CREDENTIAL = "millrace.adopt"
+WANTED = re.compile(r"auto|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@click.command()
+@prints("millrace.lifecycle.adopt.model:Found")
+def find(show: Output) -> None:
+    """Find a pool on the drives of a server that has none, and show what its kept state has. No drive is written.
+
+    Status, banner and web console show the result from then on.
+    """
+    from millrace.lifecycle.adopt import text
+    from millrace.storage.array.machine import Linux
+    from millrace.system import locks
+
+    only_root()
+    with as_root(), locks.held(paths.provision_lock_file()):
+        one = _found(Linux())
+    show(one, text.lines)
+
+
+@click.command()
+@prints("millrace.lifecycle.adopt.model:FoundHere")
+def found(show: Output) -> None:
+    """Show what the boot or the last `pool find` found, and how far an adoption is. No drive is read; needs no root."""
+    from millrace.lifecycle.adopt import job, text
+    from millrace.system.run import quickly
+
+    show(job.state(quickly), text.here)
+
+
+@click.command()
+@click.argument("wanted", metavar="[POOL]", default="auto")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--passphrase-stdin", is_flag=True, help="Read the passphrase of the state from standard input.")
+@click.option("--without-secrets", is_flag=True, help="Adopt without passwords, keys and SIDs.")
+@click.option("--detach", is_flag=True, help="Return when it has begun; `millrace pool found` shows how it goes on.")
+@prints("millrace.lifecycle.adopt.model:Adopted", {"--detach": "millrace.lifecycle.adopt.model:FoundHere"})
+def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool, detach: bool, show: Output) -> None:
+    """Bring the pool on the drives back on this server, with its users, shares, keys and addresses.
+
+    On a server whose pool was used by another boot drive meanwhile: take over the newest state on it.
+
+    POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
+    """
+    from millrace.lifecycle.adopt import adopt as adopting
+    from millrace.lifecycle.adopt import job, journal, text
+    from millrace.storage.array.machine import Linux
+    from millrace.system import locks
+
+    only_root()
+    if passphrase_stdin and without_secrets:
+        raise click.UsageError("--passphrase-stdin and --without-secrets cannot be combined")
+    _valid(wanted)
+    system = Linux()
+    with as_root():
+        with locks.held(paths.provision_lock_file()):
+            adoption = journal.under_way()
+            if adoption is None and paths.pool_file().exists():
+                adoption = _again(wanted, yes, passphrase_stdin, without_secrets)
+            elif adoption is None:
+                one = _found(system)
+                if one.pool is None or one.problem:
+                    raise Refused(f"{one.problem}; {one.todo}")
+                if not yes:
+                    click.echo("\n".join(text.lines(one)), err=True)
+                    confirm(text.question(one.pool), "--yes")
+                sealed = one.pool.kept is not None and one.pool.kept.sealed and not without_secrets
+                passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
+                adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
+        # The unit takes the lock itself. What it does is seen by all, and goes on where this terminal is closed.
+        job.start(adoption, attempt)
+        if not detach:
+            for now in job.follow(attempt):
+                click.echo(text.step(now), err=True)
+            done = job.adopted()
+            adopting.serve(attempt)
+    if detach:
+        show(job.state(attempt), text.here)
+    else:
+        show(done, text.adopted)
+
+
+@click.command(hidden=True)
+@prints("millrace.lifecycle.adopt.model:Adopted")
+def adopting(show: Output) -> None:
+    """Go on with an interrupted adoption, or adopt as the credential says (started by millrace-adopt.service)."""
+    from millrace.lifecycle.adopt import adopt as adopting_
+    from millrace.lifecycle.adopt import journal, text
+    from millrace.storage.array.machine import Linux
+    from millrace.system import locks
+
+    system = Linux()
+    with as_root(), locks.held(paths.provision_lock_file()):
+        adoption = journal.under_way()
+        if adoption is None and paths.pool_file().exists():
+            journal.end()
+            click.echo("this server has its pool; no adoption is under way", err=True)
+            return
+        if adoption is None:
+            wanted = _credential()
+            if wanted is None:
+                click.echo("no adoption is under way, and no credential asks for one", err=True)
+                return
+            _valid(wanted)
+            adoption = adopting_.begin(system, attempt, wanted, adopting_.CREDENTIAL, None)
+        done = adopting_.finish(adoption, attempt)
+        if adoption.again:
+            adopting_.serve_again(attempt)
+    show(done, text.adopted)
+
+
+def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool) -> "Adoption":
+    """Begin to take over the state of the pool that came home."""
+    from datetime import UTC, datetime
+
+    from millrace.lifecycle.adopt import again
+    from millrace.lifecycle.keep import home
+
+    try:
+        one = again.pending()
+    except Failed:
+        # not mounted: there is nothing to read
+        one = None
+    if one is None:
+        raise Refused("this server has a pool already; see it with `millrace pool show`")
+    if wanted not in ("auto", one.pool):
+        raise Refused(f"the pool of this server is {one.pool}, not {wanted}; nothing was written")
+    if without_secrets and one.sealed:
+        raise Refused("the state would be mixed with the secrets of this boot drive: type its passphrase")
+    if not yes:
+        click.echo("\n".join(home.lines(one)), err=True)
+        confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")
+    passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if one.sealed else None
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return again.begin(attempt, invoking_user(), now, passphrase)
+
+
+def _found(system: "System") -> "Found":
+    """Look for the pool, and record what is found."""
+    from millrace.lifecycle.adopt import search
+    from millrace.lifecycle.adopt.search_result import record
+
+    one = search.find(system, attempt)
+    record(one)
+    return one
+
+
+def _valid(wanted: str) -> None:
+    if not WANTED.fullmatch(wanted):
+        raise BadInput("a pool is named by the UUID of its file system; `millrace pool find` shows it")
+
+
+def _credential() -> str | None:
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    path = Path(directory) / CREDENTIAL if directory else None
+    return path.read_text().strip() if path is not None and path.is_file() else None

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace encryption …`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+from millrace.system.run import attempt
+from millrace.system.text import moment
+
+if TYPE_CHECKING:
+    from millrace.lifecycle.encryption.model import Bound, Encryption, RecoveryKey
+
+_stdin = click.option("--key-stdin", is_flag=True, help="Read the existing recovery key from standard input, one line.")
+_bound = prints("millrace.lifecycle.encryption.model:Bound")
+
+
+@click.group()
+def encryption() -> None:
+    """Manage the keys of the encrypted root file system."""
+
+
+@encryption.command()
+@prints("millrace.lifecycle.encryption.model:Encryption")
+def show(show: Output) -> None:
+    """Show whether the root file system is encrypted, and what opens it."""
+    from millrace.lifecycle.encryption import root
+
+    show(root.show(attempt), _rows)
+
+
+@encryption.command("recovery-key")
+@click.option("--new", is_flag=True, help="Replace the recovery key that exists.")
+@_stdin
+@prints("millrace.lifecycle.encryption.model:RecoveryKey")
+def recovery_key(new: bool, key_stdin: bool, show: Output) -> None:
+    """Make the recovery key and print it, this one time; it is stored nowhere."""
+    from millrace.lifecycle.encryption.enroll import new_recovery_key
+
+    show(new_recovery_key(attempt, new, lambda: _typed(key_stdin)), _key)
+
+
+@encryption.command()
+@_stdin
+@_bound
+def rebind(key_stdin: bool, show: Output) -> None:
+    """Let this server's TPM open the root file system, with Secure Boot as it is now.
+
+    After a new mainboard, or where firmware has other Secure Boot keys. Asks for the recovery key where it must.
+    """
+    from millrace.lifecycle.encryption.enroll import bind
+
+    show(bind(attempt, True, lambda: _typed(key_stdin)), _binding)
+
+
+@encryption.command()
+@_stdin
+@_bound
+def suspend(key_stdin: bool, show: Output) -> None:
+    """Let the TPM not ask about Secure Boot until `rebind`, while its keys or the firmware are changed.
+
+    Meanwhile root opens on this server with Secure Boot off, too.
+    """
+    from millrace.lifecycle.encryption.enroll import bind
+
+    show(bind(attempt, False, lambda: _typed(key_stdin)), _binding)
+
+
+def _typed(from_stdin: bool) -> str:
+    from millrace.system.prompt import secret
+
+    return secret("Recovery key", from_stdin, "--key-stdin")
+
+
+def _rows(found: "Encryption") -> Iterator[str]:
+    if found.device is None:
+        yield "Root file system  not encrypted"
+        if found.without:
+            yield f"                  a new one would not be, either: {found.without}"
+        return
+    since = f" since {moment(found.since)}" if found.since else ""
+    yield f"Root file system  encrypted{since} ({', '.join(one for one in (found.device, found.cipher) if one)})"
+    opens = "this server's TPM" if found.opened is not False else "not this server's TPM: millrace encryption rebind"
+    yield f"Opened by         {opens if found.bound else 'the recovery key only'}"
+    if found.bound:
+        asks = ["a kernel image signed with pcr.key (PCR 11)"]
+        asks += ["Secure Boot with its keys of then (PCR 7)"] if found.secure_boot else []
+        yield f"TPM asks for      {', '.join(asks)}"
+    yield f"TPM here          {found.tpm_name or ('yes' if found.tpm else 'none')}"
+    yield f"Recovery key      {'exists' if found.recovery_key else 'none: millrace encryption recovery-key'}"
+
+
+def _key(made: "RecoveryKey") -> Iterator[str]:
+    yield "The recovery key of the root file system, shown this one time and stored nowhere:"
+    yield ""
+    yield f"    {made.key}"
+    yield ""
+    yield "Keep it apart from this server. The console asks for it where the TPM does not open the file system."
+    if made.replaced:
+        yield "The previous recovery key is no longer accepted."
+
+
+def _binding(done: "Bound") -> Iterator[str]:
+    if done.secure_boot:
+        yield "The TPM of this server opens the root file system, with Secure Boot as it is now."
+    else:
+        yield "The TPM does not ask about Secure Boot until: millrace encryption rebind"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forget the people of this server in the state on its pool: one generation without them, and no other one.
+
+The new generation is written completely before an older one is removed: the newest counts, so that people are forgotten
+in one step, and what a kill leaves of the rest is removed when it is done again.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace.lifecycle.keep import gather, generations, home
+from millrace.lifecycle.keep.gather import Content, Gathered
+from millrace.lifecycle.keep.keeping import lock, mounted_pool, packed
+from millrace.lifecycle.keep.kept import KEPT, STATE
+from millrace.lifecycle.keep.model import Forgotten
+from millrace.serve.config import store
+from millrace.serve.config.model import Config, Nfs, Share, Smb
+from millrace.storage.record.model import Pool
+from millrace.system.errors import Failed
+from millrace.system.files import sync
+from millrace.system.run import Runner
+
+CONFIG = f"{STATE}/config.json"
+
+STAYS = {
+    *(
+        f"{STATE}/{name}.json"
+        for name in ("pool", "history/pool-*", "plan", "priority", "removed", "in-sync", "apart", "returns")
+    ),
+    *(f"{STATE}/{name}.json" for name in ("unclean", "scrub", "trim", "drives", "media-errors", "rises", "reset-last")),
+    "accounts/quotas.json",
+}
+"""What of the table is about drives and trees alone. Everything else goes, also what a later table has beside it."""
+
+
+def without_people(config: Config) -> Config:
+    """Return the shares alone, which nobody can open; numbers that were given to users are not given to others."""
+    closed = [
+        Share(
+            name=one.name,
+            profile=one.profile,
+            size=one.size,
+            soft_size=one.soft_size,
+            child_size=one.child_size,
+            sealed=one.sealed,
+            project=one.project,
+            fsid=one.fsid,
+            nfs=Nfs(enabled=False),
+            smb=Smb(enabled=False),
+        )
+        for one in config.shares
+    ]
+    return Config(serial=config.serial, next_id=config.next_id, next_project=config.next_project, shares=closed)
+
+
+def forget_people(pool: Pool, run: Runner, who: Forgotten) -> int:
+    """Write a generation without people and remove all others; return its number. Repeated after a power cut.
+
+    Refused: another boot drive wrote the newest state. Failed: the pool is not mounted, or something of it cannot be
+    read or written; older generations are there then.
+    """
+    with lock():
+        mountpoint = mounted_pool(pool)
+        home.refuse(mountpoint, pool.filesystem_uuid)
+        where = generations.make_directory(mountpoint)
+        found = gather.gather(run, [one for one in KEPT if one.path in STAYS])
+        if found.problems:
+            raise Failed(f"the state of the pool cannot be read: {found.problems[0]}")
+        number = max(generations.numbers(where), default=0) + 1
+        everything = Gathered(sorted([*found.contents, _config()], key=lambda one: one.path), [], [])
+        _, data = packed(pool, everything, None, number, datetime.now(UTC), who, home.record(number))
+        generations.write(where, number, data)
+        _remove_others(where, number)
+    return number
+
+
+def _remove_others(where: Path, number: int) -> None:
+    for other in generations.numbers(where):
+        if other != number:
+            generations.file(where, other).unlink(missing_ok=True)
+    generations.prune(where)
+    sync(where)
+
+
+def _config() -> Content:
+    data = without_people(store.read().config).model_dump_json(indent=2).encode()
+    return Content(CONFIG, 0o644, data, next(one for one in KEPT if one.path == CONFIG))

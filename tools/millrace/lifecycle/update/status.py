@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The versions of this server, and what an update does at the moment."""
+
+from collections.abc import Iterator
+
+from millrace.lifecycle.etc import factory
+from millrace.lifecycle.update import boot_entries, obstacles, records, release
+from millrace.lifecycle.update.install import INSTALLER, planned
+from millrace.lifecycle.update.model import Need, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+from millrace.system import paths
+from millrace.system.documents import read_model
+from millrace.system.errors import BadInput, MillraceError
+from millrace.system.os_release import image_version
+from millrace.system.run import Runner
+from millrace.system.units import is_working
+
+
+def status(run: Runner) -> UpdateStatus:
+    """Return the versions of this server. BadInput: a record of updates cannot be read."""
+    return UpdateStatus(
+        version=image_version(),
+        other=_other(run),
+        trial=records.trial(),
+        last=records.last(),
+        failed=records.failed().versions,
+        url=_source(),
+        refusal=_refusal(run),
+        reboot=planned(),
+        etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
+        etc_problem=factory.trouble(),
+        # of a oneshot unit that runs systemd says "activating", never "active"
+        running=is_working(INSTALLER, run) or paths.update_progress_file().exists(),
+        progress=_progress(),
+    )
+
+
+def offer(found: Release, news: str, run: Runner) -> Offer:
+    """Return what is to be said of a release before it is installed."""
+    running = image_version()
+    return Offer(
+        version=found.version,
+        running=running,
+        size=sum(one.size for one in found.files),
+        news=news,
+        refusal=obstacles.of_version(found.version, running),
+        needs=list(_needs(found.version, running, run)),
+    )
+
+
+def _needs(version: str, running: str, run: Runner) -> Iterator[Need]:
+    if obstacles.of_version(version, running, older=True, again=True):
+        # no option allows it
+        return
+    if reason := obstacles.of_version(version, running, older=True):
+        yield Need(option="again", reason=reason)
+    if reason := obstacles.of_version(version, running, again=True):
+        yield Need(option="older", reason=reason)
+    problem = _refusal(run)
+    if problem and obstacles.of_server(run, degraded=True) is None:
+        yield Need(option="degraded", reason=problem)
+
+
+def _other(run: Runner) -> OtherVersion | None:
+    try:
+        entries = boot_entries.entries(run)
+    except MillraceError:
+        return None
+    others = [one for one in entries if one.version != image_version()]
+    if not others:
+        return None
+    one = max(others, key=lambda entry: release.number(entry.version))
+    return OtherVersion(version=one.version, tries_left=one.left)
+
+
+def _source() -> str | None:
+    try:
+        return records.source()
+    except BadInput:
+        # root alone reads it
+        return None
+
+
+def _refusal(run: Runner) -> str | None:
+    try:
+        return obstacles.of_server(run)
+    except (MillraceError, OSError) as error:
+        return str(error)
+
+
+def _progress() -> UpdateProgress | None:
+    try:
+        found = read_model(paths.update_progress_file(), UpdateProgress)
+        incoming = paths.update_incoming_file()
+        # A process without rights writes the file that is downloaded, and nothing else.
+        more = incoming.stat().st_size if incoming.exists() else 0
+    except (BadInput, OSError):
+        return None
+    return found if found.done is None else found.model_copy(update={"done": found.done + more})

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace update …`."""
+
+import os
+import signal
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from millrace.system import paths
+from millrace.system.errors import BadInput, Refused
+from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm
+from millrace.system.run import attempt
+from millrace.system.users import as_root, invoking_user, only_root
+
+TIME = "HH:MM"
+
+
+@click.group()
+def update() -> None:
+    """Install another version of Millrace beside this one, try it, and go back."""
+
+
+@update.command()
+@prints("millrace.lifecycle.update.model:UpdateStatus")
+def status(show: Output) -> None:
+    """Show the versions on the boot drive, how the last update ended, and what stands in the way of one."""
+    from millrace.lifecycle.update import text
+    from millrace.lifecycle.update.status import status as found
+    from millrace.system.run import quickly
+
+    show(found(quickly), text.status_lines)
+
+
+@update.command()
+@click.argument("url", required=False)
+@click.option("--remove", is_flag=True, help="Have no source; nothing is downloaded then.")
+@prints("millrace.lifecycle.update.model:UpdateStatus")
+def source(url: str | None, remove: bool, show: Output) -> None:
+    """Set the URL of the directory in which your web server has a release. Nothing is downloaded until you say so."""
+    from millrace.lifecycle.update import records, text
+    from millrace.lifecycle.update.fetch import checked_url
+    from millrace.lifecycle.update.status import status as found
+
+    only_root()
+    if (url is None) == (not remove):
+        raise click.UsageError("name a URL, or use --remove")
+    with as_root():
+        records.save_source(None if url is None else checked_url(url))
+        show(found(attempt), text.status_lines)
+
+
+@update.command()
+@click.argument("release", required=False, type=click.Path(path_type=Path))
+@prints("millrace.lifecycle.update.model:Offer")
+def check(release: Path | None, show: Output) -> None:
+    """Show which version RELEASE is and what is new in it; without one, what the source of updates has.
+
+    RELEASE is the directory that `tools/build --release` makes, or its archive.
+    """
+    from millrace.lifecycle.update import stage, text
+    from millrace.lifecycle.update.install import BUSY
+    from millrace.lifecycle.update.status import offer
+    from millrace.system import locks
+
+    only_root()
+    with as_root(), locks.held(paths.run_dir() / "update.lock", BUSY):
+        try:
+            with stage.origin(release, attempt) as bring:
+                found = stage.describe(bring, attempt)
+            offered = offer(found, stage.news(found), attempt)
+        finally:
+            stage.clear()
+    show(offered, text.offer_lines)
+
+
+@update.command()
+@click.argument("release", required=False, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--reboot", default="later", metavar=f"now|{TIME}|later", help="When the new version starts.")
+@click.option("--older", is_flag=True, help="Install an older version than this one.")
+@click.option("--again", is_flag=True, help="Install a version that failed on this server.")
+@click.option("--degraded", is_flag=True, help="Install it although arrays lack members.")
+@click.option("--uploaded", is_flag=True, help="Install what `update upload` received.")
+@prints("millrace.lifecycle.update.model:LastUpdate")
+def apply(
+    release: Path | None,
+    yes: bool,
+    reboot: str,
+    older: bool,
+    again: bool,
+    degraded: bool,
+    uploaded: bool,
+    show: Output,
+) -> None:
+    """Install RELEASE beside the running version; without one, what the source of updates has.
+
+    The new version starts with the next boot. If it does not serve as this one does, this one starts again.
+    """
+    from millrace.lifecycle.update import install, obstacles, stage, text
+    from millrace.lifecycle.update.model import Order
+    from millrace.lifecycle.update.release import staged
+    from millrace.lifecycle.update.status import offer
+    from millrace.system import locks
+    from millrace.system.documents import checked
+
+    only_root()
+    if uploaded and release is not None:
+        raise click.UsageError("--uploaded and a file cannot be combined")
+    by = invoking_user()
+    with as_root():
+        with locks.held(paths.run_dir() / "update.lock", install.BUSY):
+            problem = obstacles.of_server(attempt, degraded)
+            if problem:
+                raise Refused(problem)
+            try:
+                with nullcontext() if uploaded else stage.origin(release, attempt) as bring:
+                    found = staged(attempt) if bring is None else stage.describe(bring, attempt)
+                    offered = offer(found, stage.news(found), attempt)
+                    problem = obstacles.of_version(found.version, offered.running, older, again)
+                    if problem:
+                        raise Refused(problem)
+                    wanted = checked(
+                        lambda: Order(
+                            version=found.version, older=older, again=again, degraded=degraded, reboot=reboot, by=by
+                        )
+                    )
+                    if not yes:
+                        click.echo("\n".join(text.offer_lines(offered)), err=True)
+                        confirm(f"Install version {found.version}?", "--yes")
+                    if bring is not None:
+                        stage.complete(found, bring, attempt)
+            except BaseException as error:
+                # what was uploaded stays for the same request with another option
+                if not (uploaded and isinstance(error, Refused)):
+                    stage.clear()
+                raise
+        done = install.order(wanted, attempt)
+        show(done, text.last_lines)
+        install.restart(reboot, attempt)
+
+
+@update.command()
+@click.option("--size", type=click.IntRange(min=1), metavar="BYTES", help="The size of the archive.")
+@click.option("--discard", is_flag=True, help="Remove what was uploaded.")
+@prints("millrace.lifecycle.update.model:UploadLine", lines=True, words="Print progress as JSON lines.")
+def upload(size: int | None, discard: bool, show: Output) -> None:
+    """Receive the archive of a release on standard input and verify it; `update apply --uploaded` installs it."""
+    from millrace.lifecycle.update import stage, text
+    from millrace.lifecycle.update.install import BUSY
+    from millrace.lifecycle.update.model import UploadLine
+    from millrace.lifecycle.update.status import offer
+    from millrace.lifecycle.update.upload import receive
+    from millrace.system import locks
+
+    only_root()
+    if (size is None) == (not discard):
+        raise click.UsageError("say the size of the archive, or use --discard")
+    # a browser that goes away ends this verb: what arrived is removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with as_root(), locks.held(paths.run_dir() / "update.lock", BUSY):
+        if size is None:
+            stage.clear()
+            return
+        of = size
+
+        def said(done: int) -> None:
+            stage.say("uploading", done, of)
+            if show.as_json:
+                show(UploadLine(received=done, size=of))
+
+        found = receive(sys.stdin.buffer, of, said, attempt)
+        paths.update_progress_file().unlink(missing_ok=True)
+        offered = offer(found, stage.news(found), attempt)
+    show(UploadLine(received=of, size=of, offer=offered), lambda _: text.offer_lines(offered))
+
+
+@update.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--reboot", default="later", metavar=f"now|{TIME}|later", help="When the other version starts.")
+@prints("millrace.lifecycle.update.model:LastUpdate")
+def rollback(yes: bool, reboot: str, show: Output) -> None:
+    """Let the other version on the boot drive start from now on."""
+    from millrace.lifecycle.update import install, text
+    from millrace.lifecycle.update.model import Order
+    from millrace.system.documents import checked
+
+    only_root()
+    by = invoking_user()
+    checked(lambda: Order(version="0", reboot=reboot, by=by))
+    if not yes:
+        confirm("Start the other version from now on?", "--yes")
+    with as_root():
+        show(install.rollback(attempt, by), text.last_lines)
+        install.restart(reboot, attempt)
+
+
+@update.command()
+@click.argument("when", metavar=f"now|{TIME}|later")
+@prints("millrace.lifecycle.update.model:UpdateStatus")
+def reboot(when: str, show: Output) -> None:
+    """Change when the other version starts; `later` cancels a planned reboot."""
+    from millrace.lifecycle.update import install, text
+    from millrace.lifecycle.update.model import Order
+    from millrace.lifecycle.update.status import status as found
+    from millrace.system.documents import checked
+
+    only_root()
+    wanted = checked(lambda: Order(version="0", reboot=when, by=invoking_user()))
+    with as_root():
+        install.replan(wanted.reboot, attempt)
+        show(found(attempt), text.status_lines)
+
+
+@update.command("install", hidden=True)
+@prints("millrace.lifecycle.update.model:LastUpdate")
+def install_(show: Output) -> None:
+    """Install what was ordered (started by `update apply` as millrace-update.service)."""
+    from millrace.lifecycle.update import install, text
+
+    with as_root():
+        show(install.install(attempt), text.last_lines)
+
+
+@update.command(hidden=True)
+def judge() -> None:
+    """Judge a version that is on trial (started by millrace-boot-check.service)."""
+    from millrace.lifecycle.update import trial
+    from millrace.system.run import quickly
+
+    with as_root():
+        for line in trial.judge(quickly):
+            click.echo(line)
+
+
+@update.command(hidden=True)
+def measure() -> None:
+    """Count the members of the arrays before another version is tried (the end of millrace-trial.service)."""
+    from millrace.lifecycle.update import trial
+    from millrace.system.run import quickly
+
+    with as_root():
+        trial.last_look(quickly)
+
+
+@update.command(hidden=True)
+def documents() -> None:
+    """Give this version its documents back after a later one ran (started by millrace-documents.service)."""
+    from millrace.lifecycle.update import documents as documents_
+    from millrace.system.os_release import image_version
+
+    with as_root():
+        for name in documents_.restore(image_version()):
+            click.echo(f"{name} was written by a later version: this version has it as it left it")
+
+
+@update.command(hidden=True)
+def fetch() -> None:
+    """Download one file to standard output (started by millrace-update-fetch.service, without rights)."""
+    from millrace.lifecycle.update.fetch import fetch as download
+    from millrace.lifecycle.update.model import Fetch
+    from millrace.system.documents import read_model
+
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    if not directory:
+        raise BadInput("this is for millrace-update-fetch.service: millrace update apply")
+    download(read_model(Path(directory) / "fetch", Fetch), sys.stdout.buffer)

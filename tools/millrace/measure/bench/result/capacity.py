@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bandwidth as accelerators that it keeps busy, and as minutes of a checkpoint. Pure.
+
+A model's layout: facts of DLIO's checkpoints, all sizes in bytes, binary whatever the label says.
+"""
+
+import math
+
+from millrace.measure.bench.result.choices import Profile
+from millrace.measure.bench.result.model import Accelerators, Checkpoint
+from millrace.system.text import GIB
+from millrace_client.au import RETIRED, TRAININGS
+
+CHECKPOINTS = {"8b": 105 * GIB, "70b": 911 * GIB, "405b": 5292 * GIB, "1t": 15_427 * GIB}
+
+
+def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
+    """Return how many accelerators a bandwidth in bytes/s keeps at or above their floor, from the closed form."""
+    return [
+        Accelerators(
+            accelerator=one.accelerator,
+            count=math.floor(bandwidth / one.need),
+            floor=100 * one.floor,
+            bandwidth=bandwidth,
+            retired=one.accelerator in RETIRED,
+        )
+        for one in TRAININGS
+        if one.profile == profile
+    ]
+
+
+def checkpoint(model: str, measured: int, save: float | None, load: float | None) -> Checkpoint:
+    """Return what a whole checkpoint takes: `save` and `load` are speeds in bytes/s, `measured` bytes were moved."""
+    size = CHECKPOINTS[model]
+    return Checkpoint(
+        model=model,
+        size=size,
+        measured=measured,
+        save_seconds=size / save if save else None,
+        load_seconds=size / load if load else None,
+    )

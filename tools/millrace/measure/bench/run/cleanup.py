@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a killed run or a power cut left behind: removed after every run, at boot, and before the next run."""
+
+import os
+from datetime import UTC, datetime
+
+from millrace.measure.bench.result import live
+from millrace.measure.bench.result import store as results
+from millrace.measure.bench.result.model import Rung, State
+from millrace.measure.bench.run import export, localio, order, space
+from millrace.storage.record.pool_file import known_pool
+from millrace.system import paths
+from millrace.system.errors import MillraceError
+from millrace.system.run import Runner
+
+WHY = "the program was killed, or the power was cut"
+
+
+def clean_up(run: Runner) -> list[str]:
+    """Remove it; return what was removed, in words. Refused: a run is active."""
+    with order.only_run():
+        return _clean_up(run)
+
+
+def _clean_up(run: Runner) -> list[str]:
+    found = [f"the export {target}" for target in export.release(run)]
+    if localio.restore():
+        found.append("the setting of LOCALIO")
+    pool = known_pool()
+    if pool is not None:
+        mountpoint = pool.filesystem.mountpoint
+        # an empty mount point is not the pool: the next clean-up finds what is on it
+        if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
+            found.append(f"files in {mountpoint}")
+    last = live.latest()
+    if last is not None and last.state is State.RUNNING:
+        live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
+    return found + [f"run {name} is marked as interrupted" for name in mark_interrupted()]
+
+
+def mark_interrupted() -> list[str]:
+    """Mark runs without an end as interrupted, with the rungs that they had finished; return their names."""
+    marked = []
+    for name in results.ids():
+        try:
+            run = results.load(name)
+        except MillraceError:
+            continue
+        if run.state is State.RUNNING:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            rungs = [_interrupted(rung) for rung in run.rungs]
+            results.save(
+                run.model_copy(update={"state": State.INTERRUPTED, "reason": WHY, "ended": now, "rungs": rungs})
+            )
+            marked.append(name)
+    return marked
+
+
+def _interrupted(rung: Rung) -> Rung:
+    return rung.model_copy(update={"state": State.INTERRUPTED}) if rung.state is State.RUNNING else rung

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What prevents a run, and the labels that its results need. Reads only."""
+
+from dataclasses import dataclass, field
+
+from millrace.measure.bench.plan.site import Site
+from millrace.measure.bench.result.model import Label, RunRequest
+from millrace.measure.bench.run import unit
+from millrace.measure.bench.run.remote import tokens
+from millrace.measure.bench.run.remote.connection import Connection, Unreachable
+from millrace.serve.share.session import sessions
+from millrace.storage.array.devices import array_device, block
+from millrace.system import sysfs
+from millrace.system.errors import BadInput, Refused
+from millrace.system.mounts import mounted
+from millrace.system.run import Runner
+
+TUNER_RUNNING = "the tuner is running: `millrace tuner status` shows it, `millrace tuner stop` ends it"
+LOCAL = ("127.", "::1")
+VIRTUAL = {"none", ""}
+
+
+@dataclass
+class Verdict:
+    """`obstacles` are sentences; a run may start where there are none. `labels` go with the results."""
+
+    obstacles: list[str] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+    def demand(self) -> list[Label]:
+        """Return the labels. Refused: there is an obstacle; the first one."""
+        if self.obstacles:
+            raise Refused(self.obstacles[0])
+        return self.labels
+
+
+def check(
+    request: RunRequest, site: Site, run: Runner, running: bool | None = None, *, connected: bool = False
+) -> Verdict:
+    """Return what prevents a run now; `running`: whether another one is active, where that is known, and then nor is
+    the tuner asked for.
+
+    `connected`: the caller has its connections to the clients already, and a client takes one.
+    """
+    verdict = Verdict()
+    if unit.active() if running is None else running:
+        verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")
+    if running is None and unit.tuner_active():
+        verdict.obstacles.append(TUNER_RUNNING)
+    _writable(site.mountpoint, verdict)
+    _arrays(request, site, verdict)
+    _clients(request, site, run, verdict)
+    if not verdict.obstacles and not connected:
+        _reachable(site, verdict)
+    # facts: emulation measures ratios; its GB/s mean nothing
+    if hypervisor(run):
+        verdict.labels.append("emulated")
+    return verdict
+
+
+def hypervisor(run: Runner) -> str | None:
+    """Return the name of what emulates or virtualises this server; None on metal."""
+    name = run(["systemd-detect-virt", "--vm"]).out.strip()
+    return None if name in VIRTUAL else name
+
+
+def _writable(mountpoint: str, verdict: Verdict) -> None:
+    found = mounted(mountpoint)
+    if found and "ro" in found.options:
+        verdict.obstacles.append(f"{mountpoint} is read-only: `millrace health` and `journalctl -k` say why")
+
+
+def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
+    missing, syncing = [], []
+    for record in site.pool.arrays:
+        device = array_device(record.array.name)
+        md = block(device or "none") / "md"
+        if sysfs.number(md / "degraded"):
+            missing.append(record.array.name)
+        if (sysfs.text(md / "sync_action") or "idle") not in ("idle", "frozen"):
+            syncing.append(record.array.name)
+    groups: list[tuple[list[str], Label, str]] = [
+        (missing, "degraded", "is degraded"),
+        (syncing, "rebuilding", "is resyncing or being checked"),
+    ]
+    for names, label, words in groups:
+        if names and request.degraded:
+            verdict.labels.append(label)
+        elif names:
+            verdict.obstacles.append(
+                f"array {names[0]} {words}, which affects the results: wait (`millrace health`), or give --degraded"
+            )
+
+
+def _reachable(site: Site, verdict: Verdict) -> None:
+    for client in site.clients:
+        try:
+            Connection(client.name, client.address, tokens.of(client.name)).close()
+        except (Unreachable, BadInput) as error:
+            verdict.obstacles.append(str(error))
+
+
+def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> None:
+    found = sessions(run)
+    # clients of this very run are no reason not to start it
+    mine = {one.address for one in site.clients}
+    hosts = sorted({one.host for one in found.sessions} - mine)
+    others = [host for host in hosts if not host.startswith(LOCAL)]
+    if others and request.with_clients:
+        verdict.labels.append("with-clients")
+    elif others:
+        verdict.obstacles.append(
+            f"{_count(others)} connected ({', '.join(others[:3])}{', …' if len(others) > 3 else ''}) and would be "
+            "slowed down: wait until no client is connected, or give --with-clients"
+        )
+
+
+def _count(hosts: list[str]) -> str:
+    return "1 client is" if len(hosts) == 1 else f"{len(hosts)} clients are"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requirements of a client for a share that demands TLS."""
+
+from dataclasses import dataclass
+
+from millrace.measure.client import sources
+from millrace.measure.client.model import File, Note
+from millrace.serve.certificate import files as certificate_files
+from millrace.serve.certificate.identity import names_host
+from millrace.serve.certificate.model import Certificate
+from millrace.serve.certificate.show import client_trust
+from millrace.system.errors import Refused
+from millrace.system.render import render
+
+CONFIGURATION = "/etc/tlshd/config"
+AUTHORITY = "/etc/tlshd/millrace-ca.pem"
+CERTIFICATE, KEY = "/etc/tlshd/client.pem", "/etc/tlshd/client.key"
+UNIT = "tlshd.service"
+
+# The unit is wanted by remote-fs.target: after a boot it is there before the mounts. It counts as started before it
+# listens to the kernel, and a mount that comes earlier fails with "No such process".
+PREPARE = [f"systemctl enable {UNIT}", f"systemctl restart {UNIT}", "sleep 2"]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """How this server proves who it is. `trust` is what its clients must be given, as PEM; None: they have it."""
+
+    certificate: Certificate
+    trust: str | None
+
+
+def of_this_server() -> Tls | None:
+    """Return how this server proves its identity; None before its first certificate."""
+    used = certificate_files.find_current()
+    return Tls(used.certificate, client_trust(used)) if used else None
+
+
+def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
+    """Verify that the client accepts the certificate for each of `hosts`. Refused: it would reject it for one."""
+    if tls is None:
+        raise Refused("this server has no certificate yet: systemctl start millrace-certificate.service")
+    lacking = [one for one in hosts if not names_host(tls.certificate, one)]
+    if lacking:
+        present_names = ", ".join([*tls.certificate.names, *tls.certificate.addresses])
+        raise Refused(
+            f"the share takes xprtsec={demand} only, the certificate does not name {', '.join(lacking)}: use --host "
+            f"with a name of it ({present_names}), or give it this one (millrace certificate renew --name)"
+        )
+
+
+def files(tls: Tls, demand: str) -> list[File]:
+    """Return what goes to the client's /etc; a certificate of the client is added by its administrator."""
+    mutual = demand == "mtls"
+    values = {"certificate": CERTIFICATE if mutual else None, "key": KEY, "trust": AUTHORITY if tls.trust else None}
+    found = [File(path=CONFIGURATION, mode="0644", text=render("client/tlshd.j2", **values))]
+    if tls.trust:
+        found.append(File(path=AUTHORITY, mode="0644", text=tls.trust))
+    return found
+
+
+def notes(tls: Tls, demand: str) -> list[Note]:
+    """Return the requirements beside the files."""
+    found = [
+        Note(
+            text="TLS needs the package ktls-utils (Debian, Ubuntu, Fedora, RHEL, SUSE) and a kernel of 6.5 or later. "
+            f"ktls-utils of Ubuntu 25.10 and earlier reads /etc/tlshd.conf instead of {CONFIGURATION}.",
+            source=sources.TLSHD,
+        ),
+        Note(text="TLS uses CPU time on both sides and works over TCP only.", source=sources.TLS_TCP),
+    ]
+    if not tls.trust:
+        text = f"The certificate was issued by {tls.certificate.issuer}: the client must trust that CA."
+        found.append(Note(text=text, source=sources.TLSHD))
+    if demand == "mtls":
+        text = (
+            f"mtls: install the certificate of the client as {CERTIFICATE} and its key as {KEY} (root, mode 0600). The "
+            "server accepts certificates of trusted CAs only: millrace certificate trust add FILE."
+        )
+        found.append(Note(text=text, source=sources.TLSHD))
+    return found

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of `millrace drive list` and `millrace drive show`."""
+
+from collections.abc import Sequence
+
+from millrace.inventory.drive_tests import DriveTest, in_words
+from millrace.storage.drive.drive_model import DriveRow
+from millrace.storage.drive.drive_text import size_or_nothing, verdict
+from millrace.system.text import size
+
+HEAD = ["Bay", "Serial", "Model", "Size", "Role", "Verdict", "°C", "Worn"]
+FIGURES = {"Size", "°C", "Worn"}
+
+
+def table(drives: Sequence[DriveRow]) -> list[str]:
+    """Return one line for each drive under a line of titles."""
+    if not drives:
+        return ["This server has no drives."]
+    cells = [HEAD, *(_cells(one) for one in drives)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
+    return ["  ".join(_padded(*each) for each in zip(HEAD, line, widths, strict=True)).rstrip() for line in cells]
+
+
+def details(drive: DriveRow) -> list[str]:
+    """Return everything that is known of a drive, a line each."""
+    values = {
+        "Serial": drive.serial,
+        "Verdict": verdict(drive),
+        "Bay": drive.bay,
+        "Role": f"{drive.role}, array {', '.join(drive.arrays)}" if drive.arrays else drive.role,
+        "Name": drive.name,
+        "Model": drive.model,
+        "Firmware": drive.firmware,
+        "Size": size_or_nothing(drive.size_bytes),
+        "Temperature": _unit(drive.temperature_celsius, "°C"),
+        "Wear": _unit(drive.wear_percent, "% of the rated endurance"),
+        "Worn out on": drive.wear_ends,
+        "Spare capacity": _unit(drive.spare_percent, "%"),
+        "Media errors": _unit(drive.media_errors),
+        "Power-on hours": _unit(drive.power_on_hours),
+        "Last seen": drive.last_seen,
+        **_test(drive.test),
+        "Possible now": ", ".join(drive.actions) or "nothing",
+    }
+    return [f"{name + ':':<16}{text or 'unknown'}" for name, text in values.items()]
+
+
+def _test(test: DriveTest | None) -> dict[str, str | None]:
+    """The last test and its figures."""
+    if test is None:
+        return {"Tested": "never on this server"}
+    why = [one for one in (test.reason, *test.remarks) if one]
+    found: dict[str, str | None] = {"Tested": "; ".join([in_words(test), *why])}
+    rates = [
+        f"{what} {size(rate)}/s, longest request {longest} ms"
+        for what, rate, longest in (
+            ("write", test.write_bytes_per_second, test.longest_write_ms),
+            ("read", test.read_bytes_per_second, test.longest_read_ms),
+        )
+        if rate is not None
+    ]
+    if rates:
+        found["Measured"] = "; ".join(rates)
+    if test.hottest_celsius is not None:
+        found["Hottest"] = f"{test.hottest_celsius} °C in the test"
+    if test.trim is not None:
+        found["Trim"] = test.trim
+    return found
+
+
+def _cells(drive: DriveRow) -> list[str]:
+    found = [
+        drive.bay,
+        drive.serial,
+        drive.model,
+        size_or_nothing(drive.size_bytes),
+        drive.role,
+        verdict(drive),
+        _unit(drive.temperature_celsius),
+        _unit(drive.wear_percent, "%"),
+    ]
+    return [text or "-" for text in found]
+
+
+def _padded(title: str, text: str, width: int) -> str:
+    return text.rjust(width) if title in FIGURES else text.ljust(width)
+
+
+def _unit(number: int | None, unit: str = "") -> str:
+    return "" if number is None else f"{number} {unit}".rstrip()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are alerts delivered? A finding of a route that does not deliver is an alert, which the other routes report.
+
+The route itself has it in its queue once: level and key stay the same, however long it takes.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from millrace.observe.health.deliveries import MOST, RESTORE, UNIT, Deliveries, Delivery, reported
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.system import paths
+from millrace.system.errors import BadInput
+from millrace.system.names import several
+from millrace.system.text import moment, one_line, shown
+
+NAME = "alerts"
+STOPPED, ROUTES = "stopped", "routes"
+"""Kinds of findings that the service does not run, or has no routes; one that reads them has started since."""
+
+LATE = timedelta(hours=1)
+"""A message that waits for longer is a warning; a receiver that is restarted is back earlier."""
+
+
+def check(host: Host, now: datetime | None = None) -> list[Finding]:
+    """Return each route that does not deliver, else one finding; nothing where there is no route.
+
+    BadInput, Failed: the report of the service cannot be read.
+    """
+    if not paths.alert_routes_file().exists():
+        return []
+    found = reported(Deliveries)
+    if found is None:
+        return _silent(host)
+    if found.problem:
+        sentence = f"No alert is delivered: {one_line(found.problem).rstrip('.')}."
+        return [_warning(ROUTES, "", sentence, f"{RESTORE[0].upper()}{RESTORE[1:]}")]
+    at = now or datetime.now(UTC)
+    late = [finding for one in found.deliveries for finding in _late(one, found, at)]
+    if late or not found.deliveries:
+        return late
+    sentence = f"Alerts go out through {several([one.route for one in found.deliveries])}."
+    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+
+
+def _late(one: Delivery, found: Deliveries, now: datetime) -> list[Finding]:
+    waiting, oldest = found.queued.get(one.route, 0), found.oldest.get(one.route)
+    age = _age(oldest, now) if oldest else timedelta()
+    if age <= LATE and waiting < MOST:
+        return []
+    count = f"{waiting} message{'s' if waiting != 1 else ''} waiting"
+    full = ", the most that are kept" if waiting >= MOST else ""
+    since = f", the oldest since {moment(oldest)}" if oldest else ""
+    why = f"; {one_line(one.problem).rstrip('.')}" if one.problem else ""
+    sentence = f"Alerts through {one.route} are not delivered: {count}{full}{since}{why}."
+    verbs = f"millrace alert test {one.route}; without it: millrace alert route remove {one.route}"
+    return [_warning("undelivered", one.route, sentence, f"Check its receiver, then: {verbs}")]
+
+
+def _age(stamp: str, now: datetime) -> timedelta:
+    try:
+        # the clock may have been put right meanwhile, in either direction
+        return abs(now - datetime.fromisoformat(stamp).astimezone(UTC))
+    except (ValueError, OverflowError) as error:
+        raise BadInput(f"{paths.alert_report_file()}: {shown(stamp)} is no time") from error
+
+
+def _silent(host: Host) -> list[Finding]:
+    if host.starting or host.active_state(UNIT) == "active":
+        # its first report comes within a second or two
+        return []
+    sentence = f"No alert is delivered: {UNIT} does not run."
+    return [_warning(STOPPED, "", sentence, f"systemctl restart {UNIT}; if it fails: journalctl -u {UNIT}")]
+
+
+def _warning(kind: str, subject: str, sentence: str, todo: str) -> Finding:
+    return Finding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)

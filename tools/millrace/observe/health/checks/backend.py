@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the external device under the pool there, once, and may it be written?"""
+
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.storage.array.devices import block
+from millrace.storage.assemble import external_device
+from millrace.storage.provision.filesystem import OnPartition
+from millrace.storage.record.model import Pool
+from millrace.system import sysfs
+from millrace.system.mounts import mounted
+
+NAME = "backend"
+
+
+def check(host: Host) -> list[Finding]:
+    """Return one finding for each external device of the pool; none for a pool on arrays."""
+    if host.pool is None:
+        return []
+    return [_device(host, host.pool, one) for one in external_device.parts(host.pool)]
+
+
+def _device(host: Host, pool: Pool, one: OnPartition) -> Finding:
+    found = external_device.devices(one.record.partuuid)
+    title = f"External device {one.serial} ({one.record.role.value})"
+    if not found:
+        return host.absent(NAME, f"{title} is missing.", _connect(pool, one.serial), subject=one.serial)
+    if len(found) > 1:
+        sentence = f"{title} is there {len(found)} times: {', '.join(found)}."
+        todo = "Disconnect the snapshot or the second path before the next restart, which would start with either"
+        return _finding(one, Level.FAIL, sentence, todo, "twice")
+    if any(sysfs.text(path / "ro") == "1" for path in (block(found[0]), block(found[0]).resolve().parent)):
+        sentence = f"{title} is read-only."
+        return _finding(
+            one, Level.FAIL, sentence, f"journalctl -k | grep {found[0]}; see what keeps it there", "read-only"
+        )
+    return _finding(one, Level.OK, f"{title} is there.", None, "")
+
+
+def _connect(pool: Pool, serial: str) -> str:
+    """An XFS that has lost its device is shut down: it comes back with a mount."""
+    if mounted(pool.filesystem.mountpoint) is not None:
+        return f"Connect {serial} again, then restart the server: systemctl reboot"
+    return f"Connect {serial} again, then: {external_device.AGAIN}"
+
+
+def _finding(one: OnPartition, level: Level, sentence: str, todo: str | None, kind: str) -> Finding:
+    return Finding(check=NAME, kind=kind, subject=one.serial, level=level, sentence=sentence, todo=todo)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SMART of all drives, including the boot drive; each is named with its bay and serial."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from millrace.inventory.model import Drive
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.plan.drives import audit_drives
+from millrace.plan.finding import REPLACE_DRIVE, Severity
+from millrace.storage.drive import drive_history, smart, wear
+from millrace.storage.drive.smart import DriveSmart
+from millrace.storage.drive.wear import WearStep
+
+NAME = "drives"
+
+SMART = {"drive.failing", "drive.spare", "drive.worn", "heat.drive", "cache.protection"}
+"""The findings of the audit that come from SMART."""
+STALE_SECONDS = 1800
+"""Three readings of millrace-smart.timer."""
+SOON = timedelta(days=90)
+"""So long before its rated endurance ends a drive is a warning."""
+
+_LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Level.FAIL}
+
+
+def check(host: Host) -> list[Finding]:
+    """Return one finding for each drive that warns, wears out or does not answer; with or without a pool."""
+    report = smart.last()
+    if report is None:
+        return [] if host.starting else [_unread("SMART of the drives has not been read in this boot.")]
+    age = time.monotonic() - report.uptime
+    findings = (
+        [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
+    )
+    present = {one.serial: one for one in host.drives}
+    worn = {one.serial: one.wear for one in drive_history.load().drives}
+    for one in report.drives:
+        if one.serial in present:
+            findings += [*_about(host, one, present[one.serial]), *_wearing(host, one, worn.get(one.serial, []))]
+    known = [one for one in report.drives if one.known]
+    fine = f"SMART of {len(known)} drives has no warning." if known else "No drive of this server has SMART of NVMe."
+    if not any(one.level is not Level.OK for one in findings):
+        findings.insert(0, Finding(check=NAME, level=Level.OK, sentence=fine))
+    return findings
+
+
+def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
+    if not one.known:
+        return [_silent(one, _place(host, one))]
+    found = [
+        _finding(one, _LEVELS[each.severity], _place(host, one), each.what, _todo(host, one, each.todo), each.name)
+        for each in audit_drives([smart.with_smart(drive, one)], [])
+        if each.name in SMART
+    ]
+    if new := one.media_errors_new:
+        times = f"{new} time{'s' * (new > 1)}"
+        what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
+        found.append(_finding(one, Level.WARN, _place(host, one), what, host.replace(one.serial), "media-errors"))
+    return found
+
+
+def _wearing(host: Host, one: DriveSmart, steps: Sequence[WearStep]) -> list[Finding]:
+    """A drive that is bought in time: its endurance ends soon at the rate of the last year."""
+    today = datetime.now(UTC).date()
+    end = wear.ends(steps, today) if one.known else None
+    if end is None or end > today + SOON:
+        return []
+    what = f"At the rate of the last year its rated endurance is used up on {end.isoformat()}."
+    return [_finding(one, Level.WARN, _place(host, one), what, host.replace(one.serial), "wear-ends")]
+
+
+def _place(host: Host, one: DriveSmart) -> str:
+    return f"boot drive {one.serial or one.name}" if one.boot else host.place(one.serial)
+
+
+def _todo(host: Host, one: DriveSmart, todo: str) -> str:
+    """The remedy of the audit, which knows no pool yet, with the command that there is for a member."""
+    return host.replace(one.serial) if todo == REPLACE_DRIVE else todo
+
+
+def _silent(one: DriveSmart, place: str) -> Finding:
+    if one.transport != "nvme":
+        what = f"SMART is not known: this server reads that of NVMe, not {one.transport}."
+        return _finding(one, Level.OK, place, what, None, "silent")
+    return _finding(
+        one, Level.UNKNOWN, place, "It does not respond to SMART.", f"nvme smart-log /dev/{one.name}", "silent"
+    )
+
+
+def _finding(one: DriveSmart, level: Level, place: str, what: str, todo: str | None, kind: str) -> Finding:
+    sentence = f"{place[0].upper()}{place[1:]}: {what}"
+    return Finding(check=NAME, kind=kind, subject=one.serial or one.name, level=level, sentence=sentence, todo=todo)
+
+
+def _unread(sentence: str) -> Finding:
+    todo = "systemctl status millrace-smart.timer millrace-smart.service"
+    return Finding(check=NAME, kind="unread", level=Level.UNKNOWN, sentence=sentence, todo=todo)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPU sockets and drives that slowed themselves down because of heat, today or yesterday."""
+
+from datetime import UTC, datetime
+
+from millrace.inventory import error_counters
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.storage.drive import hardware_errors, rises, smart
+from millrace.storage.drive.smart import DriveSmart
+from millrace.system import paths
+from millrace.system.text import duration
+
+NAME = "heat"
+AUDITED = "heat.cpu"
+"""The finding of the audit, which counts since the boot and does not end before the next one."""
+DAYS = 2
+COOL = "Check the fans, the air filters, the covers of empty bays and the room temperature."
+
+
+def check(host: Host) -> list[Finding]:
+    """Return one finding for each CPU socket and drive that was too hot; nothing where none was."""
+    today = datetime.now(UTC).date()
+    packages = error_counters.throttled_packages(paths.ROOT)
+    counted = hardware_errors.of_packages(packages)
+    risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
+    sums = {key: (sum(days.values()), min(days).isoformat()) for key, days in risen.items()}
+    found = [finding for one in packages for finding in _package(one, sums)]
+    report = smart.last()
+    if report is None:
+        return found
+    here = {one.serial for one in host.drives}
+    drives = [one for one in report.drives if one.serial and one.serial in here]
+    keys = hardware_errors.of_drives({one.serial: smart.heat(one) for one in drives})
+    grown = rises.recorded(host.rises, keys, today, DAYS)
+    return [*found, *(finding for one in drives for finding in _drive(host, one, grown))]
+
+
+def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[Finding]:
+    times, since = sums.get(hardware_errors.cpu_key(number, hardware_errors.TIMES), (0, ""))
+    if not times:
+        return []
+    ms, _ = sums.get(hardware_errors.cpu_key(number, hardware_errors.MILLISECONDS), (0, ""))
+    took = f", for {duration(ms / 1000)} in all" if ms >= 1000 else ""
+    sentence = f"CPU socket {number}: heat has slowed it down {_times(times)} since {since}{took}."
+    return [_finding("cpu", str(number), sentence)]
+
+
+def _drive(host: Host, one: DriveSmart, grown: dict[str, int]) -> list[Finding]:
+    def rose(kind: str) -> int:
+        return grown.get(hardware_errors.drive_key(one.serial, kind), 0)
+
+    times, seconds, minutes = (
+        rose(kind)
+        for kind in (hardware_errors.THROTTLED, hardware_errors.THROTTLED_SECONDS, hardware_errors.HOT_MINUTES)
+    )
+    what = []
+    if times or seconds:
+        took = f", for {duration(seconds)} in all" if seconds else ""
+        what.append(f"it slowed itself down {_times(max(times, 1))} because of heat{took}")
+    if minutes:
+        what.append(f"it was above its warning temperature for {duration(minutes * 60)}")
+    if not what:
+        return []
+    now = "" if one.temperature is None else f"; it has {one.temperature} °C now"
+    place = f"boot drive {one.serial}" if one.boot else host.place(one.serial)
+    sentence = f"{place[0].upper()}{place[1:]}: since yesterday {' and '.join(what)}{now}."
+    return [_finding("drive", one.serial, sentence)]
+
+
+def _times(count: int) -> str:
+    return f"{count} time{'s' * (count != 1)}"
+
+
+def _finding(kind: str, subject: str, sentence: str) -> Finding:
+    return Finding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=COOL)

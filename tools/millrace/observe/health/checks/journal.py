@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the journal reach the host that it is forwarded to?"""
+
+import time
+
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.plan.policy import policy_in_force
+from millrace.serve.log_forward import forward
+
+NAME = "journal"
+# Something is logged with each check of health, so that what was sent last is never older without a reason. In seconds.
+LATE_S = 600.0
+
+
+def check(host: Host) -> list[Finding]:
+    """Check forwarding where the policy names a host."""
+    url = policy_in_force.find().policy.journal.forward
+    if url is None:
+        return []
+    settings = forward.settings_file()
+    if not settings.exists():
+        sentence = f"The policy forwards the journal to {url}, and the server does not."
+        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace journal apply")]
+    sent = forward.sent_file()
+    since = max(settings.stat().st_mtime, sent.stat().st_mtime if sent.exists() else 0.0)
+    # After a boot it gets its time again.
+    late = min(time.time() - since, time.monotonic())
+    if late > LATE_S:
+        sentence = f"The journal has not reached {url} for {late / 60:.0f} minutes."
+        todo = f"Check that the receiver is up and trusts this server's certificate: journalctl -u {forward.UNIT}"
+        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [Finding(check=NAME, level=Level.OK, sentence=f"The journal is forwarded to {url}.")]

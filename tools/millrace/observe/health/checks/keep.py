@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the state of this server kept on its pool, and was it readable lately? No check opens the pool."""
+
+from datetime import UTC, datetime, timedelta
+
+from millrace.lifecycle.keep import home
+from millrace.lifecycle.keep.keeping import status
+from millrace.lifecycle.keep.model import KeepStatus, KeptElsewhere
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.system.text import moment
+
+NAME = "keep"
+
+OLD = timedelta(days=2)
+"""A state that was not verified for so long is a warning; it is verified every hour."""
+
+AGAIN = "millrace keep now; if it fails: journalctl -u millrace-keep.service"
+
+
+def check(host: Host) -> list[Finding]:
+    """Return what is wrong with the kept state, else one finding; nothing without a pool."""
+    if host.pool is None:
+        return []
+    if one := home.recorded():
+        return [_elsewhere(one)]
+    found, now = status(), datetime.now(UTC)
+    findings = [*_age(found, host.pool.created, now), *_content(found)]
+    if findings:
+        return findings
+    if found.verified is None or found.written is None:
+        return [Finding(check=NAME, level=Level.OK, sentence="The state of this server is not kept on the pool yet.")]
+    since = f"written {moment(found.written)} and verified {moment(found.verified)}"
+    sentence = f"The state of this server is kept on the pool: generation {found.generation}, {since}."
+    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+
+
+def _elsewhere(one: KeptElsewhere) -> Finding:
+    sentence = f"The pool is not served: {home.sentence(one)}."
+    return Finding(check=NAME, kind="elsewhere", level=Level.FAIL, sentence=sentence, todo=home.DECIDE)
+
+
+def _age(found: KeepStatus, created: str, now: datetime) -> list[Finding]:
+    if found.problem:
+        last = f"It was last kept {moment(found.verified)}." if found.verified else "It was never kept."
+        sentence = f"The state of this server is not kept on the pool: {found.problem}. {last}"
+        return [_warning("problem", sentence, AGAIN)]
+    if now - datetime.fromisoformat(found.verified or created) > OLD:
+        last = f"since {moment(found.verified)}" if found.verified else "since the pool was created"
+        sentence = f"The state of this server was not kept on the pool {last}."
+        return [_warning("late", sentence, AGAIN)]
+    return []
+
+
+def _content(found: KeepStatus) -> list[Finding]:
+    findings = []
+    if found.unread:
+        more = f" and {len(found.unread) - 1} more" if len(found.unread) > 1 else ""
+        sentence = f"Not everything of this server is kept on the pool: {found.unread[0]}{more}."
+        findings.append(_warning("unread", sentence, AGAIN))
+    for path in found.damaged:
+        sentence = f"The kept state {path} is damaged; the one before it and a new one can be read."
+        todo = f"Check the pool: millrace pool scrub start; then remove the file: rm {path}"
+        findings.append(_warning("damaged", sentence, todo, path))
+    return findings
+
+
+def _warning(kind: str, sentence: str, todo: str, subject: str = "") -> Finding:
+    return Finding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does nfsd listen and answer, and is a client network confirmed?"""
+
+from millrace.observe.health.checks import filesystem
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.plan.policy import policy_in_force
+from millrace.serve.config import store
+from millrace.serve.share import nfs
+from millrace.serve.share.networks import found_networks, nfs_networks, remedy
+from millrace.system import nfsd, paths
+from millrace.system.names import several
+from millrace.system.net import RDMA_LISTENER, has_rdma_device
+
+NAME = "nfs"
+TLSHD = "tlshd.service"
+
+
+def check(host: Host) -> list[Finding]:
+    """Check the NFS server, wherever there is a pool to serve."""
+    if host.pool is None:
+        return []
+    if not nfsd.is_serving():
+        return filesystem.waiting(host, NAME, "Clients of NFS") or [
+            host.absent(NAME, "The NFS server is not running.", "systemctl status nfs-server.service")
+        ]
+    listeners = nfsd.lines("portlist")
+    if "tcp 2049" not in listeners:
+        return [host.absent(NAME, "The NFS server does not listen on TCP.", "systemctl restart nfs-server.service")]
+    failed = filesystem.unserved(host, NAME, "Clients of NFS")
+    if failed:
+        return failed
+    # On loopback: what nfsd listens on is no single address, and exports do not matter to NULL.
+    problem = host.probes.nfs("127.0.0.1")
+    if problem is not None:
+        sentence = f"The NFS server does not respond to an RPC call: {problem}."
+        return [host.absent(NAME, sentence, "systemctl restart nfs-server.service; journalctl -k | grep nfsd")]
+    findings = []
+    if has_rdma_device() and RDMA_LISTENER not in listeners:
+        sentence = "An RDMA device is present, but the NFS server does not listen on it."
+        findings.append(Finding(check=NAME, kind="rdma", level=Level.WARN, sentence=sentence, todo="millrace tune"))
+    if _names_tls() and host.active_state(TLSHD) != "active":
+        sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
+        todo = f"systemctl restart {TLSHD}"
+        findings.append(Finding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
+    findings += _closed(host)
+    transports = ", ".join(dict.fromkeys(listeners))
+    threads = nfsd.lines("threads")[0]
+    fine = Finding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
+    return findings or [fine]
+
+
+def _closed(host: Host) -> list[Finding]:
+    """Shares that are for NFS and wait for a client network; those of SMB alone lack none."""
+    config = store.read().config
+    waiting = [one.name for one in config.shares if one.nfs.follows_networks]
+    if not waiting or nfs_networks(policy_in_force.find().policy.nfs.networks, config.nfs.networks):
+        return []
+    found = found_networks(host.ports, config.management)
+    sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
+    return [Finding(check=NAME, kind="networks", level=Level.WARN, sentence=sentence, todo=remedy(found))]
+
+
+def _names_tls() -> bool:
+    path = paths.ROOT / nfs.EXPORTS
+    lines = path.read_text().splitlines() if path.exists() else []
+    entries = " ".join(line for line in lines if not line.startswith("#"))
+    return any("tls" in options.partition(")")[0].partition(",")[0] for options in entries.split("xprtsec=")[1:])

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is there a pool, and if not: what is it waiting for?"""
+
+from millrace.lifecycle.adopt.search_result import recorded
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.plan.model import Plan, PlanFile, Refusal
+from millrace.storage.record.model import Pool, Transaction
+from millrace.system import paths
+from millrace.system.documents import read_model
+from millrace.system.run import quickly
+from millrace.system.text import moment
+
+NAME = "pool"
+
+
+def check(host: Host) -> list[Finding]:
+    """Check the pool, provisioning under way, or the plan that waits for its approval."""
+    if host.pool is not None:
+        return [_exists(host.pool), *_rescue()]
+    if paths.transaction_file().exists():
+        return [_under_way(read_model(paths.transaction_file(), Transaction))]
+    if carried := _carried():
+        return [carried]
+    if not paths.plan_file().exists():
+        return [_unplanned(host)]
+    plan = read_model(paths.plan_file(), PlanFile)
+    if isinstance(plan.proposal, Refusal):
+        return _refused(plan.proposal)
+    return [_proposed(plan.proposal, plan.sha256 or plan.proposal.digest())]
+
+
+def _carried() -> Finding | None:
+    """The pool that another boot drive created: it comes before any plan."""
+    found = recorded()
+    if found is None or found.pool is None:
+        return None
+    if found.problem:
+        return Finding(
+            check=NAME,
+            level=Level.FAIL,
+            sentence=f"The drives carry a pool that cannot be adopted: {found.problem}.",
+            todo="millrace pool find",
+        )
+    kept = found.pool.kept
+    of = f" of {kept.host}, with {len(kept.shares)} shares, kept {moment(kept.written)}" if kept else ""
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"No pool yet on this boot drive. The drives carry a pool{of}.",
+        todo="Read what comes back (millrace pool find), then: millrace pool adopt",
+    )
+
+
+def _exists(pool: Pool) -> Finding:
+    arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
+    devices = ", ".join(f"external device {one.serial}" for one in pool.drives)
+    what = devices if pool.backend == "external" else arrays
+    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {what}.")
+
+
+def _rescue() -> list[Finding]:
+    """A rescue waits for its next step to be confirmed, in every boot."""
+    if not paths.rescue_file().exists():
+        return []
+    # there is hardly ever one
+    from millrace.storage.rescue import rescue_job
+
+    work = rescue_job.last(quickly)
+    sentence = "The rescue of the pool, whose log was lost, is not finished"
+    if work is not None and work.state != "done":
+        sentence += f": step '{work.step}' {'is running' if work.state == 'running' else 'did not end well'}"
+    return [Finding(check=NAME, kind="rescue", level=Level.FAIL, sentence=f"{sentence}.", todo="millrace pool rescue")]
+
+
+def _under_way(transaction: Transaction) -> Finding:
+    done = sum(step.state == "done" for step in transaction.steps)
+    current = next((step.name for step in transaction.steps if step.state != "done"), "finishing")
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"The pool is being built: {done} of {len(transaction.steps)} steps done, now {current}.",
+        todo="Leave the drives where they are. If it does not go on: journalctl -u millrace-provision",
+    )
+
+
+def _unplanned(host: Host) -> Finding:
+    level = Level.WARN if host.starting else Level.UNKNOWN
+    return Finding(
+        check=NAME,
+        level=level,
+        sentence="No pool yet, and no plan in this boot.",
+        todo=None if host.starting else "journalctl -u millrace-inventory -u millrace-plan",
+    )
+
+
+def _refused(refusal: Refusal) -> list[Finding]:
+    return [
+        Finding(
+            check=NAME,
+            subject=", ".join(drive.serial or drive.name for drive in one.drives),
+            level=Level.WARN,
+            sentence=f"No pool, and no plan: {one.what}"
+            + (f" ({'; '.join(drive.words for drive in one.drives)})" if one.drives else ""),
+            todo=one.todo,
+        )
+        for one in refusal.obstacles
+    ]
+
+
+def _proposed(plan: Plan, digest: str) -> Finding:
+    if paths.approval_file().exists():
+        return Finding(
+            check=NAME,
+            level=Level.WARN,
+            sentence=f"No pool yet. An approved plan was not built; current plan: {plan.title}.",
+            todo="journalctl -u millrace-provision",
+        )
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"No pool yet. The plan: {plan.title}.",
+        todo=f"Read it (millrace plan), then: millrace approve {digest}",
+    )

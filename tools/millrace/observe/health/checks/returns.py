@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a member or an array come and go, did one come back and is not in its array, and are its returns counted?"""
+
+from datetime import UTC, datetime
+
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.storage.assemble import failures, readd, revivals
+from millrace.storage.assemble.readd import MOST, Return
+from millrace.storage.assemble.revival import REVIVE
+from millrace.system.names import several
+
+NAME = "returns"
+
+
+def check(host: Host) -> list[Finding]:
+    """Return a finding for each drive whose last return within a day left it out of an array or was not recorded."""
+    now = datetime.now(UTC)
+    latest = {(one.serial, one.array): one for one in readd.recent(now)}
+    out = [_out(host, one) for one in latest.values() if one.outcome != "re-added"]
+    return [*out, *_unrecorded(host, readd.unrecorded(now)), *_revived(host, now), *_unidentified(host)]
+
+
+def _unidentified(host: Host) -> list[Finding]:
+    """Members that are whole drives without a serial number."""
+    return [
+        Finding(
+            check=NAME,
+            kind="unidentified",
+            subject=one.array.name,
+            level=Level.WARN,
+            sentence=f"{several(names)} of array {one.array.name} cannot be identified: if drives fail together, it is "
+            "not known which failed last, and the array is not started by itself.",
+            todo="Connect the drive so that its serial number can be read: millrace inventory",
+        )
+        for one in (host.pool.arrays if host.pool else ())
+        if not one.array.over_arrays and (names := failures.unidentified(one.uuid))
+    ]
+
+
+def _revived(host: Host, now: datetime) -> list[Finding]:
+    """Arrays that were started again so often that they are not any more, until a day has passed."""
+    known = revivals.recent(now.isoformat())
+    spent = [
+        one for one in (host.pool.arrays if known and host.pool else ()) if revivals.times(one, known) >= revivals.MOST
+    ]
+    return [
+        Finding(
+            check=NAME,
+            kind="revived",
+            subject=one.array.name,
+            level=Level.FAIL,
+            sentence=f"Array {one.array.name} ({one.array.level.upper()}) broke and was started again by itself "
+            f"{revivals.MOST} times in 24 hours, and is not started by itself any more.",
+            todo=f"Check its drives, cables and backplane. If it does not run: {REVIVE}",
+        )
+        for one in spent
+    ]
+
+
+def _unrecorded(host: Host, found: list[Return]) -> list[Finding]:
+    """Until a later return is recorded, or a day has passed."""
+    if not found:
+        return []
+    last = found[-1]
+    sentence = (
+        f"The return of {host.place(last.serial)} to array {last.array} could not be recorded on the boot drive: "
+        f"after a restart a drive that comes and goes is re-added {MOST} more times."
+    )
+    todo = "Free space on the boot drive: du -xh --max-depth=3 / | sort -h | tail; journalctl --vacuum-size=200M"
+    return [Finding(check=NAME, kind="unrecorded", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _out(host: Host, one: Return) -> Finding:
+    place = host.place(one.serial)
+    why = (
+        f"has returned to array {one.array} more than {MOST} times in 24 hours and is left out"
+        if one.outcome == "left-out"
+        else f"has returned to array {one.array} and could not be re-added"
+    )
+    return Finding(
+        check=NAME,
+        kind=one.array,
+        subject=one.serial,
+        level=Level.WARN,
+        sentence=f"{place[0].upper()}{place[1:]} {why}.",
+        todo=host.replace(one.serial),
+    )

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which runtime settings changed at this boot, and are they those of the hardware and the policy of now?"""
+
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.plan.settings import SettingsFile
+from millrace.plan.settings_changes import sentence
+from millrace.system import paths
+from millrace.system.documents import read_model
+
+NAME = "settings"
+CHANGED = "changed"
+SHOWN = 3
+"""How many changes a sentence has; `millrace tune --diff` lists all."""
+
+
+def check(host: Host) -> list[Finding]:
+    """Return what changed, and a finding for settings that are not computed or an override that is ignored."""
+    if host.pool is None:
+        return []
+    if not paths.settings_file().exists():
+        when = "yet" if host.starting else "in this boot"
+        return [
+            Finding(
+                check=NAME,
+                kind="missing",
+                level=Level.WARN,
+                sentence=f"The runtime settings were not computed {when}.",
+                todo="systemctl status millrace-tune",
+            )
+        ]
+    document = read_model(paths.settings_file(), SettingsFile)
+    found = []
+    if document.problem:
+        todo = "Correct what it names, then: millrace tune"
+        words = f"{document.problem[0].upper()}{document.problem[1:]}."
+        found.append(Finding(check=NAME, kind="computed", level=Level.WARN, sentence=words, todo=todo))
+    if document.settings.unused:
+        todo = "Measure this server: millrace tuner run; or remove what was measured: millrace tuner revert"
+        why = document.settings.unused
+        found.append(Finding(check=NAME, kind="measured", level=Level.WARN, sentence=why, todo=todo))
+    for number, warning in enumerate(document.settings.warnings):
+        todo = "Edit /etc/millrace/policy.toml, then: millrace share render; millrace tune"
+        found.append(Finding(check=NAME, kind=f"ignored{number}", level=Level.WARN, sentence=warning, todo=todo))
+    return [*found, _changed(document)]
+
+
+def _changed(document: SettingsFile) -> Finding:
+    changes = document.changes
+    if not changes:
+        return Finding(check=NAME, level=Level.OK, sentence="The runtime settings are those of the last boot.")
+    listed = "; ".join(sentence(one) for one in changes[:SHOWN])
+    more = f"; and {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
+    return Finding(
+        check=NAME,
+        kind=CHANGED,
+        level=Level.OK,
+        sentence=f"Settings changed at this boot: {len(changes)}. {listed}{more}.",
+    )

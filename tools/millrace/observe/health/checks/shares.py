@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what is served what is wanted: no damaged state, no edit by hand, nothing that stops a share?"""
+
+from millrace.observe.health.checks import filesystem
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import Finding, Level
+from millrace.plan.policy import policy_in_force
+from millrace.serve.config import store
+from millrace.serve.config.model import Config
+from millrace.serve.log_forward import forward
+from millrace.serve.render import rendered
+from millrace.serve.share import directories, exports, nfs, quota
+from millrace.serve.share.direct.ports import obstacle
+from millrace.serve.share.quota import child_quota_problems
+from millrace.serve.share.services import CHILD_QUOTA
+from millrace.system import paths, sysfs
+from millrace.system.mounts import mounted
+from millrace.system.names import several
+from millrace.system.nfsd import is_serving
+from millrace.system.smb_passwords import DIRECT
+
+NAME = "shares"
+
+
+def check(host: Host) -> list[Finding]:
+    """Check the desired state and the files that were rendered from it, wherever there is a pool to serve."""
+    loaded = store.read()
+    findings = []
+    if loaded.problem:
+        todo = "Look at millrace config history; any change, or millrace config rollback, writes a valid one"
+        finding = Finding(check=NAME, kind="state", level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo)
+        findings.append(finding)
+    if host.pool is None:
+        return findings
+    findings += [*_drift(), *_foreign(), *_dropped(host), *_io_uring(loaded.config), *_limits(host, loaded.config)]
+    findings += [*_children(host, loaded.config), *_accounts(loaded.config), *_direct(host, loaded.config)]
+    # A pool that has failed, or hangs, is not looked into.
+    failed = filesystem.unserved(host, NAME, "Users of the shares")
+    findings += failed or _deleted(host.pool.filesystem.mountpoint)
+    count = len(loaded.config.shares)
+    shares = "1 share is" if count == 1 else f"{count} shares are"
+    return findings or [Finding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
+
+
+def _drift() -> list[Finding]:
+    todo = "{} restores it and keeps the edited file in /var/lib/millrace/replaced"
+    other = {forward.SETTINGS: "millrace journal apply"}
+    return [
+        Finding(
+            check=NAME,
+            kind="edited",
+            subject=f"/{name}",
+            level=Level.WARN,
+            sentence=f"/{name} was edited by hand and is not rendered.",
+            todo=todo.format(other.get(name, "millrace share render --force")),
+        )
+        for name in rendered.edited()
+    ]
+
+
+def _foreign() -> list[Finding]:
+    todo = "Create a share for it (millrace share create) and delete the file, or keep it: the export stays active"
+    return [
+        Finding(
+            check=NAME,
+            kind="foreign",
+            subject=str(path),
+            level=Level.WARN,
+            sentence=f"{path} exports a directory that is not a share.",
+            todo=todo,
+        )
+        for path in exports.foreign_files()
+    ]
+
+
+def _dropped(host: Host) -> list[Finding]:
+    """What our file exports must stand in the table, while the NFS server runs (which is for another check)."""
+    path = paths.ROOT / "var/lib/nfs/etab"
+    if not path.exists() or not is_serving():
+        return []
+    table = {line.split()[0] for line in path.read_text().splitlines() if line.strip()}
+    ours = paths.ROOT / nfs.EXPORTS
+    lines = ours.read_text().splitlines() if ours.exists() else []
+    lost = [line.split()[0] for line in lines if line.startswith("/") and line.split()[0] not in table]
+    if not lost:
+        return []
+    return [host.absent(NAME, f"NFS does not export {several(lost)}.", "exportfs -ra says why", kind="not-exported")]
+
+
+def _limits(host: Host, config: Config) -> list[Finding]:
+    limited = [one.name for one in config.shares if one.size or one.soft_size or one.child_size]
+    if not limited or host.pool is None:
+        return []
+    mountpoint = host.pool.filesystem.mountpoint
+    # a pool that is not mounted, or not yet, is for another check
+    if mounted(mountpoint) is None or quota.enabled(mountpoint):
+        return []
+    sentence = f"The limits of {several(limited)} are not enforced: the pool is mounted without project quotas."
+    todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint
+    return [Finding(check=NAME, kind="limits", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _children(host: Host, config: Config) -> list[Finding]:
+    """Directories of a share that should have a quota each, and have none."""
+    named = [one.name for one in config.shares if one.child_size]
+    if not named or host.pool is None or mounted(host.pool.filesystem.mountpoint) is None:
+        return []
+    if host.active_state(CHILD_QUOTA) != "active":
+        sentence = f"New directories of {several(named)} have no quota: {CHILD_QUOTA} is not running."
+        todo = f"systemctl restart {CHILD_QUOTA} assigns all of them; journalctl -u {CHILD_QUOTA} shows why it ended"
+        return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
+    problems = child_quota_problems()
+    if not problems:
+        return []
+    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+    sentence = f"A directory has no complete quota: {problems[0]}{more}."
+    todo = f"It is tried again every minute; journalctl -u {CHILD_QUOTA} lists all of them"
+    return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _direct(host: Host, config: Config) -> list[Finding]:
+    """Shares over SMB Direct that are not served, or served on ports that nobody named."""
+    named = [one.name for one in config.shares if one.smb.enabled and one.smb.direct]
+    rendered_for = (paths.ROOT / paths.SMB_DIRECT).exists()
+    if not named and not rendered_for:
+        return []
+    problem = obstacle(policy_in_force.find().policy.smb_direct)
+    active = host.active_state(DIRECT) == "active"
+    if problem and active:
+        sentence = f"The kernel's SMB server still answers: {problem}."
+        todo = "millrace share render stops it"
+        return [Finding(check=NAME, kind="direct-open", level=Level.FAIL, sentence=sentence, todo=todo)]
+    if not named:
+        return []
+    if problem:
+        sentence = f"{several(named)} is not served over SMB Direct: {problem}."
+        todo = "Then: millrace share render. Or serve it by Samba: millrace share set NAME --no-smb-direct"
+        return [Finding(check=NAME, kind="direct", level=Level.FAIL, sentence=sentence, todo=todo)]
+    if not active:
+        sentence = f"{several(named)} is not served over SMB Direct: {DIRECT} is not running."
+        return [host.absent(NAME, sentence, f"journalctl -u {DIRECT} shows why", kind="direct")]
+    return []
+
+
+def _accounts(config: Config) -> list[Finding]:
+    path = paths.ROOT / "etc/passwd"
+    accounts = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
+    lost = [one.name for one in config.users if accounts and one.name not in accounts]
+    if not lost:
+        return []
+    todo = "systemctl restart millrace-users.service, then millrace user passwd"
+    return [
+        Finding(
+            check=NAME,
+            kind="accounts",
+            level=Level.WARN,
+            sentence=f"The user {several(lost)} does not exist.",
+            todo=todo,
+        )
+    ]
+
+
+def _deleted(mountpoint: str) -> list[Finding]:
+    trash = paths.ROOT / mountpoint.lstrip("/") / directories.TRASH
+    left = sorted(path.name for path in trash.iterdir()) if trash.is_dir() else []
+    if not left:
+        return []
+    sentence = f"Data of removed shares is still being deleted, or was left by an interruption: {several(left)}."
+    todo = f"If nothing deletes it any more: rm -rf {mountpoint}/{directories.TRASH}/*"
+    return [Finding(check=NAME, kind="deleted", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _io_uring(config: Config) -> list[Finding]:
+    """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
+    refused = sysfs.number(paths.ROOT / "proc/sys/kernel/io_uring_disabled")
+    on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring and not one.smb.direct]
+    alone = [one.name for one in on_smb if not one.both and one.profile not in _WITHOUT]
+    if not alone or not refused:
+        return []
+    sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."
+    todo = "sysctl kernel.io_uring_disabled=0, or without io_uring: millrace share set NAME --no-io-uring"
+    return [Finding(check=NAME, kind="io-uring", level=Level.FAIL, sentence=sentence, todo=todo)]
+
+
+_WITHOUT = ("mixed", "home")

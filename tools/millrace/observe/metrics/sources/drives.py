@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+from millrace.observe.drive.rows import rows
+from millrace.observe.health import latency
+from millrace.observe.metrics.family import Family, counter, gauge, info, stateset
+from millrace.storage.drive import smart
+from millrace.storage.drive.drive_model import DriveRow, Verdict
+from millrace.storage.drive.facts import facts
+
+HOUR = 3600
+
+
+def families() -> list[Family]:
+    """Return the metrics of all drives, missing members included. BadInput: the record of the pool cannot be read."""
+    known = facts()
+    report = smart.last()
+    found = rows(known)
+    places = [(one, {"serial": one.serial, "bay": one.bay or ""}) for one in found]
+    latencies = latency.last()
+    slow = {one.serial: one.slow for one in latencies.drives} if latencies else {}
+    return [
+        info("drive", "Model, firmware, kernel name and role of a drive.", *(_about(one) for one in found)),
+        stateset(
+            "drive_verdict",
+            "Verdict on a drive, as `millrace drive list` shows it.",
+            get_args(Verdict),
+            *((one.verdict, place) for one, place in places),
+        ),
+        gauge("drive_size_bytes", "Capacity of a drive.", *((one.size_bytes, place) for one, place in places)),
+        gauge(
+            "drive_temperature_celsius",
+            "Temperature at the last SMART reading.",
+            *((one.temperature_celsius, place) for one, place in places),
+        ),
+        gauge(
+            "drive_wear_ratio",
+            "Used part of the rated endurance; may exceed 1.",
+            *((_ratio(one.wear_percent), place) for one, place in places),
+        ),
+        gauge(
+            "drive_wear_end_timestamp_seconds",
+            "Day on which the rated endurance is used up at the rate of the last year.",
+            *((_midnight(one.wear_ends), place) for one, place in places),
+        ),
+        gauge(
+            "drive_spare_ratio",
+            "Remaining part of the spare blocks.",
+            *((_ratio(one.spare_percent), place) for one, place in places),
+        ),
+        gauge(
+            "drive_smart_up",
+            "Whether an NVMe drive responded to the last SMART reading.",
+            *((_responded(known.smart.get(one.serial)), place) for one, place in places if one.name is not None),
+        ),
+        gauge(
+            "smart_age_seconds",
+            "Time since the last SMART reading of all drives.",
+            (time.monotonic() - report.uptime if report else None, {}),
+        ),
+        counter(
+            "drive_media_errors",
+            "Media errors that the drive counted in its life.",
+            *((one.media_errors, place) for one, place in places),
+        ),
+        *_requests(found),
+        gauge(
+            "drive_slow",
+            "Whether a drive answers far later than its neighbours (`millrace health`).",
+            *((slow.get(one.serial), place) for one, place in places if one.name is not None),
+        ),
+        counter(
+            "drive_power_on_seconds",
+            "Time for which the drive had power in its life.",
+            *((None if one.power_on_hours is None else one.power_on_hours * HOUR, place) for one, place in places),
+        ),
+    ]
+
+
+def _requests(found: Sequence[DriveRow]) -> list[Family]:
+    """What the kernel counts of requests; divided by their number, their time is the latency."""
+    counts = [(latency.requests(one.name), {"serial": one.serial, "bay": one.bay or ""}) for one in found if one.name]
+    return [
+        counter("drive_reads", "Reads that a drive finished.", *((one.reads, place) for one, place in counts)),
+        counter(
+            "drive_read_seconds", "Time of all its reads.", *((one.read_ms / 1000, place) for one, place in counts)
+        ),
+        counter("drive_writes", "Writes that a drive finished.", *((one.writes, place) for one, place in counts)),
+        counter(
+            "drive_write_seconds", "Time of all its writes.", *((one.write_ms / 1000, place) for one, place in counts)
+        ),
+    ]
+
+
+def _about(one: DriveRow) -> dict[str, str]:
+    return {
+        "serial": one.serial,
+        "bay": one.bay or "",
+        "name": one.name or "",
+        "model": one.model,
+        "firmware": one.firmware,
+        "role": one.role,
+    }
+
+
+def _midnight(day: str | None) -> float | None:
+    return None if day is None else datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+
+
+def _responded(read: smart.DriveSmart | None) -> bool | None:
+    """A drive of another kind, such as a SATA boot drive, is not asked: it never fails to respond."""
+    return read.known if read is not None and read.transport == "nvme" else None
+
+
+def _ratio(percent: int | None) -> float | None:
+    return None if percent is None else percent / 100

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Health, version and the last benchmark, from their documents."""
+
+from collections import Counter
+from datetime import datetime
+
+from millrace import __version__
+from millrace.measure.bench.result import store
+from millrace.measure.bench.result.model import State
+from millrace.observe.health.model import SEVERITY, Finding, Health, Level
+from millrace.observe.metrics.family import Family, gauge, info, stateset
+from millrace.system import paths
+from millrace.system.documents import read_model
+from millrace.system.os_release import image_version
+
+_UNITS = {"bytes/s": "benchmark_bytes_per_second", "operations/s": "benchmark_operations_per_second"}
+# Series of findings: a server on which everything fails does not flood the monitoring system.
+MOST_FINDINGS = 100
+_HELP = "Median of a workload in the last benchmark, at the highest layer that it measured."
+
+
+def health_families() -> list[Family]:
+    """Return the findings of the last health check. BadInput: there is none, or it cannot be read."""
+    found = read_model(paths.health_file(), Health)
+    levels = [str(one) for one in SEVERITY]
+    counts = Counter(str(one.level) for one in found.findings)
+    wrong = sorted(
+        (one for one in found.findings if one.level is not Level.OK), key=lambda one: -SEVERITY.index(one.level)
+    )
+    return [
+        stateset("health_level", "Worst level of the last health check.", levels, (str(found.level), {})),
+        gauge("health_findings", "Findings by level.", *((counts[level], {"level": level}) for level in levels)),
+        gauge(
+            "health_finding_start_timestamp_seconds",
+            f"Time since which a finding is there, the worst {MOST_FINDINGS}; health_findings counts all.",
+            *((_seconds(one.since or found.at), _about(one)) for one in wrong[:MOST_FINDINGS]),
+        ),
+        gauge("health_timestamp_seconds", "Time of the last health check.", (_seconds(found.at), {})),
+    ]
+
+
+def build_families() -> list[Family]:
+    """Return the versions of program and image."""
+    about = {"version": __version__, "image": image_version()}
+    return [info("build", "Version of the program and of the image.", about)]
+
+
+def benchmark_families() -> list[Family]:
+    """Return the last benchmark; families without a value where there was none. BadInput: it cannot be read."""
+    names = store.ids()
+    run = store.load(names[0]) if names else None
+    found = store.headlines(run) if run else []
+    started, complete = (_seconds(run.started), run.state is State.DONE) if run else (None, None)
+    return [
+        gauge("benchmark_start_timestamp_seconds", "Time of the last benchmark.", (started, {})),
+        gauge("benchmark_complete", "Whether the last benchmark ended as planned.", (complete, {})),
+        *(
+            gauge(name, _HELP, *((one.value, {"workload": one.name}) for one in found if one.unit == unit))
+            for unit, name in _UNITS.items()
+        ),
+    ]
+
+
+def _about(one: Finding) -> dict[str, str]:
+    return {"key": one.key, "check": one.check, "subject": one.subject, "level": str(one.level)}
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()

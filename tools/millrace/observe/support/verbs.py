@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace support`."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+
+if TYPE_CHECKING:
+    from millrace.observe.support.model import SupportArchive, SupportContents
+    from millrace.observe.support.parts import Part
+
+STDOUT = Path("-")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--list", "list_only", is_flag=True, help="List what an archive has; collect and write nothing.")
+@prints("millrace.observe.support.model:SupportArchive", {"--list": "millrace.observe.support.model:SupportContents"})
+def support(file: Path | None, list_only: bool, show: Output) -> None:
+    """Write an archive for support to FILE (tar.zst), or to standard output for `-`.
+
+    It has hardware, journal, plan, health and metrics. Passwords, keys and tokens are not in it. Names, addresses and
+    serial numbers are replaced as in a capture.
+    """
+    from millrace.observe.support.archive import make
+    from millrace.observe.support.model import SupportContents, SupportFile
+    from millrace.observe.support.parts import parts
+
+    if list_only == (file is not None):
+        raise click.UsageError("give either FILE or --list")
+    planned = parts()
+    contents = SupportContents(files=[SupportFile(name=one.name, what=one.what) for one in planned])
+    if file is None:
+        show(contents, _contents)
+    elif file == STDOUT:
+        if show.as_json:
+            raise click.UsageError("- writes the archive to standard output: give a FILE for --json")
+        _print(planned)
+    else:
+        show.text([f"{file} will contain:", *_contents(contents)])
+        show(make(file, planned), _lines)
+
+
+def _print(planned: "Sequence[Part]") -> None:
+    """Write the archive to standard output once it is complete."""
+    from tempfile import TemporaryDirectory
+
+    from millrace.observe.support.archive import make
+    from millrace.system import paths
+    from millrace.system.users import only_root
+
+    only_root()
+    # in memory: the boot drive may be full
+    with TemporaryDirectory(prefix="support-", dir=paths.run_dir()) as directory:
+        archive = Path(directory) / "support.tar.zst"
+        make(archive, planned)
+        click.echo(archive.read_bytes(), nl=False)
+
+
+def _contents(found: "SupportContents") -> Iterator[str]:
+    yield from (f"  {one.name:<22} {one.what}" for one in found.files)
+
+
+def _lines(found: "SupportArchive") -> Iterator[str]:
+    for one in found.parts:
+        if one.problem:
+            yield f"{one.name} is not available: {one.problem}"
+    yield f"{found.file} is written. Names, addresses and serial numbers in it are not the real ones."

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One drive, one port, one link of the topology, with what the rest of the server reports about them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from millrace.inventory.cpus import cpu_list, ranges
+from millrace.inventory.model import Drive, Nic, PcieLink
+from millrace.observe.topology.model import Link, TopologyDrive, TopologyPort
+from millrace.plan.model import Array, Role
+from millrace.storage.array.live_model import LiveArray, MemberState
+from millrace.system import paths, sysfs
+from millrace.system.net import Interface
+from millrace.tune.vectors import vectors
+
+
+@dataclass(frozen=True)
+class Place:
+    """The part of a drive in the arrays. Data comes before log for a drive that has a partition of each."""
+
+    array: str
+    leg: str | None
+
+
+@dataclass(frozen=True)
+class DriveFacts:
+    """What is known of the drives beside the inventory, by serial; `present` are those that the kernel has now."""
+
+    roles: Mapping[str, Role]
+    places: Mapping[str, Place]
+    members: Mapping[str, MemberState]
+    present: set[str]
+
+
+def places(arrays: Sequence[Array], live: Sequence[LiveArray]) -> dict[str, Place]:
+    """Return array and leg of each drive: as planned, and as md has them where it does."""
+    over = {leg: array.name for array in arrays if array.over_arrays for leg in array.members}
+    found: dict[str, Place] = {}
+    members = {one.name: [member.serial for member in one.members] for one in live}
+    for array in sorted(arrays, key=lambda one: one.role is not Role.DATA):
+        if array.over_arrays:
+            continue
+        place = Place(over.get(array.name, array.name), array.name if array.name in over else None)
+        for serial in [*array.members, *array.spares, *members.get(array.name, [])]:
+            found.setdefault(serial, place)
+    return found
+
+
+def drive(one: Drive, known: DriveFacts) -> TopologyDrive:
+    """Return a drive at its place."""
+    place = known.places.get(one.serial)
+    return TopologyDrive(
+        serial=one.serial,
+        name=one.name,
+        model=one.model,
+        bay=one.bay or one.slot,
+        size_bytes=one.size,
+        state=one.state,
+        present=one.serial in known.present,
+        role=known.roles.get(one.serial),
+        array=place.array if place else None,
+        leg=place.leg if place else None,
+        member=known.members.get(one.serial),
+        pci_address=one.pci_address,
+        link=link(one.link),
+        temperature_celsius=one.temperature,
+        wear_percent=one.wear,
+    )
+
+
+def port(one: Nic, interfaces: Sequence[Interface]) -> TopologyPort:
+    """Return a port with its addresses and the CPUs that serve it."""
+    return TopologyPort(
+        name=one.name,
+        driver=one.driver,
+        speed_mbit=one.speed,
+        link=one.carrier,
+        addresses=[str(found) for each in interfaces if each.name == one.name for found in each.addresses],
+        rdma=one.rdma_device,
+        software_rdma=one.software_rdma,
+        queues=one.queues,
+        irq_cpus=_interrupt_cpus(one.name),
+        pci_address=one.pci_address,
+        slot=one.slot,
+        pcie=link(one.link),
+    )
+
+
+def link(one: PcieLink | None) -> Link | None:
+    """Return the present link, and the most that device and slot can do together."""
+    if one is None:
+        return None
+    return Link(
+        gts=one.speed,
+        width=one.width,
+        gts_most=one.max_speed if one.slot_speed is None else min(one.max_speed, one.slot_speed),
+        width_most=one.max_width if one.slot_width is None else min(one.max_width, one.slot_width),
+    )
+
+
+def _interrupt_cpus(name: str) -> str:
+    cpus: set[int] = set()
+    for vector in vectors(name):
+        cpus |= set(cpu_list(sysfs.text(paths.ROOT / f"proc/irq/{vector.irq}/smp_affinity_list") or ""))
+    return ranges(sorted(cpus))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace topology`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+from millrace.system.text import binary
+
+if TYPE_CHECKING:
+    from millrace.observe.topology.model import Topology, TopologyDrive, TopologyPort
+
+
+@click.command()
+@prints("millrace.observe.topology.model:Topology")
+def topology(show: Output) -> None:
+    """Show NUMA nodes with drives, ports and NFS threads, and hardware audit findings."""
+    from millrace.observe.topology.build import topology as read_topology
+    from millrace.system import net
+    from millrace.system.run import quickly
+
+    show(read_topology(net.serving(), quickly), _lines)
+
+
+def _lines(found: "Topology") -> list[str]:
+    said = [f"{found.cpu_model}, {found.sockets} socket{'s' * (found.sockets > 1)}"]
+    for node in found.nodes:
+        title = "No node" if node.node is None else f"Node {node.node}"
+        nfsd = f", {node.nfsd.threads} NFS threads" if node.nfsd.threads else ""
+        said += ["", f"{title}: CPUs {node.cpus or 'none'}, {binary(node.memory_bytes)}{nfsd}"]
+        said += [f"  {_drive(one)}" for one in node.drives]
+        said += [f"  {_port(one)}" for one in node.ports]
+    if found.nfsd.threads:
+        said += ["", f"{found.nfsd.threads} NFS threads run on any of the CPUs {found.nfsd.cpus}"]
+    for finding in found.findings:
+        said += ["", f"{finding.severity.upper()} {finding.subject}: {finding.what}", f"  {finding.todo}"]
+    return said
+
+
+def _drive(drive: "TopologyDrive") -> str:
+    place = f"bay {drive.bay}" if drive.bay else drive.pci_address or drive.name
+    array = "/".join(filter(None, (drive.array, drive.leg))) or drive.role or drive.state
+    state = "pulled" if not drive.present else drive.member or ""
+    return f"drive {place:<14} {drive.serial:<22} {array:<12} {state}".rstrip()
+
+
+def _port(port: "TopologyPort") -> str:
+    speed = f"{port.speed_mbit} Mbit/s" if port.speed_mbit else "speed not known"
+    link = speed if port.link else "no link"
+    cpus = f", interrupts on CPUs {port.irq_cpus}" if port.irq_cpus else ""
+    rdma = f", RDMA {port.rdma}" if port.rdma else ""
+    return f"port  {port.name:<14} {port.driver}, {link}{rdma}{cpus}"

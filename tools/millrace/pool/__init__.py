@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The pool as it is now: arrays, members, rebuilds, file system, share usage. Reads only, needs no privileges."""

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace user …` and `millrace group …`."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+from millrace.system.prompt import secret
+from millrace.system.run import attempt
+
+if TYPE_CHECKING:
+    from millrace.serve.account.edit import GroupList, UserList
+    from millrace.serve.config.model import Group, User
+
+_stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
+_account = prints("millrace.serve.account.edit:AccountReport")
+_groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
+
+_console = click.option(
+    "--console/--no-console",
+    default=None,
+    help="Allow sign-in to the web console, read-only, without a shell and without shares.",
+)
+
+
+@click.group()
+def user() -> None:
+    """Manage users: one user ID for NFS and SMB, one password."""
+
+
+@user.command("list")
+@prints("millrace.serve.account.edit:UserList")
+def list_users(show: Output) -> None:
+    """List users."""
+    from millrace.serve.account.edit import UserList
+    from millrace.serve.config.store import load
+
+    show(UserList(users=load().users), _users)
+
+
+@user.command("create")
+@click.argument("name")
+@_groups
+@_console
+@_stdin
+@_account
+def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, show: Output) -> None:
+    """Create a user; the password is prompted for, never read from the command line."""
+    from millrace.serve.account.edit import create_user as create
+
+    made = create(name, groups, _password(password_stdin), attempt, bool(console))
+    _report(f"Created user {made.name} with UID {made.uid}.", show, user=made)
+
+
+@user.command("set")
+@click.argument("name")
+@_groups
+@_console
+@_account
+def set_user(name: str, groups: tuple[str, ...], console: bool | None, show: Output) -> None:
+    """Set the groups of a user, replacing all others, and the access to the web console."""
+    from millrace.serve.account.edit import set_user as change
+
+    changed = change(name, groups, attempt, console)
+    _report(f"{name}: {', '.join(changed.groups) or 'no group'}", show, user=changed)
+
+
+@user.command()
+@click.argument("name")
+@_stdin
+@_account
+def passwd(name: str, password_stdin: bool, show: Output) -> None:
+    """Set a new password for login and SMB."""
+    from millrace.serve.account.edit import change_password
+
+    change_password(name, _password(password_stdin), attempt)
+    _report(f"The password of {name} has been changed.", show)
+
+
+@user.command("remove")
+@click.argument("name")
+@_account
+def remove_user(name: str, show: Output) -> None:
+    """Remove a user; files of the user stay."""
+    from millrace.serve.account.edit import remove_user as remove
+
+    remove(name, attempt)
+    _report(f"{name} has been removed.", show)
+
+
+@user.command("render")
+@prints("millrace.serve.account.edit:UserList")
+def render_users(show: Output) -> None:
+    """Create missing accounts of the desired state."""
+    from millrace.serve.account.accounts import render
+    from millrace.serve.account.edit import UserList
+    from millrace.serve.config.store import config_lock, load
+
+    with config_lock():
+        made = render(load(), attempt)
+    show(UserList(users=made), _rendered)
+
+
+@user.command("sync-smb", hidden=True)
+def sync_smb() -> None:
+    """Store a new password from standard input (called by PAM)."""
+    from millrace.serve.account.sync import sync
+
+    sync(sys.stdin.buffer, attempt)
+
+
+@click.group()
+def group() -> None:
+    """Manage groups of users."""
+
+
+@group.command("list")
+@prints("millrace.serve.account.edit:GroupList")
+def list_groups(show: Output) -> None:
+    """List groups."""
+    from millrace.serve.account.edit import GroupList
+    from millrace.serve.config.store import load
+
+    show(GroupList(groups=load().groups), _group_rows)
+
+
+@group.command("create")
+@click.argument("name")
+@_account
+def create_group(name: str, show: Output) -> None:
+    """Create a group."""
+    from millrace.serve.account.edit import create_group as create
+
+    made = create(name, attempt)
+    _report(f"Created group {made.name} with GID {made.gid}.", show, group=made)
+
+
+@group.command("remove")
+@click.argument("name")
+@_account
+def remove_group(name: str, show: Output) -> None:
+    """Remove a group; files of the group stay."""
+    from millrace.serve.account.edit import remove_group as remove
+
+    remove(name, attempt)
+    _report(f"{name} has been removed.", show)
+
+
+def _users(found: "UserList") -> Iterator[str]:
+    for one in found.users:
+        yield f"{one.name:<32} {one.uid}  {', '.join(one.groups)}"
+    if not found.users:
+        yield "No users besides admin."
+
+
+def _rendered(made: "UserList") -> Iterator[str]:
+    for one in made.users:
+        yield f"Created {one.name} without a password: millrace user passwd {one.name}"
+
+
+def _group_rows(found: "GroupList") -> Iterator[str]:
+    for one in found.groups:
+        yield f"{one.name:<32} {one.gid}"
+    if not found.groups:
+        yield "No groups yet."
+
+
+def _report(done: str, show: Output, user: "User | None" = None, group: "Group | None" = None) -> None:
+    from millrace.serve.account.edit import AccountReport
+
+    show(AccountReport(user=user, group=group, done=done), lambda report: [report.done])
+
+
+def _password(from_stdin: bool) -> str:
+    return secret("Password", from_stdin, "--password-stdin", confirm=True)

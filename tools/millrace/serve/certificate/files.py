@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where certificates and keys are, and how a certificate and its key change together.
+
+authority.pem, authority.key   this server's own authority
+loopback.pem, loopback.key     shown when the server mounts from itself to see that a share is served
+trusted.pem                    authorities whose certificates an mtls client may show; the own one is the first
+request.key                    the key of a request that is with an authority
+settings.json                  further names
+current -> sets/NAME           server.pem (chain), server.key, peer.pem (what that mount trusts), certificate.json
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from millrace.serve.certificate.model import CertificateSettings, Current
+from millrace.system import locks, paths
+from millrace.system.documents import read_model
+from millrace.system.errors import Refused
+from millrace.system.files import replace_link, write_text
+
+CHAIN, KEY, PEER, ABOUT = "server.pem", "server.key", "peer.pem", "certificate.json"
+PRIVATE, PUBLIC = 0o600, 0o644
+
+
+def directory() -> Path:
+    """The directory of this room's state."""
+    return paths.state_dir() / "certificate"
+
+
+def current() -> Path:
+    """The set in use."""
+    return directory() / "current"
+
+
+def authority() -> tuple[Path, Path]:
+    """Certificate and key of the server's own CA."""
+    return directory() / "authority.pem", directory() / "authority.key"
+
+
+def loopback_pair() -> tuple[Path, Path]:
+    """Certificate and key for the verification from the server itself."""
+    return directory() / "loopback.pem", directory() / "loopback.key"
+
+
+def trusted() -> Path:
+    """The CAs that clients of mutual TLS are verified with."""
+    return directory() / "trusted.pem"
+
+
+def request_key() -> Path:
+    """The key of the last signing request, until its certificate is installed."""
+    return directory() / "request.key"
+
+
+def settings_file() -> Path:
+    """The file of the additional names."""
+    return directory() / "settings.json"
+
+
+def settings() -> CertificateSettings:
+    """Return the additional names; none where none were given."""
+    return read_model(settings_file(), CertificateSettings) if settings_file().exists() else CertificateSettings()
+
+
+def find_current() -> Current | None:
+    """Return the certificate in use; None before the first one."""
+    path = current() / ABOUT
+    return read_model(path, Current) if path.exists() else None
+
+
+def require_current() -> Current:
+    """Return the certificate in use. Refused: there is none yet."""
+    found = find_current()
+    if found is None:
+        raise Refused("no certificate yet: create it with systemctl start millrace-certificate.service")
+    return found
+
+
+def certificate_lock() -> AbstractContextManager[None]:
+    """Hold the lock of a change: the timer, a new address and an administrator may meet.
+
+    Refused: the caller is not root.
+    """
+    return locks.held(directory() / ".lock")
+
+
+def activate(texts: Mapping[str, str]) -> None:
+    """Replace the complete set in use: a certificate is never used with the key of another.
+
+    `texts` are the contents of its files, by name.
+    """
+    sets = directory() / "sets"
+    sets.mkdir(parents=True, exist_ok=True)
+    # Whatever the umask: a certificate is public.
+    sets.chmod(0o755)
+    made = Path(tempfile.mkdtemp(prefix="set-", dir=sets))
+    made.chmod(0o755)
+    for name, text in texts.items():
+        write_text(made / name, text, mode=PRIVATE if name == KEY else PUBLIC)
+    replace_link(current(), str(made.relative_to(directory())))
+    for old in sets.iterdir():
+        if old != made:
+            shutil.rmtree(old, ignore_errors=True)

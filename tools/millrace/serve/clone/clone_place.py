@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is cloned and to where: `SHARE` or `SHARE/DIRECTORY`, each opened without a link being followed."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from millrace.serve.config.model import Config, Share
+from millrace.system import paths
+from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.names import share_name
+from millrace.system.text import printable, shown
+from millrace.system.trees import nofollow
+from millrace.system.trees.descend import below
+
+_LONGEST = 255
+"""Bytes of a name in XFS."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A directory of a share; no `path` is the share itself."""
+
+    share: str
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "/".join((self.share, *self.path))
+
+
+def parse(text: str) -> Place:
+    """Parse `SHARE` or `SHARE/DIRECTORY`. BadInput: it is neither."""
+    share, *names = text.removesuffix("/").split("/")
+    try:
+        share_name(share)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    for name in names:
+        if name in ("", ".", "..") or printable(name) != name or len(name.encode()) > _LONGEST:
+            raise BadInput(f"{shown(text)} is not a directory of a share: write it like data/imagenet")
+    return Place(share, tuple(names))
+
+
+def refuse_shares(config: Config, source: Place, target: Place, seal: bool) -> None:
+    """Verify what the shares allow.
+
+    Refused: the source does not exist or holds homes, the target exists or is sealed. BadInput: only a share can be
+    sealed.
+    """
+    origin, share = _existing(config, source.share), config.share(target.share)
+    if target.path:
+        if seal:
+            raise BadInput(f"only a share can be sealed: name one that does not exist yet, not {shown(str(target))}")
+        if _existing(config, target.share).sealed:
+            raise Refused(f"share {target.share} is sealed: choose another target")
+    elif share is not None:
+        raise Refused(f"share {target.share} already exists: choose another name, or a directory of it")
+    elif origin.profile == "home":
+        raise Refused(f"share {source.share} holds the homes of users, which stay private: clone to a directory of it")
+
+
+def _existing(config: Config, name: str) -> Share:
+    found = config.share(name)
+    if found is None:
+        raise Refused(f"share {name} does not exist: millrace share list")
+    return found
+
+
+@contextmanager
+def opened(place: Place, mountpoint: str) -> Iterator[int]:
+    """Open the directory of a place. Refused: it does not exist, or a link is in its way."""
+    with ExitStack() as stack:
+        yield _open(stack, (place.share, *place.path), mountpoint, "")
+
+
+@contextmanager
+def parent(place: Place, mountpoint: str) -> Iterator[int]:
+    """Open the directory that a target is to be in. Refused: it does not exist, or the target does."""
+    *above, name = (place.share, *place.path)
+    with ExitStack() as stack:
+        at = _open(stack, above, mountpoint, ": create it first")
+        if _exists(name, at):
+            raise Refused(f"{place} already exists: choose another name")
+        yield at
+
+
+def _open(stack: ExitStack, names: Sequence[str], mountpoint: str, remedy: str) -> int:
+    pool = stack.enter_context(nofollow.directory(paths.ROOT / mountpoint.lstrip("/")))
+    try:
+        return stack.enter_context(below(pool, names))
+    except Failed as error:
+        raise Refused(f"{'/'.join(names)} is not a directory, or a link is on its path{remedy}") from error
+
+
+def _exists(name: str, at: int) -> bool:
+    try:
+        os.stat(name, dir_fd=at, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True

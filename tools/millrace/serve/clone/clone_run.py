@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What millrace-clone.service does: clone out of the reach of clients, then move the tree to its place in one step.
+
+Until then it is below a directory of root alone, which millrace-clone-sweep.service removes, or the next clone. A power
+cut leaves no tree, or the complete one.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from millrace.serve.clone import clone_job, clone_model, clone_tree
+from millrace.serve.clone.clone_job import RESTARTED, ProgressWriter, Reflinks
+from millrace.serve.clone.clone_model import Clone, CloneOrder
+from millrace.serve.clone.clone_place import Place, opened, parent, parse, refuse_shares
+from millrace.serve.config import store
+from millrace.serve.config.model import Config, Share
+from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.render.registry import Change, Part
+from millrace.serve.share import quota
+from millrace.serve.share.change import ShareChange
+from millrace.serve.share.server import Server
+from millrace.system import locks, paths
+from millrace.system.boot import boot_id
+from millrace.system.documents import checked, read_model
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.files import describe, sync
+from millrace.system.run import must
+from millrace.system.trees import nofollow
+
+TREE = "tree"
+CANCELLED = "it was cancelled, or the server was shut down"
+
+
+def execute(server: Server, links: Reflinks) -> Clone:
+    """Carry out the order and record how it ends; what the unit runs.
+
+    Waits for a cleanup. Refused, Failed: nothing was cloned, and nothing of it remains; recorded.
+    """
+    with clone_job.lock():
+        order = read_model(paths.clone_order_file(), CloneOrder)
+        record = _begun(order)
+        remove_rest(server)
+        clone_model.save(record)
+        try:
+            done = _clone(order, record, server, links)
+        except (MillraceError, OSError) as error:
+            reason = str(error) if isinstance(error, MillraceError) else describe(error)
+            clone_model.save(_ended(record, state="failed", reason=reason))
+            remove_rest(server)
+            raise Failed(f"{order.source} is not cloned: {reason}") from error
+        clone_model.save(done)
+        return done
+
+
+def end(server: Callable[[], Server], stopped: bool) -> None:
+    """Record a clone that did not end itself; `stopped` is whether that was asked for. What the unit runs at its end.
+
+    What it made is removed by millrace-clone-sweep.service, which nothing waits for. A record needs no pool unless the
+    tree was about to be moved. Failed, BadInput: then the pool cannot be asked; the next start of the server asks it.
+    """
+    paths.clone_order_file().unlink(missing_ok=True)
+    paths.clone_progress_file().unlink(missing_ok=True)
+    _record_end(server, stopped)
+
+
+def sweep(server: Server) -> bool:
+    """Record a clone that a power cut ended, and remove what one left; False where a clone is under way.
+
+    The boot calls it, and systemd after each clone. A stop ends it at any moment: the next boot goes on. Failed:
+    something remains.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(clone_job.lock(clone_job.UNDER_WAY))
+        except Refused:
+            return False
+        _record_end(lambda: server, stopped=False)
+        remove_rest(server)
+    return True
+
+
+def _record_end(server: Callable[[], Server], stopped: bool) -> None:
+    """Record how a clone ended that says it is running. One that was in its place already is complete."""
+    with locks.held(paths.run_dir() / "clone/record.lock"):
+        record = clone_model.load()
+        if record is None or record.state != "running":
+            return
+        state, reason = ("cancelled", CANCELLED) if stopped else ("interrupted", RESTARTED)
+        if record.inode is not None and _is_complete(record, server()):
+            clone_model.save(_ended(record, state="done"))
+            return
+        clone_model.save(_ended(record, state=state, reason=reason))
+
+
+def _is_complete(record: Clone, server: Server) -> bool:
+    """Whether a tree is in its place; one whose share was never made is moved back."""
+    target = parse(record.target)
+    if not _is_in_place(record, target, server):
+        return False
+    # a change of shares that is under way writes the same records, and may be about to make this share
+    with store.config_lock():
+        if target.path or store.load().share(target.share) is not None:
+            return True
+        _move_back(target, server)
+        quota.expect(target.share, 0, server.pool)
+    return False
+
+
+def remove_rest(server: Server) -> None:
+    """Remove what is in the directory of clones, which no client can reach. Failed: something of it remains."""
+    rest = _top(server) / paths.CLONES
+    if os.path.lexists(rest):
+        must(server.run, ["rm", "-rf", "--one-file-system", "--", str(rest)])
+
+
+def _clone(order: CloneOrder, record: Clone, server: Server, links: Reflinks) -> Clone:
+    source, target = parse(order.source), parse(order.target)
+    refuse_shares(store.load(), source, target, order.seal)
+    found = clone_job.estimate(order, server, ProgressWriter(source, target), links)
+    if found.obstacle:
+        raise Refused(found.obstacle)
+    began = time.monotonic()
+    mountpoint = server.pool.filesystem.mountpoint
+    with nofollow.directory(_top(server)) as top:
+        nofollow.make_directory(paths.CLONES, 0o700, top)
+        with nofollow.directory(paths.CLONES, top) as stage:
+            nofollow.make_directory(TREE, 0o700, stage)
+            with nofollow.directory(TREE, stage) as tree, opened(source, mountpoint) as origin:
+                project = _project(target, server, links)
+                if project:
+                    links.set_project(tree, project)
+                writer = ProgressWriter(source, target, found.entries)
+                tally = clone_tree.TreeClone(origin, tree, links.share).run(clone_job.threads(), writer)
+                record = record.model_copy(
+                    update={
+                        "entries": tally.entries,
+                        "changed": tally.changed,
+                        "skipped": tally.skipped,
+                        "seconds": time.monotonic() - began,
+                        "inode": os.fstat(tree).st_ino,
+                    }
+                )
+            # which tree it is, before it is anywhere: after a power cut nothing else tells that
+            clone_model.save(record)
+            writer.write("serve", tally.entries)
+            if not target.path:
+                return _serve(order, record, target, project, stage, server)
+            with parent(target, mountpoint) as directory:
+                _move(target, stage, directory)
+    return _ended(record, state="done")
+
+
+def _project(target: Place, server: Server, links: Reflinks) -> int | None:
+    """The quota project of what is cloned: that of the directory that it comes into, or that of the next share."""
+    mountpoint = server.pool.filesystem.mountpoint
+    if not quota.enabled(mountpoint):
+        return None
+    if not target.path:
+        return store.load().next_project
+    with parent(target, mountpoint) as directory:
+        return links.project(directory)
+
+
+def _move(target: Place, stage: int, directory: int) -> None:
+    """Move the tree to its place in one step. Refused: the target exists by now."""
+    name = (target.share, *target.path)[-1]
+    try:
+        # rename(2) replaces an empty directory at most
+        os.rename(TREE, name, src_dir_fd=stage, dst_dir_fd=directory)
+    except OSError as error:
+        raise Refused(f"{target} cannot be created ({error.strerror}): another one has its place") from error
+    os.fsync(directory)
+    os.fsync(stage)
+
+
+def _move_back(target: Place, server: Server) -> None:
+    with nofollow.directory(_top(server)) as top, nofollow.directory(paths.CLONES, top) as stage:
+        os.rename(target.share, TREE, src_dir_fd=top, dst_dir_fd=stage)
+    sync(_top(server))
+
+
+class _Move(Part):
+    """Move the tree to the directory of its share, which is not served before."""
+
+    def __init__(self, target: Place, project: int | None, stage: int, server: Server) -> None:
+        self._target, self._project, self._stage, self._server = target, project, stage, server
+
+    def prepare(self, change: Change) -> None:
+        """Move it. Refused: another directory has its place."""
+        with parent(self._target, self._server.pool.filesystem.mountpoint) as directory:
+            _move(self._target, self._stage, directory)
+        change.on_failure(partial(_move_back, self._target, self._server))
+        share = change.new.share(self._target.share)
+        if self._project and share is not None and share.project == self._project:
+            quota.expect(self._target.share, self._project, self._server.pool)
+            change.on_failure(partial(quota.expect, self._target.share, 0, self._server.pool))
+
+
+def _serve(order: CloneOrder, record: Clone, target: Place, project: int | None, stage: int, server: Server) -> Clone:
+    source = parse(order.source)
+
+    def mutate(config: Config) -> Config:
+        refuse_shares(config, source, target, order.seal)
+        created = _share(config, source, target, order)
+        return config.model_copy(update={"shares": [*config.shares, created]})
+
+    made = Reconciliation([_Move(target, project, stage, server), ShareChange(lambda: server)])
+    what = f"share clone {source} {target}" + (" --seal" if order.seal else "")
+    store.change(order.by, what, mutate, made)
+    return _ended(record, state="done", verified=made.verified, warnings=made.warnings)
+
+
+def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> Share:
+    """A share for the same clients and users as that of the source; a sealed one for reading."""
+    origin = config.share(source.share)
+    assert origin is not None
+    values: dict[str, Any] = origin.model_dump() | {
+        "name": target.share,
+        "project": config.next_project,
+        "fsid": None,
+        "size": order.size,
+        "soft_size": None,
+        "child_size": None,
+        "sealed": order.seal,
+    }
+    if order.seal:
+        values["profile"] = "dataset-ro"
+        values["nfs"]["clients"] = [{**one, "access": "ro"} for one in values["nfs"]["clients"]]
+        values["smb"]["time_machine"] = False
+    return checked(lambda: Share.model_validate(values))
+
+
+def _is_in_place(record: Clone, target: Place, server: Server) -> bool:
+    if record.inode is None:
+        return False
+    with suppress(MillraceError), opened(target, server.pool.filesystem.mountpoint) as found:
+        return os.fstat(found).st_ino == record.inode
+    return False
+
+
+def _top(server: Server) -> Path:
+    return paths.ROOT / server.pool.filesystem.mountpoint.lstrip("/")
+
+
+def _begun(order: CloneOrder) -> Clone:
+    return Clone(
+        id=order.id,
+        source=order.source,
+        target=order.target,
+        sealed=order.seal,
+        share="/" not in order.target,
+        by=order.by,
+        state="running",
+        boot=boot_id(),
+        began=_now(),
+    )
+
+
+def _ended(record: Clone, **changes: object) -> Clone:
+    return record.model_copy(update={"ended": _now(), **changes})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The desired state (`/var/lib/millrace/config.json`): what administrators decide, and nothing that can be computed."""
+
+from collections.abc import Iterable
+from ipaddress import ip_address, ip_interface
+from typing import Annotated, Final, Literal, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from millrace.serve.config import domain_names
+from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport
+from millrace.system import names
+from millrace.system.documents import Deferred
+
+SCHEMA: Final = 1
+ADMIN = "admin"  # made at first boot, not kept here; every share may name it
+
+# Below the numbers that administrators give out by hand, above those of packages and of the administrator.
+FIRST_ID, LAST_ID = 2000, 59999
+FIRST_PROJECT = 1001
+# the number of the project of a directory has that of its share in its upper bits
+LAST_WITH_CHILDREN = (1 << 15) - 1
+
+# XFS counts quotas in KiB here; a limit below is a slip of the keyboard.
+SMALLEST_LIMIT = 1 << 20
+
+# More than any client uses: a Linux client takes 16 addresses of one server.
+MOST_ADDRESSES = 64
+
+ShareName = Annotated[str, names.share_name]
+AccountName = Annotated[str, names.account_name]
+SmbAccount = Annotated[str, domain_names.smb_account]
+Realm = Annotated[str, domain_names.realm]
+NetbiosName = Annotated[str, domain_names.netbios_name]
+Comment = Annotated[str, names.comment]
+Network = Annotated[str, names.network]
+Client = Annotated[str, names.client]
+HostAddress = Annotated[str, names.host_address]
+PortAddress = Annotated[str, AfterValidator(names.port_address)]
+Mac = Annotated[str, names.mac]
+
+
+def _limit(size: int) -> int:
+    if size < SMALLEST_LIMIT:
+        raise ValueError("the size of a limit is 1 MiB at least: write it like 500G or 10T")
+    return size
+
+
+def _squashed(number: int) -> int:
+    # to become root is not to be squashed; the last two numbers mean "none" and the nobody of an old kernel
+    if not 0 < number < (1 << 32) - 2:
+        raise ValueError(f"{number} cannot be the number of a squashed user or group: use 1 to {(1 << 32) - 3}")
+    return number
+
+
+SquashedId = Annotated[int, AfterValidator(_squashed)]
+AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
+Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
+
+
+class Wanted(Deferred):
+    """Unknown keys and wrong types are refused, nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class NfsClient(Wanted):
+    """Clients that may mount, and how. `xprtsec` none means that every transport security is accepted.
+
+    `anonuid` and `anongid` are the user and group that squashed users become; None is nobody.
+    """
+
+    client: Client
+    access: Access = "rw"
+    squash: Squash = "root"
+    anonuid: SquashedId | None = None
+    anongid: SquashedId | None = None
+    sec: list[Security] = Field(default=["sys"], min_length=1)
+    xprtsec: list[Transport] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        for name, values in (("sec", self.sec), ("xprtsec", self.xprtsec)):
+            if len(set(values)) != len(values):
+                raise ValueError(f"{name} of {self.client} names something twice")
+        if self.squash == "none" and (self.anonuid, self.anongid) != (None, None):
+            raise ValueError(
+                f"anonuid and anongid of {self.client} are for squashed users: add squash=root or squash=all"
+            )
+        return self
+
+
+class Nfs(Wanted):
+    """The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed."""
+
+    enabled: bool = True
+    clients: list[NfsClient] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        twice = _first_duplicate(one.client for one in self.clients)
+        if twice:
+            raise ValueError(f"the NFS client {twice} is named twice")
+        return self
+
+    @property
+    def follows_networks(self) -> bool:
+        """Whether the client networks of the server decide which clients may mount it."""
+        return self.enabled and not self.clients
+
+
+class Smb(Wanted):
+    """The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
+
+    `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
+    served over SMB Direct by the kernel, and not by Samba.
+    """
+
+    enabled: bool = True
+    users: list[SmbAccount] = Field(default_factory=list)
+    groups: list[SmbAccount] = Field(default_factory=list)
+    networks: list[Network] = Field(default_factory=list)
+    encryption: Encryption = "offered"
+    time_machine: bool = False
+    io_uring: bool = True
+    direct: bool = False
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        for values in (self.users, self.groups, self.networks):
+            twice = _first_duplicate(values)
+            if twice:
+                raise ValueError(f"{twice} is named twice for SMB")
+        if self.enabled and not self.users and not self.groups:
+            raise ValueError("a share on SMB needs a user or a group: nobody could open it")
+        if self.direct:
+            self._refuse_what_direct_lacks()
+        return self
+
+    def _refuse_what_direct_lacks(self) -> None:
+        foreign = next((one for one in (*self.users, *self.groups) if domain_names.in_domain(one)), None)
+        if foreign:
+            raise ValueError(f"{foreign} is of a domain, and SMB Direct knows users and groups of this server only")
+        if self.encryption == "required":
+            raise ValueError("SMB Direct is not encrypted: leave it off for a share that requires encryption")
+        if self.networks:
+            raise ValueError(
+                "SMB Direct cannot tell networks apart: leave networks out, the policy names its ports (smb_direct)"
+            )
+        if self.time_machine:
+            raise ValueError("Time Machine needs Samba: leave SMB Direct off")
+
+
+class Share(Wanted):
+    """One directory of the pool that clients mount.
+
+    Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
+    was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
+    changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
+    """
+
+    name: ShareName
+    profile: Profile
+    comment: Comment = ""
+    size: Bytes | None = None
+    soft_size: Bytes | None = None
+    project: int = Field(ge=FIRST_PROJECT, lt=1 << 31)
+    fsid: UUID | None = None
+    nfs: Nfs = Field(default_factory=Nfs)
+    smb: Smb = Field(default_factory=lambda: Smb(users=[ADMIN]))
+    sealed: bool = False
+    child_size: Bytes | None = None
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        # a release that does not know the seal exports a dataset-ro read-only as well
+        if self.sealed and self.profile != "dataset-ro":
+            raise ValueError(f"share {self.name} is sealed and stays a dataset-ro: millrace share unseal {self.name}")
+        if self.child_size is not None and (self.size, self.soft_size) != (None, None):
+            raise ValueError(
+                f"{self.name} has a size, and a quota for each directory: XFS counts a file once, choose one of them"
+            )
+        if self.child_size is not None and self.project > LAST_WITH_CHILDREN:
+            raise ValueError(
+                f"{self.name} cannot have a quota for each directory: too many shares were created before it"
+            )
+        if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
+            raise ValueError(f"the soft limit of {self.name} is above its size")
+        if self.profile == "dataset-ro":
+            writer = next((one.client for one in self.nfs.clients if one.access == "rw"), None)
+            if writer:
+                raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
+        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
+            raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
+        if self.smb.enabled and self.smb.direct:
+            self._refuse_beside_direct()
+        foreign = next((one for one in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(one)), None)
+        if foreign and self.profile == "home":
+            raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
+        return self
+
+    def _refuse_beside_direct(self) -> None:
+        if self.profile == "home":
+            raise ValueError(f"{self.name} holds homes, which SMB Direct does not serve: choose another type")
+        if self.nfs.enabled and self.profile != "dataset-ro":
+            raise ValueError(
+                f"SMB Direct needs {self.name} for itself: switch NFS off, or make it a dataset-ro, which nobody writes"
+            )
+
+    @property
+    def both(self) -> bool:
+        """Whether two protocols write one tree, which ends client caches of SMB. facts: NFS writers break no leases."""
+        return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
+
+
+class User(Wanted):
+    """A local user; its own group has the same name and number. `console`: has read-only web console access."""
+
+    name: AccountName
+    uid: AccountId
+    groups: list[AccountName] = Field(default_factory=list)
+    console: bool = False
+
+
+class Group(Wanted):
+    """A local group."""
+
+    name: AccountName
+    gid: AccountId
+
+
+class Port(Wanted):
+    """Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card."""
+
+    mac: Mac
+    name: str = Field(min_length=1, max_length=15)
+    addresses: list[PortAddress] = Field(min_length=1, max_length=MOST_ADDRESSES)
+    gateway: HostAddress | None = None
+    dhcp: bool = False
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.gateway is not None:
+            gateway = ip_address(self.gateway)
+            if not any(gateway in ip_interface(one).network for one in self.addresses):
+                raise ValueError(f"the gateway {gateway} is in no network of the addresses of {self.name}")
+        return self
+
+
+class NfsServer(Wanted):
+    """Settings of all NFS shares. `networks` are the client networks that an administrator confirmed.
+
+    Empty is closed, also for a state document from before there was this field: a share that names no clients is not
+    exported until an administrator names the networks.
+    """
+
+    networks: list[Network] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        twice = _first_duplicate(self.networks)
+        if twice:
+            raise ValueError(f"the client network {twice} is named twice")
+        return self
+
+
+class Domain(Wanted):
+    """An Active Directory domain that this server is a member of, written when it was joined.
+
+    `machine` is the account of this server there, without the dollar; `dns` the addresses that know the domain, none
+    where the name servers of the network do.
+    """
+
+    realm: Realm
+    workgroup: NetbiosName
+    machine: NetbiosName
+    dns: list[HostAddress] = Field(default_factory=list)
+
+    @property
+    def zone(self) -> str:
+        """The DNS name of the domain."""
+        return self.realm.lower()
+
+    @property
+    def host_name(self) -> str:
+        """The name of this server in the domain's DNS, which its keys are for."""
+        return f"{self.machine.lower()}.{self.zone}"
+
+
+class Config(Wanted):
+    """The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
+
+    `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+    """
+
+    schema_version: Literal[1] = SCHEMA
+    serial: int = Field(default=0, ge=0)
+    next_id: int = Field(default=FIRST_ID, ge=FIRST_ID)
+    next_project: int = Field(default=FIRST_PROJECT, ge=FIRST_PROJECT)
+    shares: list[Share] = Field(default_factory=list)
+    users: list[User] = Field(default_factory=list)
+    groups: list[Group] = Field(default_factory=list)
+    ports: list[Port] = Field(default_factory=list)
+    nfs: NfsServer = Field(default_factory=NfsServer)
+    management: list[Mac] = Field(default_factory=list)
+    domain: Domain | None = None
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        _refuse_duplicates(self)
+        _refuse_unknown_accounts(self)
+        _refuse_other_domains(self)
+        return self
+
+    def share(self, name: str) -> Share | None:
+        """Return the share of this name; None if there is none."""
+        return next((one for one in self.shares if one.name == name), None)
+
+    def user(self, name: str) -> User | None:
+        """Return the user of this name; None if there is none."""
+        return next((one for one in self.users if one.name == name), None)
+
+    def group(self, name: str) -> Group | None:
+        """Return the group of this name; None if there is none."""
+        return next((one for one in self.groups if one.name == name), None)
+
+    def port(self, mac: str) -> Port | None:
+        """Return the fixed addresses of a port; None if it has none."""
+        return next((one for one in self.ports if one.mac == mac), None)
+
+
+def first_config() -> Config:
+    """Return the state of a server without any decision: the share `data`."""
+    data = Share(name="data", profile="mixed", project=FIRST_PROJECT)
+    return Config(shares=[data], next_project=FIRST_PROJECT + 1)
+
+
+def _first_duplicate(values: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def _refuse_duplicates(config: Config) -> None:
+    twice = _first_duplicate(one.name for one in config.shares)
+    if twice:
+        raise ValueError(f"share {twice} already exists")
+    accounts = [ADMIN, *(one.name for one in config.users), *(one.name for one in config.groups)]
+    twice = _first_duplicate(accounts)
+    if twice:
+        raise ValueError(f"user or group {twice} already exists")
+    numbers = [str(one.uid) for one in config.users] + [str(one.gid) for one in config.groups]
+    for what, twice in (
+        ("user or group number", _first_duplicate(numbers)),
+        ("project number", _first_duplicate(str(one.project) for one in config.shares)),
+        ("fsid", _first_duplicate(str(one.fsid) for one in config.shares if one.fsid)),
+        ("port", _first_duplicate(one.mac for one in config.ports)),
+        ("management port", _first_duplicate(config.management)),
+        ("address", _first_duplicate(one.partition("/")[0] for port in config.ports for one in port.addresses)),
+    ):
+        if twice:
+            raise ValueError(f"the {what} {twice} is used twice")
+
+
+def _refuse_unknown_accounts(config: Config) -> None:
+    users = {ADMIN, *(one.name for one in config.users)}
+    groups = {one.name for one in config.groups}
+    for share in config.shares:
+        for name in share.smb.users:
+            if name not in users and not domain_names.in_domain(name):
+                raise ValueError(f"share {share.name} names the unknown user {name}: millrace user create {name}")
+        for name in share.smb.groups:
+            if name not in groups and not domain_names.in_domain(name):
+                raise ValueError(f"share {share.name} names the unknown group {name}: millrace group create {name}")
+    for user in config.users:
+        for name in user.groups:
+            if name not in groups:
+                raise ValueError(f"user {user.name} names the unknown group {name}: millrace group create {name}")
+
+
+def _refuse_other_domains(config: Config) -> None:
+    for share in config.shares:
+        for name in (*share.smb.users, *share.smb.groups):
+            if not domain_names.in_domain(name):
+                continue
+            if config.domain is None:
+                raise ValueError(f"{name} is of a domain, and this server is in none: millrace domain join")
+            if not name.startswith(f"{config.domain.workgroup}{domain_names.SEPARATOR}"):
+                raise ValueError(f"{name} is of another domain: this server is in {config.domain.workgroup}")

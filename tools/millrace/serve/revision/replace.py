@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replace the whole desired state: rollback and import."""
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from millrace.serve.account import accounts
+from millrace.serve.account.part import AccountChange
+from millrace.serve.config import carried, history, store
+from millrace.serve.config.model import Config
+from millrace.serve.network.addressing import AddressChange
+from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.revision.portable import Portable
+from millrace.serve.share.change import ShareChange
+from millrace.serve.share.server import Server, this_server
+from millrace.system import paths
+from millrace.system.documents import Contract
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.run import Runner
+from millrace.system.users import invoking_user, only_root
+
+NOT_JOINED = "the exporting server was a member of {zone}; join the domain: millrace domain join"
+
+
+NO_POOL = "no pool yet; the shares are served once a pool exists"
+
+
+class ReplaceReport(Contract):
+    """What rollback or import did. `without_password` are users that were made and cannot log in yet."""
+
+    schema_version: Literal[1] = 1
+    serial: int
+    verified: list[str]
+    warnings: list[str]
+    without_password: list[str]
+
+
+def rollback(number: int, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+    """Restore the state after change `number`, as a new change; nothing changes if that state cannot be served.
+
+    Refused: the change is not kept or never took effect. Failed: what it serves does not verify.
+    """
+    only_root()
+    wanted = history.read(number)
+    now = store.read().config.serial
+    if number > now:
+        raise Refused(f"change {number} never took effect; the last one is {now}: millrace config history")
+    return _replace(f"config rollback {number}", wanted.config, run, server)
+
+
+def import_state(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+    """Replace the desired state by an exported one with its passwords, and what other rooms keep beside it.
+
+    Failed: the state does not verify, or, after it was replaced, a password or the rest cannot be set.
+    """
+    only_root()
+    report = _replace("config import", portable.config, run, server, overwrite=True)
+    try:
+        accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
+    except Failed as error:
+        raise Failed(f"imported, except the passwords; import again: {error}") from error
+    known = set(portable.shadow) | set(portable.nt)
+    without = [name for name in report.without_password if name not in known]
+    return report.model_copy(
+        update={"warnings": [*report.warnings, *_take(portable, run)], "without_password": without}
+    )
+
+
+def _take(portable: Portable, run: Runner) -> list[str]:
+    """Replace what other rooms keep by what is in the file; what it does not mention stays."""
+    remedies = []
+    for key, value in portable.carried.items():
+        one = carried.known()[key]
+        try:
+            remedies += one.take(value, run)
+        except MillraceError as error:
+            raise Failed(f"imported, except the {one.title}; import again: {error}") from error
+    return remedies
+
+
+def _replace(
+    what: str, wanted: Config, run: Runner, server: Callable[[], Server], overwrite: bool = False
+) -> ReplaceReport:
+    accounts_ = AccountChange(run, every=True)
+    # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
+    serving = [ShareChange(server)] if paths.pool_file().exists() else []
+    done = Reconciliation([accounts_, AddressChange(run, time.sleep), *serving])
+
+    def mutate(old: Config) -> Config:
+        # The domain knows its members by a password that is no part of any state: joining is not undone by this.
+        return wanted.model_copy(update={"domain": old.domain})
+
+    config = store.change(invoking_user(), what, mutate, done, overwrite=overwrite)
+    domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
+    return ReplaceReport(
+        serial=config.serial,
+        verified=done.verified,
+        warnings=[*done.warnings, *domain, *([] if serving else [NO_POOL])],
+        without_password=accounts_.made,
+    )

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace config …`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from millrace.system.documents import Contract
+from millrace.system.output import Output, prints
+from millrace.system.run import attempt
+
+if TYPE_CHECKING:
+    from millrace.serve.revision.replace import ReplaceReport
+
+_replaced = prints("millrace.serve.revision.replace:ReplaceReport")
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+class HistoryEntry(Contract):
+    """One change, without the state after it."""
+
+    number: int
+    who: str
+    when: str
+    what: str
+
+
+class History(Contract):
+    """The changes that are kept, newest first."""
+
+    schema_version: Literal[1] = 1
+    changes: list[HistoryEntry]
+
+
+@click.group()
+def config() -> None:
+    """Show, export, import or roll back the desired state of shares, users and groups."""
+
+
+@config.command()
+@prints("millrace.serve.config.model:Config")
+def show(show: Output) -> None:
+    """Print the desired state, always as one JSON document."""
+    from millrace.serve.config.store import load
+
+    show(load())
+
+
+@config.command("history")
+@prints("millrace.serve.revision.verbs:History")
+def history_(show: Output) -> None:
+    """List recent changes: number, time, user, command."""
+    from millrace.serve.config import history, store
+
+    kept = history.changes(store.read().config.serial)
+    found = History(
+        changes=[HistoryEntry(number=one.number, who=one.who, when=one.when, what=one.what) for one in kept]
+    )
+    show(found, _changes)
+
+
+@config.command()
+@prints("millrace.serve.revision.diff:ConfigDiff")
+def diff(show: Output) -> None:
+    """Compare rendered files with the desired state: what would change, what was edited by hand.
+
+    Writes nothing. Files of shares are rendered by millrace share render (--force replaces edited files, copies are
+    kept), those of ports by millrace port set, forwarding of the journal by millrace journal apply.
+    """
+    from millrace.serve.revision.diff import diff as compare
+    from millrace.serve.revision.diff import lines
+
+    show(compare(attempt), lines)
+
+
+@config.command()
+@click.argument("number", type=click.IntRange(min=1))
+@_replaced
+def rollback(number: int, show: Output) -> None:
+    """Roll back to the state after change NUMBER."""
+    from millrace.serve.revision import replace
+
+    _report(replace.rollback(number, attempt), show)
+
+
+@config.command()
+@_file
+def export(file: Path) -> None:
+    """Write the desired state and the alert routes to FILE, with password hashes; protect the file like /etc/shadow.
+
+    Passwords and URLs of alert routes are not in it.
+    """
+    from millrace.serve.config import store
+    from millrace.serve.revision import portable
+    from millrace.system.users import only_root
+
+    only_root()
+    made = portable.export(store.load(), file, attempt)
+    counts = f"{len(made.config.shares)} shares, {len(made.config.users)} users, {len(made.config.groups)} groups"
+    click.echo(f"{file}: {counts}.")
+
+
+@config.command("import")
+@_file
+@_replaced
+def import_(file: Path, show: Output) -> None:
+    """Replace the desired state and the alert routes with exported ones.
+
+    A route keeps its password or URL where this server has the same route; others are listed with the remedy.
+    """
+    from millrace.serve.revision import portable, replace
+
+    _report(replace.import_state(portable.read(file), attempt), show)
+
+
+def _changes(found: History) -> Iterator[str]:
+    for one in found.changes:
+        yield f"{one.number:>5}  {one.when}  {one.who:<12} {one.what}"
+    if not found.changes:
+        yield "No changes yet."
+
+
+def _report(report: "ReplaceReport", show: Output) -> None:
+    show(report, lambda done: done.verified, report.warnings)
+    show.text(f"{name} has no password yet: millrace user passwd {name}" for name in report.without_password)

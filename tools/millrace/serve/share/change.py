@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What shares contribute to a change: directories, limits, the files of their servers, and whether they are served."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+
+from millrace.serve.config.model import Config
+from millrace.serve.config.model import Share as DesiredShare
+from millrace.serve.domain import accounts, keys
+from millrace.serve.render.registry import Change, Part, Service
+from millrace.serve.share import directories, handle_key, quota, verify_nfs, verify_smb
+from millrace.serve.share.cleanup import clean_up
+from millrace.serve.share.direct import service as direct
+from millrace.serve.share.direct import verify as verify_direct
+from millrace.serve.share.model import Share
+from millrace.serve.share.server import Server
+from millrace.serve.share.services import CHILD_QUOTA, restart_child_quota
+from millrace.system.errors import Failed, Refused
+from millrace.system.names import several
+from millrace.system.run import Runner, must
+from millrace.system.units import is_active
+
+
+class ShareChange(Part):
+    """The shares of a change. `server` is called once, when they are to be served."""
+
+    def __init__(self, server: Callable[[], Server]) -> None:
+        self._server = server
+        self._resolved: tuple[Config, list[Share]] | None = None
+
+    @cached_property
+    def server(self) -> Server:
+        """The server that serves them."""
+        return self._server()
+
+    def shares(self, config: Config) -> list[Share]:
+        """Return all shares of a state, resolved once."""
+        if self._resolved is None or self._resolved[0] is not config:
+            self._resolved = (config, self.server.shares(config))
+        return self._resolved[1]
+
+    def prepare(self, change: Change) -> None:
+        """Create the directories of changed shares and set their limits.
+
+        Refused, Failed: one cannot be created or served.
+        """
+        run = self.server.run
+        clean_up(run)
+        changed = self._changed(change)
+        for share in changed:
+            refuse_unmet(share, run)
+        _refuse_foreign_homes(changed)
+        created: list[Share] = []
+        homes = {one.name for one in change.old.shares if one.profile == "home"}
+        for share in changed:
+            before = directories.close(share)
+            # One that was of homes before stays closed.
+            if before and share.name not in homes:
+                change.on_failure(partial(directories.reopen, share, before))
+            if directories.create(share):
+                created.append(share)
+                change.on_failure(partial(directories.remove_empty, share))
+        # once more: until it was closed others could make directories there
+        _refuse_foreign_homes(changed)
+        self._limit(changed, created, change)
+        handle_key.ensure()
+        change.warnings += self.server.prepare(self.shares(change.new))
+
+    def services(self, config: Config) -> Sequence[Service]:
+        """Return the servers of NFS and SMB, and the files that they read."""
+        return self.server.services(config, self.shares(config))
+
+    def verify(self, change: Change) -> None:
+        """Mount and open what changed. Failed: it is not served, or still served."""
+        server, new = self.server, change.new
+        _disconnect(change, server)
+        direct.disconnect(change.old, change.new, server.run)
+        changed = self._changed(change)
+        served = {one.name for one in new.shares}
+        gone = [one.name for one in change.old.shares if one.name not in served]
+        if changed or gone:
+            paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
+            change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
+            change.verified += verify_smb.verify(changed, gone, new.domain, server.run, server.pause)
+            change.verified += verify_direct.verify(changed, self.shares(new), new, server)
+
+    def _changed(self, change: Change) -> list[Share]:
+        old, new = change.old, change.new
+        moved = old.nfs != new.nfs
+        before = {one.name: one for one in old.shares}
+        names = {one.name for one in new.shares if one != before.get(one.name) or (moved and one.nfs.follows_networks)}
+        return [one for one in self.shares(new) if one.name in names]
+
+    def _limit(self, changed: Sequence[Share], created: Sequence[Share], change: Change) -> None:
+        pool, run = self.server.pool, self.server.run
+        if quota.enabled(pool.filesystem.mountpoint):
+            change.on_failure(lambda: self.server.count(self.shares(change.old)))
+            before = {one.project for one in change.old.shares if one.child_size}
+            joined = [share for share in changed if share.project in before and share.child_size is None]
+            if joined:
+                # it would give each directory a project again; what is rendered for it is another then, which starts it
+                must(run, ["systemctl", "stop", CHILD_QUOTA])
+                change.on_failure(lambda: restart_child_quota(run))
+            complaints = self.server.count(changed, {share.name for share in (*created, *joined)})
+            if complaints:
+                raise Failed(complaints[0])
+            for share in joined:
+                quota.lift(share.project, pool.filesystem.mountpoint, run)
+            return
+        limited = [share.name for share in changed if share.size or share.soft_size or share.child_size]
+        if limited:
+            raise Refused(
+                f"{several(limited)} cannot have a limit: the pool is mounted without project quotas (the option "
+                "prjquota)"
+            )
+
+
+def refuse_unmet(share: Share, run: Runner) -> None:
+    """Verify what a share requires of the domain, and of this server for SMB Direct.
+
+    Refused: the domain does not know a user or group, Kerberos has no key, or SMB Direct is not to be had.
+    """
+    if share.direct is not None and share.direct.obstacle is not None:
+        raise Refused(f"{share.name} cannot be served over SMB Direct: {share.direct.obstacle}")
+    if share.smb is not None:
+        accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
+    if share.kerberos:
+        keys.refuse_without_key(share.name, run)
+
+
+def _disconnect(change: Change, server: Server) -> None:
+    """Close shares for who was let in by the old rules; smbd asks the new ones when a share is opened again."""
+    after = {one.name: one for one in change.new.shares}
+    names = [one.name for one in change.old.shares if one.smb.enabled and _access_changed(one, after.get(one.name))]
+    if names and is_active("smbd.service", server.run):
+        for name in names:
+            server.run(["smbcontrol", "smbd", "close-share", name])
+
+
+def _refuse_foreign_homes(shares: Sequence[Share]) -> None:
+    found = [sentence for share in shares for sentence in directories.foreign_homes(share)]
+    if found:
+        raise Refused(found[0])
+
+
+def _access_changed(before: DesiredShare, after: DesiredShare | None) -> bool:
+    return after is None or after.smb != before.smb or after.profile != before.profile

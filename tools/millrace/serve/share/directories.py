@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The directories of shares: created with the right mode in one step, removed only by name, out of reach of clients."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.serve.share.model import Share
+from millrace.system import paths
+from millrace.system.errors import Failed, Refused
+from millrace.system.run import Runner, must
+from millrace.system.trees import nofollow
+
+# All users may create and only owners delete; only root where all is read-only, or below which homes are.
+SHARED, GUARDED, PRIVATE = 0o1777, 0o755, 0o700
+
+# Beside the shares, and only root's: what is deleted is moved out of the clients' reach first.
+TRASH = ".millrace-trash"
+
+
+@dataclass(frozen=True)
+class OriginalMode:
+    """Owner and mode of the directory of a share before it was closed."""
+
+    owner: tuple[int, int]
+    mode: int
+
+
+def create(share: Share) -> bool:
+    """Create the directory of a share and the homes below it; return whether it was missing.
+
+    The mode of a directory that exists is its users' choice. Failed: something else is in its place.
+    """
+    path = paths.ROOT / share.path.lstrip("/")
+    created = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
+    if share.homes:
+        with nofollow.directory(path) as at:
+            # what clients could change until now they could change again before it is given away
+            if not _is_closed(at):
+                return created
+            for name, uid in share.homes.items():
+                nofollow.make_directory(name, PRIVATE, at, (uid, -1))
+                with nofollow.directory(name, at) as home:
+                    found = os.fstat(home)
+                    # A power cut between making it and giving it away left it to root.
+                    if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == PRIVATE:
+                        os.fchown(home, uid, -1)
+    return created
+
+
+def close(share: Share) -> OriginalMode | None:
+    """Allow only root to create directories beside the homes of a share; return the mode before, None if it was closed.
+
+    A share that becomes one of homes may have been open to all users until now.
+    """
+    path = paths.ROOT / share.path.lstrip("/")
+    if share.profile != "home" or not os.path.lexists(path):
+        return None
+    with nofollow.directory(path) as at:
+        if _is_closed(at):
+            return None
+        found = os.fstat(at)
+        os.fchown(at, os.getuid(), os.getgid())
+        os.fchmod(at, GUARDED)
+    return OriginalMode((found.st_uid, found.st_gid), stat.S_IMODE(found.st_mode))
+
+
+def reopen(share: Share, before: OriginalMode) -> None:
+    """Undo `close`."""
+    with nofollow.directory(paths.ROOT / share.path.lstrip("/")) as at:
+        os.fchown(at, *before.owner)
+        os.fchmod(at, before.mode)
+
+
+def foreign_homes(share: Share) -> list[str]:
+    """Return homes of a share that are not owned by their users, in words: they stay as they are and are no home."""
+    path, found = paths.ROOT / share.path.lstrip("/"), []
+    if not share.homes or not os.path.lexists(path):
+        return []
+    with nofollow.directory(path) as at:
+        for name, uid in share.homes.items():
+            try:
+                entry = os.stat(name, dir_fd=at, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if not stat.S_ISDIR(entry.st_mode):
+                found.append(f"{share.path}/{name} is not a directory, so {name} has no home there: move it away")
+            elif entry.st_uid not in (uid, os.getuid()):
+                found.append(
+                    f"{share.path}/{name} belongs to another user (number {entry.st_uid}), so {name} has no home "
+                    f"there: move it away, or give it to the user: chown -R {uid} {share.path}/{name}"
+                )
+    return found
+
+
+def _is_closed(at: int) -> bool:
+    """Whether only root can create anything in an open directory."""
+    found = os.fstat(at)
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def remove_empty(share: Share) -> None:
+    """Remove a directory that a change created and that is empty."""
+    path = paths.ROOT / share.path.lstrip("/")
+    for directory in [*(path / name for name in share.homes), path]:
+        try:
+            directory.rmdir()
+        except OSError:
+            return
+
+
+def delete(name: str, mountpoint: str, run: Runner) -> None:
+    """Delete the data of a share that is no longer served.
+
+    Refused: its path is not a directory. Failed: something of it remains.
+    """
+    root = paths.ROOT / mountpoint.lstrip("/")
+    path = root / name
+    if path.is_symlink() or not path.is_dir():
+        raise Refused(f"{path} is not a directory: nothing was deleted")
+    _make(root / TRASH, PRIVATE)
+    away = root / TRASH / f"{name}-{os.getpid()}"
+    # In one step: no client sees half of it, and a name that was just deleted is free at once.
+    os.rename(path, away)
+    must(run, ["rm", "-rf", "--one-file-system", "--", str(away)])
+
+
+def _make(path: Path, mode: int) -> bool:
+    with nofollow.directory(path.parent) as at:
+        try:
+            return nofollow.make_directory(path.name, mode, at)
+        except Failed as error:
+            raise Failed(f"{path} blocks a share: it is not a directory; move it elsewhere") from error

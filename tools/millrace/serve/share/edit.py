@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Create, set and remove a share: from the options of the command line to what is served."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from millrace.serve.config import store
+from millrace.serve.config.model import ADMIN, Config, Share
+from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.share import directories, nfs, options, quota, smb
+from millrace.serve.share.change import ShareChange, refuse_unmet
+from millrace.serve.share.direct import configuration as direct
+from millrace.serve.share.model import ChangeReport, Preview
+from millrace.serve.share.server import Server, this_server
+from millrace.system.documents import checked
+from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.names import several, share_name
+from millrace.system.text import shown
+from millrace.system.users import invoking_user, only_root
+
+Settings = Mapping[str, Any]
+Typed = Mapping[str, dict[str, Any]]
+DEFAULT = "default"
+
+
+def create_shares(names: Sequence[str], settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Create shares with the same settings and serve them: all, or none where one of them cannot be served."""
+    return _change(names, f"share create {several(names)}", creation(names, settings), server)
+
+
+def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Change what `settings` name of a share."""
+    mutate = setting(name, settings)
+    what = f"share set {name}: {', '.join(_changed_keys(_typed(settings)))}"
+    return _change([name], what, mutate, server)
+
+
+def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
+    """Return the change of the desired state that creates shares. Refused: a user has web console access."""
+    wanted = _typed(settings)
+
+    def mutate(config: Config) -> Config:
+        _refuse_console_users(config, wanted)
+        created = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
+        return config.model_copy(update={"shares": [*config.shares, *created]})
+
+    return mutate
+
+
+def setting(name: str, settings: Settings) -> store.Mutate:
+    """Return the change of the desired state that sets what `settings` name.
+
+    BadInput: they name nothing, or `name` is no name. Refused: there is no such share, or a user has web console
+    access.
+    """
+    wanted = _typed(settings)
+    if not any(wanted.values()):
+        raise BadInput(f"nothing to change for {shown(name)}: give an option, see 'millrace share set --help'")
+
+    def mutate(config: Config) -> Config:
+        before = _existing(config, name)
+        _refuse_console_users(config, wanted)
+        after = checked(lambda: Share.model_validate(_merged(before.model_dump(), wanted)))
+        return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
+
+    return mutate
+
+
+def remove_share(name: str, delete_data: str | None, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Stop serving a share; delete its data only if `delete_data` is its name.
+
+    BadInput: `delete_data` is another name. Refused: there is no such share. Failed: it is still served, or its data
+    could not be deleted.
+    """
+    if delete_data is not None and delete_data != name:
+        raise BadInput(f"--delete-data says {shown(delete_data)}, not {shown(name)}: nothing was removed")
+    removed: list[Share] = []
+
+    def mutate(config: Config) -> Config:
+        found = _existing(config, name)
+        if found.sealed:
+            raise Refused(f"share {name} is sealed: unseal it first: millrace share unseal {name}")
+        removed.append(found)
+        return config.model_copy(update={"shares": [one for one in config.shares if one.name != name]})
+
+    only_root()
+    host = server()
+    report = _change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: host)
+    mountpoint = host.pool.filesystem.mountpoint
+    if quota.enabled(mountpoint):
+        quota.release(removed[0].project, mountpoint, host.run)
+        if removed[0].child_size:
+            quota.lift(removed[0].project, mountpoint, host.run)
+    if delete_data is None:
+        return report.model_copy(update={"warnings": [*report.warnings, f"the data stays in {mountpoint}/{name}"]})
+    try:
+        directories.delete(name, mountpoint, host.run)
+    except OSError as error:
+        raise Failed(f"{name} is no longer served, but its data could not be deleted: {error}") from error
+    return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
+
+
+def unseal_share(name: str, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Open the seal of a share, which stays read-only until its type is changed.
+
+    Refused: there is no such share, or it has no seal. BadInput: `name` is no name.
+    """
+
+    def mutate(config: Config) -> Config:
+        before = _existing(config, name)
+        if not before.sealed:
+            raise Refused(f"share {name} is not sealed: nothing was changed")
+        after = before.model_copy(update={"sealed": False})
+        return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
+
+    return _change([name], f"share unseal {name}", mutate, server)
+
+
+def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
+    """Return what a change of these shares would serve; writes nothing.
+
+    Refused, BadInput: as for the change.
+    """
+    config = store.preview(mutate)
+    current = server()
+    shares = [one for one in current.shares(config) if one.name in names]
+    for one in shares:
+        refuse_unmet(one, current.run)
+    lines = [line for one in shares for line in (*smb.section(one), *direct.section(one))]
+    return Preview(
+        share=shares[0], exports=_without_comments(nfs.exports(shares).splitlines()), smb=_without_comments(lines)
+    )
+
+
+def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
+    only_root()
+    host = server()
+    serving = ShareChange(lambda: host)
+    done = Reconciliation([serving])
+    config = store.change(invoking_user(), what, mutate, done)
+    changed = [one for one in serving.shares(config) if one.name in names]
+    return ChangeReport(
+        serial=config.serial,
+        share=changed[0] if len(changed) == 1 else None,
+        names=list(names),
+        verified=done.verified,
+        warnings=done.warnings,
+    )
+
+
+def _new(name: str, project: int, wanted: Typed) -> Share:
+    base = {"name": name, "profile": "mixed", "project": project}
+    return checked(lambda: Share.model_validate(_merged(base, wanted)))
+
+
+def _refuse_console_users(config: Config, wanted: Typed) -> None:
+    """Refused where a named user has web console access, and so no share access (serve/account/accounts.py)."""
+    found = (config.user(name) for name in wanted["smb"].get("users", ()))
+    looker = next((user.name for user in found if user and user.console), None)
+    if looker:
+        raise Refused(
+            f"{looker} has web console access and cannot open shares: "
+            f"choose another user, or: millrace user set {looker} --no-console"
+        )
+
+
+def _existing(config: Config, name: str) -> Share:
+    found = config.share(name)
+    if found is None:
+        try:
+            share_name(name)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        raise Refused(f"share {name} does not exist: millrace share list")
+    return found
+
+
+def _typed(settings: Settings) -> Typed:
+    """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
+    share: dict[str, Any] = {key: settings[key] for key in ("profile", "comment") if settings.get(key) is not None}
+    share |= {
+        key: options.size(settings[key]) for key in ("size", "soft_size", "child_size") if settings.get(key) is not None
+    }
+    nfs: dict[str, Any] = {} if settings.get("nfs") is None else {"enabled": settings["nfs"]}
+    if settings.get("nfs_clients"):
+        nfs["clients"] = [options.nfs_client(one).model_dump() for one in _named(settings["nfs_clients"])]
+    smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
+    smb |= {
+        key: settings[key]
+        for key in ("encryption", "time_machine", "io_uring", "direct")
+        if settings.get(key) is not None
+    }
+    if settings.get("smb_users") or settings.get("smb_groups"):
+        smb |= {"users": list(settings.get("smb_users", ())), "groups": list(settings.get("smb_groups", ()))}
+    if settings.get("smb_networks"):
+        smb["networks"] = _named(settings["smb_networks"])
+    return {"share": share, "nfs": nfs, "smb": smb}
+
+
+def _named(values: tuple[str, ...]) -> list[str]:
+    return [] if tuple(values) == (DEFAULT,) else list(values)
+
+
+def _merged(base: Mapping[str, Any], typed: Typed) -> dict[str, Any]:
+    smb = {"users": [ADMIN], **base.get("smb", {}), **typed["smb"]}
+    return {**base, **typed["share"], "nfs": {**base.get("nfs", {}), **typed["nfs"]}, "smb": smb}
+
+
+def _changed_keys(typed: Typed) -> list[str]:
+    return [key if part == "share" else f"{part}.{key}" for part, values in typed.items() for key in values]
+
+
+def _without_comments(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line.strip() and not line.startswith("#")]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of exports: what mountd answers the kernel from, with entries of ours and of others."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from millrace.serve.share import nfs
+from millrace.serve.share.model import Share
+from millrace.system import names, paths
+from millrace.system.errors import Failed
+from millrace.system.run import Result, Runner, last_words, must
+
+Table = dict[str, list[str]]
+
+
+def foreign_files() -> list[str]:
+    """Return the files beside ours that exportfs reads and that export something."""
+    directory = paths.ROOT / "etc/exports.d"
+    ours = [paths.ROOT / name for name in (nfs.EXPORTS, nfs.VERIFY_EXPORTS, nfs.BENCH_EXPORTS)]
+    candidates = [paths.ROOT / "etc/exports", *(sorted(directory.glob("*.exports")) if directory.is_dir() else [])]
+    return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path not in ours and _has_entries(path)]
+
+
+def reload(shares: Sequence[Share], run: Runner) -> list[str]:
+    """Load the table from the files; return the warnings of exportfs.
+
+    exportfs exits with 1 over any file, also over one that is not ours, and exports what it can parse. Failed: a share
+    of ours is not in the table after it.
+    """
+    result = run(["exportfs", "-ra"])
+    if result.status == 0 and not result.err.strip():
+        return []
+    exported = table(run)
+    lost = [share.name for share in shares if share.exports and share.path not in exported]
+    if lost:
+        raise Failed(f"exportfs does not export {', '.join(lost)}: {_complaints(result)[-1]}")
+    return [f"exportfs reported: {line}" for line in _complaints(result)]
+
+
+def table(run: Runner) -> Table:
+    """Return clients by directory, from `exportfs -s`: one line for each entry, the client before a bracket."""
+    found: Table = {}
+    for line in must(run, ["exportfs", "-s"]).splitlines():
+        path, _, entry = line.partition(" ")
+        found.setdefault(path, []).append(entry.strip().partition("(")[0])
+    return found
+
+
+def missing(share: Share, exported: Table) -> list[str]:
+    """Return the clients of a share that the table lacks.
+
+    A network or a netgroup is in it as it was written, a host by any name that it resolves to: those are counted.
+    """
+    entries = exported.get(share.path, [])
+    written = [one for one in share.networks if names.is_network(one) or one.startswith("@")]
+    lost = [one for one in written if one not in entries]
+    hosts = [one for one in share.networks if one not in written]
+    others = [one for one in entries if one not in written]
+    return lost or (hosts if len(others) < len(hosts) else [])
+
+
+def _has_entries(path: Path) -> bool:
+    try:
+        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    except OSError:
+        return True
+    return any(line.strip() and not line.lstrip().startswith("#") for line in lines)
+
+
+def _complaints(result: Result) -> list[str]:
+    lines = [line.strip() for line in result.err.splitlines() if line.strip()]
+    return lines or [last_words(result)]

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The share contract (`millrace share list --json`): the desired state with everything filled in that is computed."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from millrace.serve.config.choices import Profile
+from millrace.serve.config.model import NfsClient
+from millrace.system.documents import Contract
+
+
+class SmbAccess(Contract):
+    """Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it."""
+
+    users: list[str]
+    groups: list[str]
+    networks: list[str]
+    encryption: Literal["offered", "required"]
+    time_machine: bool
+    io_uring: bool
+
+
+class DirectAccess(Contract):
+    """Users and groups that may open a share over SMB Direct, from every machine that reaches the RDMA ports.
+
+    `obstacle` is why the server does not serve it.
+    """
+
+    users: list[str]
+    groups: list[str]
+    obstacle: str | None
+
+
+class Share(Contract):
+    """One directory of the pool that clients mount.
+
+    `nfs` is whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
+    `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
+    it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
+    users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
+    limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
+    it is not on Samba then, and `smb` is null.
+    """
+
+    name: str
+    path: str
+    profile: Profile
+    comment: str
+    project: int
+    size: int | None
+    soft_size: int | None
+    used: int | None = None
+    nfs: bool
+    networks: list[str]
+    exports: list[NfsClient]
+    privileged_ports: bool
+    fsid: UUID
+    smb: SmbAccess | None
+    homes: dict[str, int]
+    obstacle: str | None
+    sealed: bool = False
+    child_size: int | None = None
+    direct: DirectAccess | None = None
+
+    @property
+    def kerberos(self) -> bool:
+        """Whether a client may use NFS with Kerberos."""
+        return any(set(one.sec) != {"sys"} for one in self.exports)
+
+    @property
+    def both(self) -> bool:
+        """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
+        return self.nfs and self.smb is not None and self.profile != "dataset-ro"
+
+
+class ShareList(Contract):
+    """All shares of this server."""
+
+    schema_version: Literal[1] = 1
+    shares: list[Share]
+
+
+class FoundNetwork(Contract):
+    """A network that `port` of this server is in, which is not for management.
+
+    `leased`: DHCP or a router gave the address; the network is confirmed only by naming it. `proposed` ones are private
+    and of fixed addresses.
+    """
+
+    network: str
+    port: str
+    leased: bool
+    proposed: bool
+
+
+class ClientNetworks(Contract):
+    """`millrace share networks list`: to which networks NFS is exported where a share names no clients.
+
+    `policy` are those of the policy, which win; `confirmed` those that an administrator confirmed. None in both means
+    that NFS is closed. `found` are the networks of this server's ports.
+    """
+
+    schema_version: Literal[1] = 1
+    policy: list[str]
+    confirmed: list[str]
+    found: list[FoundNetwork]
+
+
+class RenderReport(Contract):
+    """What `millrace share render` changed: file paths, and services that were reloaded.
+
+    `drift` names files that were edited by hand: kept as they are, or replaced and a copy kept.
+    """
+
+    schema_version: Literal[1] = 1
+    changed: list[str]
+    reloaded: list[str]
+    warnings: list[str]
+    drift: list[str] = Field(default_factory=list)
+
+
+class ChangeReport(Contract):
+    """The result of a change of the shares `names`. `share` is null where it was removed, or several were created."""
+
+    schema_version: Literal[1] = 1
+    serial: int
+    share: Share | None
+    names: list[str]
+    verified: list[str]
+    warnings: list[str]
+
+
+class Preview(Contract):
+    """What a change with `--dry-run` would serve: the share, its lines of exports(5) and of smb.conf(5).
+
+    Where several would be created `share` is the first, and the lines are those of all.
+    """
+
+    schema_version: Literal[1] = 1
+    share: Share
+    exports: list[str]
+    smb: list[str]
+
+
+class ShareVerification(Contract):
+    """Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null."""
+
+    name: str
+    seen: list[str]
+    problem: str | None
+
+
+class VerifyReport(Contract):
+    """The result of `millrace share verify`."""
+
+    schema_version: Literal[1] = 1
+    shares: list[ShareVerification]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of the shares, and how running servers reload them."""
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+
+from millrace.plan.defaults import SmbdSettings
+from millrace.plan.model import Nfsd
+from millrace.serve.config.model import Domain
+from millrace.serve.domain import files as domain_files
+from millrace.serve.render.registry import Entry, Service, Settled
+from millrace.serve.share import directories, exports, nfs, quota, smb, tls
+from millrace.serve.share.direct import service as direct
+from millrace.serve.share.model import Share
+from millrace.storage.record.model import Pool
+from millrace.system import paths
+from millrace.system.files import write_text
+from millrace.system.listeners import SMB_PORT, not_listening
+from millrace.system.net import Interface, has_rdma_device
+from millrace.system.run import Runner, must
+from millrace.system.units import is_active
+
+NO_QUOTA = "the pool is mounted without project quotas: limits of shares are not enforced and their usage is unknown"
+NFS, SMB = "nfs-server.service", "smbd.service"
+CHILD_QUOTA = "millrace-child-quota.service"
+
+
+def prepare(
+    pool: Pool, shares: Sequence[Share], count: Callable[[Sequence[Share], Collection[str]], list[str]]
+) -> list[str]:
+    """Create directories and set quotas; return what keeps a share from being served or counted, in words.
+
+    `count` is given the shares and the names of the new ones, and returns what XFS refuses.
+
+    What XFS refuses is a warning here, since serving comes before counting.
+    """
+    warnings = [_not_served(share) for share in shares if share.obstacle]
+    for share in shares:
+        directories.close(share)
+    new = {share.name for share in shares if directories.create(share)}
+    warnings += [sentence for share in shares for sentence in directories.foreign_homes(share)]
+    if not quota.enabled(pool.filesystem.mountpoint):
+        return [*warnings, *([NO_QUOTA] if shares else [])]
+    return warnings + count(shares, new)
+
+
+def _not_served(share: Share) -> str:
+    how = (
+        "served over SMB Direct" if share.direct is not None and share.obstacle == share.direct.obstacle else "exported"
+    )
+    return f"{share.name} is not {how}: {share.obstacle}"
+
+
+def services(
+    nfsd: Nfsd,
+    pool: Pool,
+    shares: Sequence[Share],
+    ports: Sequence[Interface],
+    run: Runner,
+    domain: Domain | None = None,
+    smbd: SmbdSettings = smb.DEFAULTS,
+) -> list[Service]:
+    """Return what serves shares, with the files that it reads.
+
+    NFS comes before SMB, whose configuration Samba may refuse. tlshd comes before the exports that demand it.
+    """
+
+    def export(settled: Settled) -> bool:
+        foreign = exports.foreign_files()
+        settled.warnings.extend(
+            f"{path} is not managed by Millrace and is served in addition to the shares" for path in foreign
+        )
+        if not is_active(NFS, run):
+            return False
+        settled.warnings.extend(exports.reload([] if nfs.EXPORTS in settled.kept else shares, run))
+        return True
+
+    return [
+        Service("", domain_files.entries(domain)),
+        Service(
+            tls.UNIT,
+            [Entry(tls.CONFIGURATION, tls.configuration)],
+            lambda settled: tls.reload(shares, tls.CONFIGURATION in settled.changed, run),
+        ),
+        Service(
+            NFS,
+            [
+                Entry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
+                Entry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
+                Entry(nfs.MODULE_OPTIONS, lambda: nfs.module_options(nfsd), when=not nfsd.localio),
+                Entry(nfs.EXPORTS, lambda: nfs.exports(shares)),
+                Entry(quota.PROJECTS, lambda: quota.projects(shares)),
+                Entry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),
+            ],
+            export,
+        ),
+        Service(
+            CHILD_QUOTA,
+            [
+                Entry(
+                    paths.CHILD_QUOTA,
+                    lambda: quota.children(shares, pool.filesystem.mountpoint),
+                    when=any(share.child_size for share in shares),
+                    recorded=False,
+                )
+            ],
+            lambda settled: _reload_child_quota(paths.CHILD_QUOTA in settled.changed, shares, run),
+        ),
+        Service(
+            SMB,
+            [
+                Entry(
+                    smb.CONFIGURATION,
+                    lambda: smb.configuration(shares, ports, domain, smbd=smbd),
+                    check=partial(smb.validate, run=run),
+                )
+            ],
+            lambda settled: is_active(SMB, run) and _reload_smb(smb.CONFIGURATION in settled.changed, ports, run),
+        ),
+        direct.service(shares, run),
+    ]
+
+
+def smbd_restart_marker() -> Path:
+    """The file with the addresses for which smbd was restarted; without it the next reload restarts smbd again."""
+    return paths.run_dir() / "smbd-restarted-for"
+
+
+def restart_smbd(run: Runner) -> None:
+    """Restart smbd with the listeners of its configuration, which ends the sessions of clients."""
+    # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
+    # unit, which waits for the lock of the change that this may run in.
+    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])
+
+
+def restart_child_quota(run: Runner) -> None:
+    """Restart what assigns quotas to directories. Failed: systemd does not begin it."""
+    # without waiting: it looks at every directory first
+    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", CHILD_QUOTA])
+
+
+def _reload_child_quota(changed: bool, shares: Sequence[Share], run: Runner) -> bool:
+    """Restart what assigns quotas to directories, which sets the limits of all of them; end it where none has one."""
+    if not any(share.child_size for share in shares):
+        if changed:
+            must(run, ["systemctl", "stop", CHILD_QUOTA])
+        return changed
+    if not changed and is_active(CHILD_QUOTA, run):
+        return False
+    restart_child_quota(run)
+    return True
+
+
+def _reload_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
+    """Let a running smbd load its configuration; return whether it was reloaded or restarted.
+
+    It opens its listeners once, when it starts: an address that came later is not served until it is started again.
+    Anything else it loads while clients stay connected.
+    """
+    silent = sorted(str(one) for one in not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT))
+    marker = smbd_restart_marker()
+    if not silent:
+        marker.unlink(missing_ok=True)
+    # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
+    if silent and (not marker.exists() or marker.read_text().split() != silent):
+        write_text(marker, "\n".join(silent) + "\n")
+        restart_smbd(run)
+        return True
+    if changed:
+        must(run, ["smbcontrol", "smbd", "reload-config"])
+    return changed

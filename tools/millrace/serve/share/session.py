@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connected clients: NFSv4 from the kernel, SMB from smbd."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from millrace.serve.share.direct.sessions import DirectSession
+from millrace.serve.share.direct.sessions import sessions as sessions_of_ksmbd
+from millrace.system import nfsd, paths
+from millrace.system.documents import Contract
+from millrace.system.errors import Failed
+from millrace.system.run import Runner, last_words
+
+# clients/*/info is one `key: value` a line, strings in quotes; one clause a line.
+_LINE = re.compile(r'([a-z -]+?): *(?:"(.*)"|(.*))$', re.IGNORECASE)
+_OPEN = re.compile(r"^- \S+ \{ type: open,", re.MULTILINE)
+
+NOT_ROOT = "smbstatus only works as root"
+
+
+class Session(Contract):
+    """One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
+
+    `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
+    SMB Direct: `host` is empty where the server does not know it, `open_files` null where there are several clients.
+    """
+
+    protocol: Literal["nfs", "smb"]
+    host: str
+    name: str
+    version: str
+    transport: Literal["tcp", "rdma", "unknown"]
+    lanes: int | None
+    slots: int | None
+    encryption: str | None
+    open_files: int | None
+
+
+class SessionList(Contract):
+    """All clients. `warnings` are what could not be read."""
+
+    schema_version: Literal[1] = 1
+    sessions: list[Session]
+    warnings: list[str]
+
+
+def sessions(run: Runner) -> SessionList:
+    """Return all clients of both protocols; a server that does not answer is a warning."""
+    found: list[Session] = []
+    warnings: list[str] = []
+    for read in (nfs_sessions, smb_sessions, direct_sessions):
+        try:
+            sessions, more = read(run)
+            found += sessions
+            warnings += more
+        except PermissionError:
+            warnings.append("listing NFS clients requires root")
+        except (Failed, OSError) as error:
+            warnings.append(str(error))
+    return SessionList(sessions=found, warnings=warnings)
+
+
+def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+    """Return NFSv4 clients from /proc/fs/nfsd/clients. Failed: it cannot be read; only root can.
+
+    A trunked client has connections from several addresses and the kernel names one of them only: the others are its
+    where it is the only client, else they are a warning.
+    """
+    directory = paths.ROOT / "proc/fs/nfsd/clients"
+    if not directory.is_dir():
+        return [], []
+    lanes = _connections(run)
+    read = [_nfs_session(one, lanes) for one in sorted(directory.iterdir()) if (one / "info").exists()]
+    found = [one for one in read if one is not None]
+    others = {host: count for host, count in lanes.items() if host not in {one.host for one in found}}
+    if not others:
+        return found, []
+    if len(found) == 1:
+        mine = found[0]
+        return [mine.model_copy(update={"transport": "tcp", "lanes": (mine.lanes or 0) + sum(others.values())})], []
+    counted = ", ".join(f"{count} from {host}" for host, count in sorted(others.items()))
+    return found, [f"further NFS connections that the kernel does not attribute to a client: {counted}"]
+
+
+def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+    """Return sessions from `smbstatus --json`. Failed: smbstatus fails."""
+    result = run(["smbstatus", "--json"])
+    if result.status == 127:
+        return [], []
+    # It prints a document without sessions then, as if there were none.
+    if NOT_ROOT in result.err:
+        raise Failed("listing SMB clients requires root")
+    try:
+        status = json.loads(result.out)
+    except ValueError as error:
+        raise Failed(f"smbstatus does not list SMB sessions: {last_words(result)}") from error
+    opened = Counter(
+        str(one["server_id"]["pid"]) for file in status.get("open_files", {}).values() for one in file["opens"].values()
+    )
+    return [_smb_session(one, opened) for one in status.get("sessions", {}).values()], []
+
+
+def direct_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+    """Return the sessions of SMB Direct. OSError: they cannot be read."""
+    return [_direct_session(one) for one in sessions_of_ksmbd(run)], []
+
+
+def parse_info(text: str) -> dict[str, str]:
+    """Return the lines of clients/*/info by key."""
+    found = {}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            found[match[1].strip()] = match[2] if match[2] is not None else match[3].strip()
+    return found
+
+
+def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
+    try:
+        info = parse_info((directory / "info").read_text())
+        states = (directory / "states").read_text()
+    except FileNotFoundError:
+        # The client disconnected meanwhile.
+        return None
+    host = _host(info.get("address", ""))
+    slots = info.get("session slots", "")
+    return Session(
+        protocol="nfs",
+        host=host,
+        name=info.get("name", ""),
+        version=f"4.{info.get('minor version', '?')}",
+        # RDMA has no socket to count: a client without one, where the server listens on RDMA, uses that.
+        transport="tcp" if lanes[host] else "rdma" if nfsd.listens_on_rdma() else "unknown",
+        lanes=lanes[host] or None,
+        slots=int(slots) if slots.isdigit() else None,
+        encryption=None,
+        open_files=len(_OPEN.findall(states)),
+    )
+
+
+def _direct_session(found: DirectSession) -> Session:
+    return Session(
+        protocol="smb",
+        host=found.host,
+        name=found.user,
+        version="3.1.1",
+        transport="rdma",
+        lanes=found.channels,
+        slots=None,
+        encryption=None,
+        open_files=found.open_files,
+    )
+
+
+def _smb_session(session: dict[str, Any], opened: Counter[str]) -> Session:
+    channels = list(session.get("channels", {}).values())
+    cipher = str(session.get("encryption", {}).get("cipher", "-"))
+    return Session(
+        protocol="smb",
+        host=_host(_plain(str(channels[0]["remote_address"]) if channels else str(session.get("remote_machine", "")))),
+        name=str(session.get("username", "")),
+        version=str(session.get("session_dialect", "")),
+        transport="tcp",
+        lanes=len(channels) or None,
+        slots=None,
+        encryption=None if cipher in ("", "-") else cipher,
+        open_files=opened[str(session["server_id"]["pid"])],
+    )
+
+
+def _connections(run: Runner) -> Counter[str]:
+    """Established TCP connections to the NFS server by the address of the client."""
+    result = run(["ss", "-Htn", "state", "established", "sport", "=", ":2049"])
+    if result.status != 0:
+        raise Failed(f"ss does not list the connections of NFS clients: {last_words(result)}")
+    rows: Sequence[list[str]] = [line.split() for line in result.out.splitlines()]
+    return Counter(_host(row[-1]) for row in rows if row)
+
+
+def _plain(address: str) -> str:
+    """smbd writes `ipv4:10.0.0.2:445`."""
+    return re.sub(r"^ipv[46]:", "", address)
+
+
+def _host(address: str) -> str:
+    """An address without its port and brackets; IPv4 within IPv6 as IPv4."""
+    match = re.fullmatch(r"\[(.*)\]:\d+", address) or re.fullmatch(r"(.*):\d+", address)
+    return (match[1] if match else address).removeprefix("::ffff:")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of a share's section of smb.conf, by type.
+
+Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable handles alive beside byte-range locks,
+`ask sharemode = no` answers a stat without reading locking.tdb, and io_uring costs the least CPU time.
+"""
+
+from typing import Final
+
+from millrace.serve.config.choices import Profile
+from millrace.serve.share.model import Share, SmbAccess
+
+# The account that verifies shares; it has a password only during a verification.
+CHECKER: Final = "millrace-check"
+
+_STACK = "catia fruit streams_xattr"
+
+# For one protocol only: clients may cache, no other protocol writes.
+_FAST = {
+    "csc policy": "disable",  # no offline copies of terabytes on a laptop
+    "posix locking": "no",
+    "vfs objects": f"{_STACK} io_uring",  # last in the stack
+    "smbd profiling share": "yes",
+}
+_LOOSE_STAT = {"smbd getinfo ask sharemode": "no", "smbd search ask sharemode": "no"}
+
+_PROFILES: dict[str, dict[str, str]] = {
+    "training": {**_FAST, **_LOOSE_STAT, "create mask": "0664", "directory mask": "2775"},
+    # A checkpoint that was flushed is on the drives, whatever the defaults become.
+    "checkpoint": {**_FAST, "strict sync": "yes", "create mask": "0660", "directory mask": "2770"},
+    # Case-sensitive: a name that is not there costs one look-up, not a scan of the directory.
+    "dataset-ro": {
+        **_FAST,
+        **_LOOSE_STAT,
+        "case sensitive": "yes",
+        "mangled names": "no",
+        "oplocks": "yes",
+        "store dos attributes": "no",
+    },
+    # NT ACLs beside the modes: only where NFS does not change the modes.
+    "home": {
+        "vfs objects": f"{_STACK} acl_xattr",
+        "create mask": "0600",
+        "directory mask": "0700",
+        "inherit acls": "yes",
+    },
+    "mixed": {},
+}
+
+# NFS writers do not break SMB leases: no caching by clients, locks that both sides see, no symbolic links that NFS
+# would show as empty files, nothing that keeps modes or locks in a place of its own.
+_BOTH = {
+    "oplocks": "no",
+    "level2 oplocks": "no",
+    "posix locking": "yes",
+    "strict locking": "yes",
+    "smb3 unix extensions": "no",
+    "vfs objects": _STACK,
+}
+
+
+def parameters(share: Share) -> dict[str, str]:
+    """Return the lines of a share's section, in their order; empty for a share that is not on SMB."""
+    if share.smb is None:
+        return {}
+    home = share.profile == "home"
+    return {
+        **({"comment": share.comment} if share.comment else {}),
+        "path": f"{share.path}/%u" if home else share.path,
+        "read only": "yes" if share.profile == "dataset-ro" else "no",
+        "guest ok": "no",
+        **_people(share.smb, with_checker=not home),
+        "hosts allow": " ".join(["127.0.0.1", "::1", *share.smb.networks]),
+        **({"server smb encrypt": "required"} if share.smb.encryption == "required" else {}),
+        **_behaviour(share),
+        **({"fruit:time machine": "yes"} if share.smb.time_machine else {}),
+    }
+
+
+def masks(profile: Profile) -> dict[str, str]:
+    """Return the masks of new files and directories of a share's type; empty where they are those of the server."""
+    return {name: value for name, value in _PROFILES[profile].items() if name.endswith("mask")}
+
+
+def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:
+    people = [_quoted(one) for one in (*smb.users, *(f"+{group}" for group in smb.groups))]
+    if not with_checker:
+        return {"valid users": " ".join(people)}
+    return {"valid users": " ".join([*people, CHECKER]), "read list": CHECKER}
+
+
+def _quoted(name: str) -> str:
+    # Groups of a domain have blanks in their names.
+    return f'"{name}"' if " " in name else name
+
+
+def _behaviour(share: Share) -> dict[str, str]:
+    own = _PROFILES[share.profile]
+    if share.smb is not None and not share.smb.io_uring and "io_uring" in own.get("vfs objects", ""):
+        own = {**own, "vfs objects": _STACK}
+    if not share.both and share.profile != "mixed":
+        return own
+    kept = {name: value for name, value in own.items() if name not in _LOOSE_STAT}
+    return {**kept, **_BOTH}

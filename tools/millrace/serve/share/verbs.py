@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace share …`."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from millrace.serve.config.choices import Encryption, Profile
+from millrace.storage.record.pool_file import known_pool
+from millrace.system.output import Output, prints
+
+if TYPE_CHECKING:
+    from millrace.serve.share.model import ChangeReport, RenderReport, VerifyReport
+
+_change = prints("millrace.serve.share.model:ChangeReport")
+_change_or_preview = prints(
+    "millrace.serve.share.model:ChangeReport", {"--dry-run": "millrace.serve.share.model:Preview"}
+)
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the result; change nothing.")
+_profile = click.option(
+    "--profile",
+    type=click.Choice(get_args(Profile)),
+    help="Share type; mixed serves one tree over NFS and SMB.",
+)
+
+
+def _settings(function: Any) -> Any:
+    """The options that create and set share."""
+    for option in (
+        click.option("--comment", help="Comment, one line, shown to SMB clients."),
+        click.option(
+            "--size", metavar="SIZE", help="Size limit, for example 500G or 10T (powers of 1024); `none` removes it."
+        ),
+        click.option(
+            "--soft-size", metavar="SIZE", help="Soft limit: writes fail after 7 days above it; `none` removes it."
+        ),
+        click.option(
+            "--child-size",
+            metavar="SIZE",
+            help="Quota of each directory at the top of the share, also of new ones; `none` removes it.",
+        ),
+        click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve the share over NFS."),
+        click.option(
+            "--nfs-client",
+            "nfs_clients",
+            multiple=True,
+            metavar="CLIENT",
+            help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all anonuid=2000 "
+            "sec=krb5:krb5p xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
+        ),
+        click.option("--smb/--no-smb", "smb", default=None, help="Serve the share over SMB."),
+        click.option(
+            "--smb-user", "smb_users", multiple=True, help="User allowed over SMB; repeatable [default: admin]."
+        ),
+        click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
+        click.option(
+            "--smb-network",
+            "smb_networks",
+            multiple=True,
+            help="Network allowed over SMB; repeatable; 'default' adds private networks.",
+        ),
+        click.option("--encryption", type=click.Choice(get_args(Encryption)), help="SMB encryption."),
+        click.option("--io-uring/--no-io-uring", default=None, help="Use io_uring (SMB-only shares)."),
+        click.option(
+            "--smb-direct/--no-smb-direct",
+            "direct",
+            default=None,
+            help="Serve it over RDMA by the kernel instead of Samba, unsigned and unencrypted (policy: smb_direct).",
+        ),
+        click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.group()
+def share() -> None:
+    """Manage shares over NFS and SMB."""
+
+
+@share.command("list")
+@prints("millrace.serve.share.model:ShareList")
+def list_(show: Output) -> None:
+    """List shares with allowed clients and usage."""
+    from millrace.serve.share.listing import listed, rows
+    from millrace.serve.share.model import ShareList
+
+    pool = known_pool()
+    if pool is None:
+        show.text(["No shares yet: no pool. `millrace status` shows the next step."])
+    show(ShareList(shares=listed(pool) if pool else []), lambda found: rows(found.shares))
+
+
+@share.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@_profile
+@_settings
+@_dry_run
+@_change_or_preview
+def create(names: tuple[str, ...], dry_run: bool, show: Output, **settings: Any) -> None:
+    """Create shares, all or none; an existing directory of that name is used with its contents."""
+    from millrace.serve.share.edit import create_shares, creation
+
+    if dry_run:
+        _preview(names, creation(names, settings), show)
+    else:
+        _report(create_shares(names, settings), show)
+
+
+@share.command("set")
+@click.argument("name")
+@_profile
+@_settings
+@_dry_run
+@_change_or_preview
+def set_(name: str, dry_run: bool, show: Output, **settings: Any) -> None:
+    """Change the named options of a share; keep all others."""
+    from millrace.serve.share.edit import set_share, setting
+
+    if dry_run:
+        _preview([name], setting(name, settings), show)
+    else:
+        _report(set_share(name, settings), show)
+
+
+@share.command()
+@click.argument("name")
+@click.option("--delete-data", metavar="NAME", help="Also delete the data; repeat NAME to confirm.")
+@_change
+def remove(name: str, delete_data: str | None, show: Output) -> None:
+    """Remove a share; its data stays."""
+    from millrace.serve.share.edit import remove_share
+
+    _report(remove_share(name, delete_data), show)
+
+
+@share.command()
+@click.argument("names", nargs=-1, metavar="[NAME]…")
+@prints("millrace.serve.share.model:VerifyReport")
+def verify(names: tuple[str, ...], show: Output) -> None:
+    """Verify shares: mount them over NFS and open them over SMB, on this server."""
+    from millrace.serve.share.verify import verify as verify_shares
+
+    show(verify_shares(names), _verified)
+
+
+@share.command()
+@click.option(
+    "--force", is_flag=True, help="Replace files that were edited by hand; the edited files are kept as copies."
+)
+@prints("millrace.serve.share.model:RenderReport")
+def render(force: bool, show: Output) -> None:
+    """Write the configuration of the NFS and SMB servers; change only what differs."""
+    from millrace.serve.config.store import config_lock, load
+    from millrace.serve.share.cleanup import clean_up
+    from millrace.serve.share.server import this_server
+
+    with config_lock():
+        server = this_server()
+        clean_up(server.run)
+        report = server.apply(load(), force)
+    show(report, lambda found: _rendered(found, force))
+
+
+@share.group()
+def networks() -> None:
+    """Manage the client networks, which apply to NFS shares without named clients."""
+
+
+@networks.command("list")
+@prints("millrace.serve.share.model:ClientNetworks")
+def list_networks(show: Output) -> None:
+    """List confirmed client networks and the networks of this server's ports."""
+    from millrace.serve.share.confirm import client_networks, lines
+    from millrace.system import net
+
+    show(client_networks(net.serving()), lines)
+
+
+@networks.command("set")
+@click.argument("named", nargs=-1, required=True, metavar="NETWORK…")
+@_change
+def set_networks(named: tuple[str, ...], show: Output) -> None:
+    """Confirm client networks in CIDR form (10.1.0.0/24), replacing all others; 'none' closes NFS.
+
+    Shares that name their own clients are not changed.
+    """
+    from millrace.serve.share.confirm import confirm
+
+    _report(confirm(named), show)
+
+
+def _preview(names: Sequence[str], mutate: Any, show: Output) -> None:
+    from millrace.serve.share.edit import preview
+
+    show(preview(names, mutate), lambda seen: [*seen.exports, *seen.smb])
+
+
+def _report(report: "ChangeReport", show: Output) -> None:
+    show(report, lambda done: done.verified, report.warnings)
+
+
+def _verified(report: "VerifyReport") -> Iterator[str]:
+    for one in report.shares:
+        yield from (f"{one.name}: {line}" for line in one.seen)
+        if one.problem:
+            yield f"{one.name}: NOT SERVED: {one.problem}"
+
+
+def _rendered(report: "RenderReport", force: bool) -> Iterator[str]:
+    yield from (f"changed {path}" for path in report.changed)
+    yield from (f"reloaded {service}" for service in report.reloaded)
+    done = "replaced, the edit is in /var/lib/millrace/replaced" if force else "kept; see millrace health"
+    yield from (f"{path} had been edited by hand: {done}" for path in report.drift)
+    yield from (f"warning: {warning}" for warning in report.warnings)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""To which hosts a volume is exported: what was typed, verified, written, served, and put back where that fails."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from pydantic import TypeAdapter
+
+from millrace.serve.volume.connected import connected
+from millrace.serve.volume.model import MOST_EXPORTED, Export, Exports, Volume
+from millrace.serve.volume.serve import CLOSED, Volumes, rows, settle
+from millrace.system.documents import checked
+from millrace.system.errors import BadInput, Failed, MillraceError, Refused
+from millrace.system.names import several
+from millrace.system.net import has_rdma_device
+from millrace.system.nvme import FIRST_PORT, Nqn, Secret, Transport
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a volume is to be exported; `secrets` are those of the hosts, in their order, or none."""
+
+    transport: Transport
+    hosts: Sequence[str]
+    shared: bool = False
+    secrets: Sequence[str] = field(default_factory=tuple)
+
+
+def verified(order: Order, name: str, volumes: Volumes) -> Order:
+    """Verify what was typed and what it needs; return it in its normal form.
+
+    BadInput: a host or a secret is none, or their numbers differ. Refused: no client network is confirmed, there is no
+    RDMA device, or several hosts would write one volume.
+    """
+    if not order.hosts:
+        raise BadInput(f"volume {name} needs a host to be exported to: --host with the NQN of /etc/nvme/hostnqn there")
+    hosts = checked(lambda: [TypeAdapter(Nqn).validate_python(one) for one in order.hosts])
+    if len(set(hosts)) != len(hosts):
+        raise BadInput(f"a host is named twice for volume {name}")
+    if len(hosts) > 1 and not order.shared:
+        raise Refused(
+            f"volume {name} would be written by {len(hosts)} hosts, which destroys a file system that is not made for "
+            "it: name one host, or add --shared where they use reservations or a cluster file system"
+        )
+    if order.secrets and len(order.secrets) != len(hosts):
+        raise BadInput(f"{len(hosts)} hosts are named and {len(order.secrets)} secrets given: one line for each --host")
+    secrets = checked(lambda: [TypeAdapter(Secret).validate_python(one) for one in order.secrets])
+    if order.transport == "rdma" and not has_rdma_device():
+        raise Refused(f"volume {name} cannot be exported over RDMA: this server has no RDMA device; use tcp")
+    if not volumes.networks():
+        raise Refused(CLOSED)
+    return Order(order.transport, hosts, order.shared, secrets)
+
+
+def added(exports: Exports, uuid: UUID, order: Order) -> Exports:
+    """Return the exports with one that is new or changed. Refused: too many volumes are exported."""
+    before = exports.volumes.get(uuid)
+    export = Export(
+        transport=order.transport,
+        port=before.port if before else _free_port(exports),
+        hosts=list(order.hosts),
+        shared=order.shared,
+    )
+    secrets = exports.secrets | dict(zip(order.hosts, order.secrets, strict=False))
+    return exports.model_copy(update={"volumes": {**exports.volumes, uuid: export}, "secrets": secrets})
+
+
+def without(exports: Exports, uuid: UUID) -> Exports:
+    """Return the exports without that of a volume."""
+    left = {other: one for other, one in exports.volumes.items() if other != uuid}
+    return exports.model_copy(update={"volumes": left})
+
+
+def serve(name: str, before: Exports, volumes: Volumes) -> None:
+    """Serve what was written and verify that this volume is. Refused: it is not; `before` is in force again."""
+    try:
+        settle(volumes)
+        problem = next((one.problem for one in rows(volumes) if one.name == name), None)
+    except (MillraceError, OSError) as error:
+        problem = str(error).rstrip(".")
+    if problem is None:
+        return
+    trouble = "nothing was changed"
+    try:
+        volumes.store.save_exports(before)
+        settle(volumes)
+    except (MillraceError, OSError) as error:
+        trouble = f"and restoring the previous exports failed: {error}"
+    raise Refused(f"volume {name} is not served: {problem}; {trouble}")
+
+
+def refuse_connected(name: str, volume: Volume, volumes: Volumes, remedy: str) -> None:
+    """Verify that no host is connected. Refused: one is, or the kernel does not report it."""
+    export = volumes.store.exports().volumes.get(volume.uuid)
+    if export is None:
+        return
+    try:
+        found = connected(export, volumes.run)
+    except Failed as error:
+        raise Refused(f"whether a host is connected to volume {name} is not known: {error}; {remedy}") from error
+    if found:
+        raise Refused(f"volume {name} is connected by {several([one.address for one in found])}: {remedy}")
+
+
+def _free_port(exports: Exports) -> int:
+    used = {one.port for one in exports.volumes.values()}
+    for port in range(FIRST_PORT, FIRST_PORT + MOST_EXPORTED):
+        if port not in used:
+            return port
+    raise Refused(f"{MOST_EXPORTED} volumes are exported, which is the most: detach one first")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The md superblock of one member, as `mdadm --examine` prints it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millrace.storage.array.machine import System
+from millrace.storage.array.signature import exported
+
+SECONDS = re.compile(r"[0-9]{1,13}")
+END_OF_TIME = 1 << 33
+"""Seconds since 1970, in the year 2242."""
+RECOVERY_BITMAP = 0x80
+"""Bit of the feature map: the member is filled by the bitmap (md_p.h, MD_FEATURE_RECOVERY_BITMAP)."""
+FEATURES = re.compile(r"0x[0-9a-fA-F]{1,8}")
+ROLE = re.compile(r"Active device (\d+)")
+
+
+@dataclass(frozen=True)
+class Superblock:
+    """`slot` is None for a spare. `states` has a letter for each slot, A where its member was in sync.
+
+    `clean` is false where something was being written. `recovering`: it was not filled itself yet, `by_bitmap` with
+    what it missed only. `has_bad`: its list of bad blocks has entries.
+    """
+
+    name: str
+    slot: int | None
+    events: int
+    clean: bool
+    recovering: bool
+    states: str
+    has_bad: bool = False
+    by_bitmap: bool = False
+
+
+def examine(system: System, name: str) -> Superblock | None:
+    """Return the superblock of a partition or drive; None where mdadm finds none or cannot read it."""
+    found = fields(system, name)
+    if not found.get("Events", "").isdigit():
+        return None
+    return Superblock(
+        name=name,
+        slot=slot_of(found),
+        events=int(found["Events"]),
+        clean=found.get("State") == "clean",
+        recovering="Recovery Offset" in found,
+        states=found.get("Array State", "").partition(" ")[0],
+        has_bad="bad blocks present" in found.get("Bad Block Log", ""),
+        by_bitmap=bool(_features(found) & RECOVERY_BITMAP),
+    )
+
+
+def fields(system: System, name: str) -> dict[str, str]:
+    """Return the lines of a superblock by their titles; none where mdadm finds none or cannot read it."""
+    result = system.attempt(["mdadm", "--examine", f"/dev/{name}"])
+    lines = (line.partition(" : ")[::2] for line in result.out.splitlines())
+    return {key.strip(): value.strip() for key, value in lines} if result.status == 0 else {}
+
+
+def slot_of(found: Mapping[str, str]) -> int | None:
+    """Return the slot of a member; None for a spare."""
+    role = ROLE.fullmatch(found.get("Device Role", ""))
+    return int(role[1]) if role else None
+
+
+def _features(found: Mapping[str, str]) -> int:
+    """The bits of what a superblock has beside the basic format; 0 where mdadm does not show them."""
+    features = found.get("Feature Map", "")
+    return int(features, 16) if FEATURES.fullmatch(features) else 0
+
+
+def updated(system: System, name: str) -> int | None:
+    """Return when the superblock was last written, in seconds since 1970.
+
+    None where mdadm does not show it, or where it is no time that a sentence can have: 40 bits of a drive may be any.
+    """
+    said = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out).get("MD_UPDATE_TIME", "")
+    return int(said) if SECONDS.fullmatch(said) and 0 < int(said) < END_OF_TIME else None

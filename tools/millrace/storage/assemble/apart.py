@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members in this server that ran without their array, or may be newer: left out of its start, not re-added, named."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from shlex import quote
+
+from millrace.storage.array import md
+from millrace.storage.array.machine import System
+from millrace.storage.array.superblock import Superblock, examine, updated
+from millrace.storage.assemble import in_sync, lives, passed_over
+from millrace.storage.assemble.lives import Holder, RanApart
+from millrace.storage.record import apart_record
+from millrace.storage.record.apart_record import Apart
+from millrace.storage.record.membership import absent
+from millrace.storage.record.model import ArrayRecord, MemberRecord
+
+
+def left_out(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
+    """Return the members, by kernel name, without which an array is started: they ran without it, or may be newer.
+
+    RanApart: members ran without each other, and no record shows which of them this server used last.
+    """
+    newer = passed_over.present(system, record, found)
+    if not _twice(record):
+        return newer
+    found = {name: who for name, who in found.items() if name not in newer}
+    last = in_sync.last_of(record)
+    known = {name: who for name, who in found.items() if _is_known(record, who, last.members)}
+    members = _holders(system, {name: who for name, who in found.items() if name not in known})
+    try:
+        apart = lives.chosen(record, members, last.members, last.left)
+    except RanApart as error:
+        apart_record.save(record, [], str(error))
+        raise
+    out = known | {one.block.name: one.who for one in apart}
+    if len(absent(last.members, list(found.values()))) == len(last.members):
+        # in_sync.refuse_stale names what was in sync, and how to start what is left
+        return newer
+    apart_record.save(record, [_apart(system, record, name, who) for name, who in out.items()])
+    return newer | out
+
+
+def refusal(system: System, record: ArrayRecord, name: str) -> str | None:
+    """Return the sentence about a member that is back where it must not be re-added to its running array; else None."""
+    who = system.identity(name)
+    if passed_over.is_newer(record, who):
+        return newer_sentence(who.serial, name)
+    if not _twice(record):
+        return None
+    active, block = md.find(system, record.uuid), examine(system, name)
+    if active is None or block is None:
+        return None
+    last = in_sync.last_of(record)
+    if not _is_known(record, who, last.members):
+        live = [one.name for one in system.md_members(active.device) if one.in_sync]
+        current = _holders(system, {one: system.identity(one) for one in live})
+        left = lives.left_of(last.left, who)
+        if not lives.ran_apart(block, current, left, running=True):
+            return None
+        apart_record.save(record, [_apart(system, record, name, who)])
+    return sentence(who.serial, name)
+
+
+def sentence(serial: str, name: str) -> str:
+    """Return what a start of the arrays reports about such a member."""
+    return (
+        f"{serial} ({name}) ran without the array after it left it and is kept apart, because each has changes that "
+        f"the other lacks; see `millrace drive show {quote(serial)}`"
+    )
+
+
+def newer_sentence(serial: str, name: str) -> str:
+    """Return the same about a member that may be newer than the array."""
+    return (
+        f"{serial} ({name}) may be newer than the array, which was started without it, and is kept apart; see "
+        f"`millrace drive show {quote(serial)}`"
+    )
+
+
+def _twice(record: ArrayRecord) -> bool:
+    return lives.possible(len(record.members), md.needed(record.array))
+
+
+def _holders(system: System, found: Mapping[str, MemberRecord]) -> list[Holder]:
+    blocks: list[Superblock] = [block for name in found if (block := examine(system, name)) is not None]
+    return lives.holders(found, blocks)
+
+
+def _apart(system: System, record: ArrayRecord, name: str, who: MemberRecord) -> Apart:
+    seconds = updated(system, name)
+    written = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
+    return Apart(array=record.array.name, serial=who.serial, partuuid=who.partuuid, written=written)
+
+
+def _is_known(record: ArrayRecord, who: MemberRecord, last: Sequence[MemberRecord]) -> bool:
+    """Whether a member was kept apart before. One that was in sync since then was added by an administrator."""
+    known = apart_record.of(record, who)
+    return known is not None and known.started is None and bool(absent([who], last))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A blank drive becomes a hot spare, and a drive that no array needs is taken out. Pure functions."""
+
+from shlex import quote
+
+from millrace.plan.model import Role
+from millrace.storage.array import md
+from millrace.storage.change.candidates import Need, chosen, free_label
+from millrace.storage.change.plan_replace import Server, arrays_of, as_changed, changed, log_first, sector
+from millrace.storage.record.drive_change import DrivePlan, NewPartition
+from millrace.storage.record.model import ArrayRecord
+from millrace.system.errors import Refused
+
+
+def addition(server: Server, new: str) -> DrivePlan:
+    """Plan to make the blank drive `new` a hot spare of a data array, and of the log where that has none.
+
+    Refused: an array lacks a member, which the drive is to replace; no array has redundancy; or it does not fit.
+    """
+    arrays = [one for one in server.pool.arrays if not one.array.over_arrays and one.array.level != "raid0"]
+    for one in arrays:
+        now = server.arrays.get(one.array.name)
+        if now is None:
+            raise Refused(f"{md.title(one.array)} does not run; see `systemctl status millrace-assemble`")
+        if now.lacking:
+            gone = [member.serial for member in one.members if now.member(member.serial) is None]
+            raise Refused(
+                f"{md.title(one.array)} lacks a member and needs no spare; replace that one: "
+                f"millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"
+            )
+    data = min((one for one in arrays if one.array.role is Role.DATA), key=lambda one: len(one.spares), default=None)
+    layout = next((one for one in server.pool.drives if Role.DATA in {part.role for part in one.partitions}), None)
+    if data is None or layout is None:
+        raise Refused("no array of the pool has redundancy, so that none takes a hot spare")
+    need = Need(sum(one.size for one in layout.partitions), sector(server, [data]))
+    drive = chosen(server.drives, need, f"cannot add drive {new}", "", None, new)
+    joined: dict[Role, str] = {data.array.role: data.array.name}
+    joined |= {one.array.role: one.array.name for one in arrays if one.array.role is Role.LOG and not one.spares}
+    partitions = [
+        NewPartition(
+            role=one.role,
+            size=one.size,
+            label=free_label(server.pool, one.role),
+            array=joined.get(one.role),
+            copies=False,
+        )
+        for one in layout.partitions
+    ]
+    return DrivePlan(verb="add", old=None, new=as_changed(drive), partitions=partitions, leaves=[])
+
+
+def removal(server: Server, serial: str) -> DrivePlan:
+    """Plan to take a hot spare or a faulty member out of its arrays. Refused: it is missing, or an array needs it."""
+    records = arrays_of(server, serial)
+    for one in records:
+        member = server.arrays[one.array.name].member(serial)
+        if member is not None and member.in_use:
+            raise Refused(
+                f"drive {serial} is in use in {md.title(one.array)}; to take it out with redundancy kept: "
+                f"millrace drive replace {quote(serial)}"
+            )
+    leaves = [one for one in log_first(records) if _has(server, one, serial)]
+    if not leaves:
+        raise Refused(f"drive {serial} is in no array now; if it is in the server, it may be pulled")
+    return DrivePlan(
+        verb="remove",
+        old=changed(server, serial, records),
+        new=None,
+        partitions=[],
+        leaves=[one.array.name for one in leaves],
+        # the place of a spare that failed stays, and is reported until another drive has it
+        fewer_spares=[one.array.name for one in leaves if _is_spare(server, one, serial)],
+    )
+
+
+def _is_spare(server: Server, record: ArrayRecord, serial: str) -> bool:
+    member = server.arrays[record.array.name].member(serial)
+    return member is not None and member.standing == "spare"
+
+
+def _has(server: Server, record: ArrayRecord, serial: str) -> bool:
+    return server.arrays[record.array.name].member(serial) is not None

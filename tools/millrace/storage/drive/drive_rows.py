@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One row for each drive, without what it allows now: those that are here and those that the pool misses. Pure
+functions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.inventory.drives import natural_key
+from millrace.inventory.model import Drive
+from millrace.plan.model import Role
+from millrace.storage.drive import wear
+from millrace.storage.drive.drive_model import DriveRow, RowRole
+from millrace.storage.drive.facts import Facts
+from millrace.storage.drive.verdict import Judge, Judgement
+from millrace.system.errors import Refused
+from millrace.system.text import shown
+
+UNPLUGGED = "hot plug is off in its slot: put the new drive in while the server is off"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a drive is and where: of one that is gone, what it was. `size` in bytes, `last_seen` a day."""
+
+    serial: str
+    name: str | None
+    bay: str | None
+    model: str
+    firmware: str
+    size: int | None
+    last_seen: str | None
+
+
+def rows(facts: Facts) -> list[DriveRow]:
+    """Return all drives in the order of their bays; what has no bay comes last. No row has an action."""
+    judge = Judge(facts)
+    judged = [(one, judge.drive(one)) for one in facts.present if one.size]
+    present = [(_present(facts, one), judgement) for one, judgement in judged]
+    gone = [(one, _missing(facts, one)) for one in (_gone(facts, serial) for serial in judge.gone)]
+    found = [_row(facts, judge, one, judgement) for one, judgement in present + gone]
+    return sorted(
+        found, key=lambda one: (one.bay is None, natural_key(one.bay or ""), natural_key(one.name or "~"), one.serial)
+    )
+
+
+def row(facts: Facts, serial: str) -> DriveRow:
+    """Return the drive with this serial number. Refused: there is none, or it is not the only one."""
+    return only(rows(facts), serial)
+
+
+def only(rows: Sequence[DriveRow], serial: str) -> DriveRow:
+    """Return the row with this serial number. Refused: there is none, or it is not the only one."""
+    # a drive that reports none cannot be named by it
+    found = [one for one in rows if serial and one.serial == serial]
+    if not found:
+        raise Refused(f"no drive has the serial number {shown(serial)}; for all of them: millrace drive list")
+    if len(found) > 1:
+        names = ", ".join(one.name or "-" for one in found)
+        raise Refused(f"{len(found)} drives have the serial number {shown(serial)}: {names}; pull one of them")
+    return found[0]
+
+
+def _present(facts: Facts, drive: Drive) -> Identity:
+    known = facts.history.get(drive.serial)
+    return Identity(
+        serial=drive.serial,
+        name=drive.name,
+        bay=drive.bay or drive.slot or (known.bay if known else None),
+        model=drive.model,
+        firmware=drive.firmware,
+        size=drive.size,
+        last_seen=facts.today.isoformat(),
+    )
+
+
+def _gone(facts: Facts, serial: str) -> Identity:
+    """What the record knows of a drive that is not here, else the inventory of this boot."""
+    if known := facts.history.get(serial):
+        return Identity(serial, None, known.bay, known.model, known.firmware, known.size, known.last_seen.isoformat())
+    if was := next((one for one in facts.examined if one.serial == serial), None):
+        return Identity(serial, None, was.bay or was.slot, was.model, was.firmware, was.size, None)
+    return Identity(serial, None, None, "", "", None, None)
+
+
+def _missing(facts: Facts, one: Identity) -> Judgement:
+    """A drive that is put into an empty slot without hot plug is not found before the next start."""
+    return Judgement("missing", UNPLUGGED if one.bay in facts.unplugged else None)
+
+
+def _row(facts: Facts, judge: Judge, one: Identity, judgement: Judgement) -> DriveRow:
+    smart, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
+    end = wear.ends(known.wear, facts.today) if known else None
+    role, arrays = _part(facts, one.serial)
+    return DriveRow(
+        serial=one.serial,
+        name=one.name,
+        bay=one.bay,
+        model=one.model,
+        firmware=one.firmware,
+        size_bytes=one.size,
+        role="boot" if judgement.verdict == "boot" else "backend" if one.serial in judge.backends else role,
+        arrays=arrays,
+        verdict=judgement.verdict,
+        what=judgement.what,
+        too_small_by=judgement.lacks,
+        temperature_celsius=smart.temperature if smart and one.name else None,
+        wear_percent=smart.wear if smart else None,
+        wear_ends=end.isoformat() if end else None,
+        spare_percent=smart.available_spare if smart else None,
+        media_errors=smart.media_errors if smart else None,
+        power_on_hours=smart.power_on_hours if smart else None,
+        last_seen=one.last_seen,
+        needs_bytes=None,
+        test=facts.tests.get(one.serial) if one.serial else None,
+        testing=facts.testing.get(one.serial) if one.serial else None,
+        test_seconds=None,
+        actions=[],
+    )
+
+
+def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
+    """What a drive is for in the pool, and its arrays: data before log, a member before a spare."""
+    spares = (
+        {(array.array.name, one.serial) for array in facts.pool.arrays for one in array.spares} if facts.pool else ()
+    )
+    found = [
+        (one, member.state == "spare" or (one.name, serial) in spares)
+        for one in facts.live
+        if not one.legs
+        for member in one.members
+        if member.serial == serial
+    ]
+    roles = {array.role for array, spare in found if not spare}
+    names = [array.name for array, _ in found]
+    if Role.DATA in roles:
+        return "data", names
+    if Role.LOG in roles:
+        return "log", names
+    return ("spare" if found else "none"), names

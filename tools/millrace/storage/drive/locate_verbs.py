@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace drive locate`."""
+
+import click
+
+from millrace.system.output import Output, prints
+
+
+@click.command()
+@click.argument("serial")
+@click.option("--seconds", type=click.IntRange(1, 3600), default=60, show_default=True, help="How long the LED blinks.")
+@click.option("--off", is_flag=True, help="Switch it off.")
+@prints("millrace.storage.drive.drive_model:Located")
+def locate(serial: str, seconds: int, off: bool, show: Output) -> None:
+    """Light the LED of the drive SERIAL, until Ctrl-C or the seconds are over.
+
+    Where the kernel has no LED of the bay, the drive is read so that its activity LED blinks, one second on, one off.
+    """
+    from millrace.storage.array.machine import Linux
+    from millrace.storage.drive import locate as leds
+    from millrace.storage.drive.drive_text import located
+
+    if off:
+        show(leds.off(Linux(), serial), lambda _: [f"drive {serial}: off"])
+        return
+    show.text([f"drive {serial} blinks for {seconds} s; Ctrl-C ends it"])
+    show(leds.locate(Linux(), serial, seconds), located)

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the verb to the unit that tests, which does not end with the terminal that started it."""
+
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+
+from millrace.inventory import drive_tests, nvme
+from millrace.inventory.collect import examine
+from millrace.inventory.drive_tests import DriveTest, State, Trim
+from millrace.inventory.drives import block_dir, identify
+from millrace.inventory.model import Drive
+from millrace.inventory.present import present
+from millrace.inventory.surface import TEST_MARK
+from millrace.plan.failing import why_failing
+from millrace.storage.array.machine import System
+from millrace.storage.drive.drive_model import DriveRow
+from millrace.storage.drive.drive_rows import row
+from millrace.storage.drive.drive_text import named
+from millrace.storage.drive.facts import facts
+from millrace.storage.drive_test import may_test
+from millrace.storage.drive_test.tester import Cancelled, DriveTester
+from millrace.storage.erase import may_erase
+from millrace.storage.erase.erase_job import examined, log
+from millrace.storage.erase.eraser import proved_blank, reread
+from millrace.storage.erase.overwrite import exclusively
+from millrace.storage.record import test_order as orders
+from millrace.storage.record.test_order import (
+    DriveTestLine,
+    DriveTestOrder,
+    DriveTestProgress,
+    DriveTestsProgress,
+    DriveTestTarget,
+)
+from millrace.storage.record.writer import deciding, writing
+from millrace.storage.record.writer import testing as about_to_test
+from millrace.system import locks, paths
+from millrace.system.boot import boot_id
+from millrace.system.documents import read_model, write_model
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.files import write_text
+from millrace.system.run import last_words
+from millrace.system.units import is_under_way
+from millrace.system.users import only_root
+
+UNIT = "millrace-drive-test.service"
+POLL = 1.0
+"""Seconds between two looks."""
+KILLED = "it was ended from outside or the server was restarted"
+HEALTH = ("critical_warning", "available_spare", "spare_threshold")
+"""What of a SMART log `why_failing` judges."""
+SLOW_MS = 1000
+"""Milliseconds of one request from which on it is a remark."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A drive that may be tested now."""
+
+    row: DriveRow
+    drive: Drive
+    attached: str
+
+
+def ready(system: System, serials: Sequence[str], quick: bool) -> list[Ready]:
+    """Examine drives and decide. Refused: one is not tested, or another change runs; nothing was written."""
+    only_root()
+    with writing(about_to_test(serials)):
+        return [_ready(system, one, quick) for one in serials]
+
+
+def start(system: System, found: Sequence[Ready], quick: bool) -> DriveTestOrder:
+    """Start the unit. Refused: other drives are being tested. Failed: it does not start."""
+    with _only_one():
+        paths.drive_test_progress_file().unlink(missing_ok=True)
+        paths.drive_test_cancel_file().unlink(missing_ok=True)
+        targets = [
+            DriveTestTarget(serial=one.drive.serial, wwid=one.drive.wwid, attached=one.attached) for one in found
+        ]
+        order = DriveTestOrder(id=uuid.uuid4().hex, quick=quick, drives=targets)
+        write_model(paths.drive_test_order_file(), order)
+    began = system.attempt(["systemctl", "start", UNIT])
+    if began.status != 0:
+        paths.drive_test_order_file().unlink(missing_ok=True)
+        raise Failed(f"{UNIT} does not start: {last_words(began)}")
+    return order
+
+
+def follow(system: System, order: DriveTestOrder) -> Iterator[DriveTestLine]:
+    """Yield the progress until the unit has ended, then each test. Failed: they did not begin; its last line."""
+    shown: dict[str, DriveTestProgress] = {}
+    while is_under_way(UNIT, system.attempt):
+        for now in orders.progress():
+            if shown.get(now.serial) != now:
+                yield now
+                shown[now.serial] = now
+        system.wait(POLL)
+    ended = [one for one in drive_tests.load() if one.id == order.id]
+    if not ended:
+        raise Failed(f"no drive is tested: {_last_line(system)}")
+    yield from sorted(ended, key=lambda one: one.serial)
+
+
+def cancel(system: System) -> list[DriveTest]:
+    """End the tests under way; return how each ended. Refused: none is under way."""
+    only_root()
+    boot = boot_id()
+    running = [one.serial for one in drive_tests.load() if drive_tests.is_running(one, boot)]
+    if not is_under_way(UNIT, system.attempt):
+        raise Refused("no drive is being tested; how the last tests ended: millrace drive show SERIAL")
+    write_text(paths.drive_test_cancel_file(), "")
+    while is_under_way(UNIT, system.attempt):
+        system.wait(POLL)
+    ended = drive_tests.by_serial()
+    return [ended[one] for one in running if one in ended]
+
+
+def execute(system: System) -> list[DriveTest]:
+    """Carry out the order, record how each test ends and examine the drives; what the unit runs.
+
+    Refused: nothing was written. Failed: a drive could not be opened.
+    """
+    with _only_one(), ExitStack() as beginning:
+        order = read_model(paths.drive_test_order_file(), DriveTestOrder)
+        # the decision was made for the drives that were there then; it is made again for those that are here now
+        beginning.enter_context(writing(about_to_test([one.serial for one in order.drives])))
+        found = [_same(_ready(system, one.serial, order.quick), one) for one in order.drives]
+        board = _Board()
+        jobs = [_Job(system, one, order, board) for one in found]
+        with ExitStack() as opened:
+            for job in jobs:
+                opened.callback(job.close)
+                job.open()
+            for job in jobs:
+                board.save(job.record)
+            # nobody else can open the drives now, and other drives need not wait for hours
+            beginning.close()
+            with ThreadPoolExecutor(len(jobs)) as together:
+                return list(together.map(lambda one: one.run(), jobs))
+
+
+def clean_up(system: System) -> None:
+    """Record tests that were killed as interrupted and examine their drives; what the unit runs at its end.
+
+    Refused: the caller is not root, or drives are being tested.
+    """
+    only_root()
+    # its end has freed the lock of the process that was killed
+    with _only_one():
+        paths.drive_test_order_file().unlink(missing_ok=True)
+        paths.drive_test_cancel_file().unlink(missing_ok=True)
+        paths.drive_test_progress_file().unlink(missing_ok=True)
+        here = {one.serial: one.name for one in present()}
+        for one in drive_tests.load():
+            if one.state == "running":
+                changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
+                drive_tests.save(one.model_copy(update=changes))
+                if one.serial in here:
+                    # what udev knew of the drive before is no longer there
+                    reread(system, here[one.serial], log)
+                    examined(here[one.serial])
+
+
+class _Board:
+    """What all tests of an order write: one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._progress: dict[str, DriveTestProgress] = {}
+
+    def save(self, test: DriveTest) -> None:
+        with self._lock:
+            drive_tests.save(test)
+
+    def tell(self, progress: DriveTestProgress) -> None:
+        with self._lock:
+            self._progress[progress.serial] = progress
+            write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=list(self._progress.values())))
+
+    def examined(self, name: str) -> Drive:
+        with self._lock:
+            return examined(name)
+
+
+class _Job:
+    """The test of one drive, from its opening to its record."""
+
+    def __init__(self, system: System, found: Ready, order: DriveTestOrder, board: _Board) -> None:
+        self._board = board
+        self._system, self._found, self._quick = system, found, order.quick
+        self._opened = ExitStack()
+        self._tester: DriveTester | None = None
+        self._before = _smart(system, found.drive)
+        self.record = DriveTest(
+            id=order.id,
+            serial=found.drive.serial,
+            wwid=found.drive.wwid,
+            bay=found.row.bay,
+            scope="quick" if order.quick else "full",
+            state="running",
+            boot=boot_id(),
+            began=system.now(),
+        )
+
+    def open(self) -> None:
+        drive = self._found.drive
+        raw = self._opened.enter_context(exclusively(paths.ROOT / "dev" / drive.name, drive.size))
+        if not self._is_here():
+            raise Refused(f"{named(self._found.row)} was removed or replaced meanwhile; nothing was written")
+        cancelled = paths.drive_test_cancel_file().exists
+        self._tester = DriveTester(self._system, drive, raw, self._quick, self._board.tell, cancelled)
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def run(self) -> DriveTest:
+        trim: Trim | None = None
+        state: State = "passed"
+        reason: str | None = None
+        blank = True
+        try:
+            if self._tester is not None:
+                self._tester.mark()
+                trim = self._tester.test()
+        except Cancelled as end:
+            state, reason, blank = "cancelled", str(end), end.blank
+        except MillraceError as error:
+            state, reason, blank = "failed", str(error), False
+        # nobody takes a drive that is blank and about to be found failing
+        with writing(deciding(self.record.serial), wait=True):
+            return self._decided(state, reason, blank, trim)
+
+    def _decided(self, state: State, reason: str | None, blank: bool, trim: Trim | None) -> DriveTest:
+        """Decide while the drive is open to nobody else, close it, examine it and record how the test ended."""
+        drive = self._found.drive
+        after = _smart(self._system, drive)
+        errors = _more(self._before, after)
+        if state == "passed":
+            health = {key: value for key, value in after.items() if key in HEALTH} if after else {}
+            reason = _unfit(drive.model_copy(update=health), errors)
+            state = "failed" if reason else "passed"
+            if reason:
+                blank = False
+                self._mark()
+        self.close()
+        if not self._is_here():
+            # another drive may have its name by now
+            gone = reason if state == "failed" and reason else "the drive was removed"
+            record = self.record.model_copy(update={"state": "failed", "reason": gone, "ended": self._system.now()})
+            self._board.save(record)
+            return record
+        reread(self._system, drive.name, log)
+        now = self._board.examined(drive.name)
+        if blank:
+            try:
+                proved_blank(now)
+            except MillraceError as error:
+                state, reason, blank = "failed", str(error).replace("was erased", "was tested"), False
+        if state == "passed" and (unfit := _unfit(now, errors)):
+            state, reason, blank = "failed", unfit, False
+            self._mark_again()
+            self._board.examined(drive.name)
+        ended = self._ended(now, state, reason, blank, trim, errors)
+        self._board.save(ended)
+        return ended
+
+    def _is_here(self) -> bool:
+        """Whether the name is still that of the drive that was decided on."""
+        return self._system.diskseq(self._found.drive.name) == self._found.attached
+
+    def _mark(self) -> None:
+        """Mark a drive that is blank and did not pass: nobody is to take it for one that may be used."""
+        try:
+            if self._tester is not None:
+                self._tester.mark()
+        except MillraceError as error:
+            log(str(error))
+
+    def _mark_again(self) -> None:
+        """Mark a drive that was closed, unless it has other contents by now."""
+        drive = self._found.drive
+        try:
+            with exclusively(paths.ROOT / "dev" / drive.name, drive.size) as raw:
+                if self._is_here() and not self._system.gpt_ids(drive.name, drive.logical_block):
+                    raw.mark(TEST_MARK)
+        except MillraceError as error:
+            log(str(error))
+
+    def _ended(
+        self, now: Drive, state: State, reason: str | None, blank: bool, trim: Trim | None, errors: int | None
+    ) -> DriveTest:
+        measured = self._tester.measured if self._tester else None
+        record = self.record.model_copy(
+            update={"state": state, "reason": reason, "blank": blank, "trim": trim, "media_errors": errors}
+        )
+        if measured is not None:
+            update = {
+                "written_bytes": measured.written,
+                "write_bytes_per_second": measured.rate("write"),
+                "read_bytes_per_second": measured.rate("read"),
+                "longest_write_ms": measured.milliseconds("write"),
+                "longest_read_ms": measured.milliseconds("read"),
+                "hottest_celsius": measured.hottest,
+            }
+            record = record.model_copy(update=update)
+        return record.model_copy(
+            update={"ended": self._system.now(), "remarks": list(_remarks(record, now, self._found))}
+        )
+
+
+def _unfit(drive: Drive, errors: int | None) -> str | None:
+    """Why a drive does not pass of which every block did; `errors` are new media errors."""
+    if failing := why_failing(drive):
+        return f"the drive {failing}"
+    return f"the drive reports {errors} new media error{'s' * (errors > 1)}" if errors else None
+
+
+def _remarks(test: DriveTest, now: Drive, found: Ready) -> Iterator[str]:
+    """What is worth knowing of a drive that passed."""
+    longest = max(test.longest_write_ms or 0, test.longest_read_ms or 0)
+    if longest >= SLOW_MS:
+        yield f"one request took {longest / 1000:.1f} s"
+    if (now.critical_warning or 0) & 1 << 1:
+        yield "it was outside its temperature range"
+    before, after = found.drive.link, now.link
+    if before is not None and after is not None and (before.speed, before.width) != (after.speed, after.width):
+        yield f"its PCIe link changed from {before.speed:g} GT/s ×{before.width} to {after.speed:g} GT/s ×{after.width}"
+    if test.trim == "refused":
+        yield "it refused a trim"
+
+
+def _smart(system: System, drive: Drive) -> nvme.Smart | None:
+    if drive.transport != "nvme":
+        return None
+    device = identify(block_dir(paths.ROOT, drive.name)).device
+    return nvme.smart(device, paths.ROOT / "dev" / drive.name, system.attempt)
+
+
+def _more(before: nvme.Smart | None, after: nvme.Smart | None) -> int | None:
+    """How many media errors came; None where the drive does not count them."""
+    old, new = (one["media_errors"] if one else None for one in (before, after))
+    return None if old is None or new is None else max(new - old, 0)
+
+
+def _same(found: Ready, target: DriveTestTarget) -> Ready:
+    if (found.drive.wwid, found.attached) != (target.wwid, target.attached):
+        raise Refused(f"{named(found.row)} was replaced meanwhile; nothing was written")
+    return found
+
+
+def _ready(system: System, serial: str, quick: bool) -> Ready:
+    known = facts()
+    before = row(known, serial)
+    if before.name is None:
+        may_test.check(known, before, None, quick)
+    drive = examine(before.name or "")
+    attached = system.diskseq(drive.name)
+    if drive.serial != serial or attached is None:
+        raise Refused(f"{named(before)} was removed or replaced just now; nothing was written")
+    now = may_erase.fresh(known, drive)
+    found = row(now, serial)
+    may_test.check(now, found, drive, quick)
+    if reason := system.in_use(drive.name):
+        raise Refused(f"{named(found)} is in use ({reason}): end its use first; nothing was written")
+    return Ready(found, drive, attached)
+
+
+def _only_one() -> AbstractContextManager[None]:
+    sentence = (
+        "drives are being tested: `millrace drive list` shows which; wait, or end it: millrace drive test --cancel"
+    )
+    return locks.held(paths.run_dir() / "drive-test/lock", sentence)
+
+
+def _last_line(system: System) -> str:
+    line = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
+    return line.strip().removeprefix("millrace: ") or f"see `journalctl -u {UNIT}`"

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the verb to the unit that erases, which does not end with the terminal that started it."""
+
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+
+from millrace.inventory.collect import examine
+from millrace.inventory.model import Drive, Inventory
+from millrace.inventory.present import present
+from millrace.storage.array.machine import System
+from millrace.storage.drive.drive_model import DriveRow
+from millrace.storage.drive.drive_rows import row
+from millrace.storage.drive.drive_text import named
+from millrace.storage.drive.facts import facts
+from millrace.storage.erase import may_erase
+from millrace.storage.erase.eraser import Eraser, proved_blank, reread
+from millrace.storage.record import erasure
+from millrace.storage.record.erasure import EraseLine, EraseProgress, Erasure, Order
+from millrace.storage.record.writer import erasing, writing
+from millrace.system import locks, paths
+from millrace.system.boot import boot_id
+from millrace.system.documents import read_model, write_model
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.run import last_words
+from millrace.system.units import is_under_way
+from millrace.system.users import only_root
+
+UNIT = "millrace-erase.service"
+POLL = 1.0
+"""Seconds between two looks."""
+KILLED = "it was ended from outside or the server was restarted"
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A drive that may be erased now."""
+
+    row: DriveRow
+    drive: Drive
+    attached: str
+
+
+def ready(system: System, serial: str, foreign: bool) -> Ready:
+    """Examine a drive and decide. Refused: it is not erased, or another change runs; nothing was written."""
+    only_root()
+    with writing(erasing(serial)):
+        return _ready(system, serial, foreign)
+
+
+def start(system: System, found: Ready, foreign: bool) -> Order:
+    """Start the unit. Refused: another drive is being erased. Failed: it does not start."""
+    with _only_one():
+        paths.erase_progress_file().unlink(missing_ok=True)
+        drive = found.drive
+        order = Order(
+            id=uuid.uuid4().hex, serial=drive.serial, wwid=drive.wwid, attached=found.attached, foreign=foreign
+        )
+        write_model(paths.erase_order_file(), order)
+    began = system.attempt(["systemctl", "start", UNIT])
+    if began.status != 0:
+        paths.erase_order_file().unlink(missing_ok=True)
+        raise Failed(f"{UNIT} does not start: {last_words(began)}")
+    return order
+
+
+def follow(system: System, order: Order) -> Iterator[EraseLine]:
+    """Yield the progress until the unit has ended, then the erasure. Failed: it did not begin; its last line."""
+    shown: EraseProgress | None = None
+    while is_under_way(UNIT, system.attempt):
+        now = erasure.progress(order.serial)
+        if now is not None and now != shown:
+            yield now
+            shown = now
+        system.wait(POLL)
+    ended = erasure.last(order.serial)
+    if ended is None or ended.id != order.id:
+        raise Failed(f"the drive is not erased: {_last_line(system)}")
+    yield ended
+
+
+def execute(system: System) -> Erasure:
+    """Carry out the order, record how it ends and examine the drive; what the unit runs.
+
+    Refused, Failed: the drive is not erased; recorded, where the first write had begun.
+    """
+    with _only_one(), ExitStack() as deciding:
+        order = read_model(paths.erase_order_file(), Order)
+        # the decision was made for the drive that was there then; it is made again for the one that is here now
+        deciding.enter_context(writing(erasing(order.serial)))
+        found = _ready(system, order.serial, order.foreign)
+        if (found.drive.wwid, found.attached) != (order.wwid, order.attached):
+            raise Refused(f"{named(found.row)} was replaced meanwhile; nothing was written")
+        record = _begun(found, order, system)
+
+        def begin() -> None:
+            erasure.save(record)
+            # nobody else can open the drive now, and other drives need not wait for hours
+            deciding.close()
+
+        try:
+            erased = Eraser(system, found.drive, log).erase(order.attached, begin)
+            proved_blank(examined(found.drive.name))
+        except MillraceError as error:
+            if erasure.last(order.serial) == record:
+                erasure.save(_ended(record, system, state="failed", reason=str(error)))
+            raise
+        done = _ended(record, system, state="done", method=erased.method, unproved=erased.unproved)
+        erasure.save(done)
+        return done
+
+
+def clean_up(system: System) -> None:
+    """Record an erasure that was killed as interrupted and examine its drive; what the unit runs at its end.
+
+    Refused: the caller is not root, or a drive is being erased.
+    """
+    only_root()
+    # its end has freed the lock of the process that was killed
+    with _only_one():
+        paths.erase_order_file().unlink(missing_ok=True)
+        here = {one.serial: one.name for one in present()}
+        for one in erasure.load():
+            if one.state == "running":
+                erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
+                if one.serial in here:
+                    # what udev knew of the drive before is no longer there
+                    reread(system, here[one.serial], log)
+                    examined(here[one.serial])
+
+
+def _ready(system: System, serial: str, foreign: bool) -> Ready:
+    known = facts()
+    before = row(known, serial)
+    if before.name is None:
+        may_erase.check(known, before, None, foreign)
+    drive = examine(before.name or "")
+    attached = system.diskseq(drive.name)
+    if drive.serial != serial or attached is None:
+        raise Refused(f"{named(before)} was removed or replaced just now; nothing was written")
+    now = may_erase.fresh(known, drive)
+    found = row(now, serial)
+    may_erase.check(now, found, drive, foreign)
+    if reason := system.in_use(drive.name):
+        raise Refused(f"{named(found)} is in use ({reason}): end its use first; nothing was written")
+    return Ready(found, drive, attached)
+
+
+def examined(name: str) -> Drive:
+    """Examine a drive and put what was found into the inventory of this boot, where there is one; return it."""
+    drive = examine(name)
+    if not paths.inventory_file().exists():
+        return drive
+    inventory = read_model(paths.inventory_file(), Inventory)
+    drives = may_erase.with_drive(inventory.drives, drive)
+    write_model(paths.inventory_file(), inventory.model_copy(update={"drives": drives}))
+    return drive
+
+
+def _begun(found: Ready, order: Order, system: System) -> Erasure:
+    return Erasure(
+        id=order.id,
+        serial=found.drive.serial,
+        wwid=found.drive.wwid,
+        bay=found.row.bay,
+        state="running",
+        method=None,
+        boot=boot_id(),
+        began=system.now(),
+        ended=None,
+        reason=None,
+        unproved=None,
+    )
+
+
+def _ended(record: Erasure, system: System, **changes: object) -> Erasure:
+    return record.model_copy(update={"ended": system.now(), **changes})
+
+
+def _only_one() -> AbstractContextManager[None]:
+    sentence = "another drive is being erased: `millrace drive list` shows which one; wait until that has ended"
+    return locks.held(paths.run_dir() / "erase/lock", sentence)
+
+
+def _last_line(system: System) -> str:
+    line = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
+    return line.strip().removeprefix("millrace: ") or f"see `journalctl -u {UNIT}`"
+
+
+def log(line: str) -> None:
+    """Write a line for the journal."""
+    print(f"millrace: {line}", file=sys.stderr)

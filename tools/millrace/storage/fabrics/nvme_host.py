@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's NVMe-oF host: its controllers in sysfs, and /dev/nvme-fabrics, which makes one for each line of options.
+
+Written here and not by `nvme connect`, whose command line would show the secret (kernel 7.2,
+drivers/nvme/host/fabrics.c).
+"""
+
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from millrace.storage.fabrics.fabrics_model import Connection, ConnectionRow, NamespaceRow, PathRow
+from millrace.system import paths, sysfs
+from millrace.system.errors import Failed
+
+DEVICE = "dev/nvme-fabrics"
+CONTROLLERS, SUBSYSTEMS = "sys/class/nvme", "sys/class/nvme-subsystem"
+SECTOR = 512
+
+RECONNECT_SECONDS = 2
+"""Between two attempts to reach a target again; the kernel's 10 s would lengthen each restart of it."""
+FOR_EVER = -1
+"""XFS shuts down at the first error of its device: requests wait for the target, however long it is away."""
+
+LIVE, MISSING = "live", "missing"
+
+# What the kernel answers, where its own words say nothing of a target.
+ANSWERS = {
+    errno.ECONNREFUSED: "nothing listens on this port there",
+    errno.ETIMEDOUT: "nothing answers there",
+    errno.EHOSTUNREACH: "no host has this address",
+    errno.ENETUNREACH: "no port of this server leads there",
+    errno.EADDRNOTAVAIL: "no port of this server leads there",
+    errno.EKEYREJECTED: "the target asks for a secret, or for another one",
+    errno.EACCES: "the target asks for a secret, or for another one",
+    errno.ECONNRESET: "it ended the connection",
+    errno.EIO: "the target refused: it has no such subsystem, or does not allow this host",
+    errno.EINVAL: "the target refused: it has no such subsystem, or does not allow this host",
+    errno.ENODEV: "no port of this server has RDMA, or the kernel lacks the transport",
+}
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A controller of the kernel over a network: one path to a subsystem."""
+
+    name: str
+    nqn: str
+    address: str
+    port: int
+    state: str
+
+
+def controllers() -> list[Controller]:
+    """Return the controllers over TCP and RDMA, those that were connected by hand, too."""
+    found = []
+    for name in sysfs.names(paths.ROOT / CONTROLLERS):
+        place = paths.ROOT / CONTROLLERS / name
+        if sysfs.text(place / "transport") not in ("tcp", "rdma"):
+            continue
+        # traddr=10.0.0.1,trsvcid=4420,src_addr=10.0.0.2
+        where = dict(word.split("=", 1) for word in (sysfs.text(place / "address") or "").split(",") if "=" in word)
+        found.append(
+            Controller(
+                name=name,
+                nqn=sysfs.text(place / "subsysnqn") or "",
+                address=where.get("traddr", ""),
+                port=int(where.get("trsvcid", 0)),
+                state=sysfs.text(place / "state") or "unknown",
+            )
+        )
+    return found
+
+
+def row(one: Connection) -> ConnectionRow:
+    """Return a connection with its paths and block devices as they are now."""
+    here = {(each.address, each.port): each for each in controllers() if each.nqn == one.nqn}
+    seen = [(address, here.get((address, one.port))) for address in one.addresses]
+    return ConnectionRow(
+        nqn=one.nqn,
+        host_nqn=one.host_nqn,
+        transport=one.transport,
+        port=one.port,
+        authenticated=one.authenticated,
+        paths=[
+            PathRow(address=address, controller=each.name if each else None, state=each.state if each else MISSING)
+            for address, each in seen
+        ],
+        namespaces=namespaces(one.nqn),
+    )
+
+
+def namespaces(nqn: str) -> list[NamespaceRow]:
+    """Return the block devices of a subsystem; with several paths each is one device (native multipath)."""
+    found = []
+    for subsystem in sysfs.names(paths.ROOT / SUBSYSTEMS):
+        if sysfs.text(paths.ROOT / SUBSYSTEMS / subsystem / "subsysnqn") != nqn:
+            continue
+        for name in sysfs.names(paths.ROOT / "sys/class/block"):
+            place = paths.ROOT / "sys/class/block" / name
+            # a namespace of it, no partition and no path that multipath hides
+            if name.startswith(f"nvme{subsystem.removeprefix('nvme-subsys')}n") and not (place / "partition").exists():
+                wwid = sysfs.text(place / "wwid") or name
+                sectors = sysfs.number(place / "size") or 0
+                found.append(NamespaceRow(name=name, device=f"/dev/disk/by-id/nvme-{wwid}", size=sectors * SECTOR))
+    return found
+
+
+def host_nqn() -> str:
+    """Return the NQN of this server, which millrace-nvme-hostid.service writes; "" before that."""
+    return sysfs.text(paths.ROOT / "etc/nvme/hostnqn") or ""
+
+
+def attach(one: Connection, address: str, secret: str | None) -> None:
+    """Connect one path. Failed: the target cannot be reached or refuses, in words, without any part of the secret."""
+    text = ",".join(options(one, address, secret))
+    try:
+        _send(text)
+    except OSError as error:
+        if error.errno == errno.EALREADY:
+            return
+        why = ANSWERS.get(error.errno or 0, os.strerror(error.errno or 0))
+        raise Failed(f"{address} port {one.port}: {why}") from error
+
+
+def _send(text: str) -> None:
+    """The kernel answers when the path is connected, or with why not."""
+    device = os.open(paths.ROOT / DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.write(device, text.encode())
+    finally:
+        os.close(device)
+
+
+def options(one: Connection, address: str, secret: str | None) -> Sequence[str]:
+    """Return the options of a path as the kernel takes them (nvme-connect(1) has the same)."""
+    found = [
+        f"nqn={one.nqn}",
+        f"transport={one.transport}",
+        f"traddr={address}",
+        f"trsvcid={one.port}",
+        f"hostnqn={one.host_nqn}",
+        f"hostid={host_id(one.host_nqn)}",
+        f"ctrl_loss_tmo={FOR_EVER}",
+        f"reconnect_delay={RECONNECT_SECONDS}",
+    ]
+    return [*found, *([f"dhchap_secret={secret}"] if secret else [])]
+
+
+def host_id(host: str) -> UUID:
+    """Return the host ID that goes with an NQN: the UUID in it, as libnvme does, else one that is made of it."""
+    try:
+        return UUID(host.rpartition("uuid:")[2])
+    except ValueError:
+        return uuid5(NAMESPACE_OID, host)
+
+
+def detach(name: str) -> None:
+    """Remove a controller. OSError: the kernel refuses."""
+    sysfs.write(paths.ROOT / CONTROLLERS / name / "delete_controller", "1\n")
+
+
+def is_in_use(name: str) -> bool:
+    """Whether a block device, or a partition of it, is mounted or a member of something."""
+    try:
+        os.close(os.open(paths.ROOT / "dev" / name, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno == errno.EBUSY
+    return False

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace approve`, `provision`, `assemble`."""
+
+import os
+import pwd
+from collections.abc import Iterable, Iterator
+
+import click
+
+from millrace.storage.array.machine import Linux
+from millrace.storage.provision import apply, approval, follow
+from millrace.storage.record.identity import new_transaction
+from millrace.storage.record.pool_file import load_pool
+from millrace.system.output import Output, prints
+from millrace.system.users import as_root
+
+
+@click.command()
+@click.argument("hash_", metavar="HASH")
+@click.option("--no-start", is_flag=True, help="Record the approval only; the pool is built at the next boot.")
+@prints(
+    "millrace.storage.provision.follow:ApproveLine",
+    lines=True,
+    words="Print JSON lines: the approval, progress, the pool.",
+)
+def approve(hash_: str, no_start: bool, show: Output) -> None:
+    """Approve the current plan by its hash and build it."""
+    system = Linux()
+    with as_root():
+        approved = approval.approve(hash_, _invoking_user(), system.now())
+        show(approved, lambda one: [f"approved: plan {one.sha256}"])
+        if no_start:
+            return
+        show.each(follow.start_and_follow(system), _bar)
+        show(load_pool(), lambda _: ["the pool is built; `millrace status` shows it"])
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="List the steps of the current plan; write nothing.")
+@click.option("--if-approved", is_flag=True, help="Exit with status 0 if no plan is approved.")
+@prints("millrace.storage.provision.apply:Outcome", {"--dry-run": "millrace.storage.provision.apply:Steps"})
+def provision(dry_run: bool, if_approved: bool, show: Output) -> None:
+    """Build the approved plan, or resume an interrupted build."""
+    if dry_run:
+        digest, plan = approval.current_plan()
+        steps = [step.name for step in new_transaction(plan, Linux().now()).steps]
+        show(apply.Steps(plan_sha256=digest, steps=steps), _steps)
+        return
+    with as_root():
+        outcome = apply.provision(Linux(), _report, if_approved)
+    show(outcome, _outcome)
+
+
+def _bar(lines: Iterable[follow.Progress]) -> follow.Progress | None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=None)
+        last = None
+        for last in lines:
+            bar.update(task, description=last.step or "finishing", completed=last.done, total=last.total)
+    return last
+
+
+def _outcome(outcome: apply.Outcome) -> Iterator[str]:
+    if outcome.state == "not-approved":
+        yield "no plan is approved: read it with `millrace plan`, then `millrace approve HASH`"
+    else:
+        yield f"the pool {'exists already' if outcome.state == 'already-provisioned' else 'is built'}"
+
+
+def _steps(found: apply.Steps) -> Iterator[str]:
+    yield f"plan {found.plan_sha256} would be built in {len(found.steps)} steps:"
+    for number, step in enumerate(found.steps, start=1):
+        yield f"{number:4}  {step}"
+
+
+def _report(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _invoking_user() -> str:
+    return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name

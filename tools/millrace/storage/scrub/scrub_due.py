@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be checked now: the order of the arrays, the window of the policy, and what keeps a check from running."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from millrace.plan.policy.model import ScrubPolicy
+from millrace.plan.policy.window import parse_window
+from millrace.plan.scrub import DAYS, comparable, side_by_side
+from millrace.storage.array import resync
+from millrace.storage.array.devices import array_device, block
+from millrace.storage.assemble import unclean
+from millrace.storage.record import change_journal
+from millrace.storage.record.model import ArrayRecord, Pool
+from millrace.storage.record.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
+from millrace.system import sysfs
+from millrace.system.errors import BadInput
+from millrace.system.run import Runner
+from millrace.system.units import is_active
+
+BENCHMARK, TUNER, CHECKING = "millrace-bench.service", "millrace-tuner.service", "millrace-scrub.service"
+
+# Summer time moves a window by an hour, and a round begins some minutes after it opens.
+SLACK = timedelta(hours=12)
+
+
+def arrays(pool: Pool) -> list[ArrayRecord]:
+    """Return the arrays that a check can compare, the log first; a raid0 has nothing to compare."""
+    by_name = {one.array.name: one for one in pool.arrays}
+    return [by_name[one.name] for one in comparable([one.array for one in pool.arrays])]
+
+
+def groups(pool: Pool) -> list[list[ArrayRecord]]:
+    """Return these arrays in groups in their order; those of one group share no drive and are checked side by side."""
+    by_name = {one.array.name: one for one in pool.arrays}
+    return [[by_name[one.name] for one in group] for group in side_by_side([one.array for one in pool.arrays])]
+
+
+def left(pool: Pool, record: ScrubRecord) -> list[ArrayRecord]:
+    """Return the arrays that the round has still to check; all of them without a round."""
+    begun = record.round.started if record.round else ""
+    checked = {one.uuid for one in record.arrays if one.last and begun and one.last.started >= begun}
+    return [one for one in arrays(pool) if one.uuid not in checked or record.of(one.uuid, "").under_way]
+
+
+def until(policy: ScrubPolicy, now: datetime) -> datetime | None:
+    """Return when the window closes that is open now; None while none is."""
+    found = parse_window(policy.window).open_at(now)
+    return found[1] if found else None
+
+
+def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> bool:
+    """Whether the policy wants a check now: its window is open, and the last round began long enough ago.
+
+    A round that was stopped goes on in the next window; one that an administrator stopped, not in the same.
+    """
+    found = parse_window(policy.window).open_at(now)
+    if found is None or policy.every == "never":
+        return False
+    opened = found[0]
+    if record.round is not None:
+        held = record.stopped if record.stopped and record.stopped.by == "administrator" else None
+        return held is None or datetime.fromisoformat(held.at) < opened
+    begun = [one.last.started for array in arrays(pool) if (one := record.of(array.uuid, "")).last]
+    if len(begun) < len(arrays(pool)) or _started_unclean(pool, record, now):
+        return True
+    return opened - datetime.fromisoformat(min(begun)) >= timedelta(days=DAYS[policy.every]) - SLACK
+
+
+def _started_unclean(pool: Pool, record: ScrubRecord, now: datetime) -> bool:
+    """Whether an array was started by force after its last check. No check is later than a start of a wrong clock."""
+    try:
+        started = unclean.latest()
+    except BadInput:
+        return False
+    checked = {array.array.name: one.last for array in arrays(pool) if (one := record.of(array.uuid, "")).last}
+    return any(
+        datetime.fromisoformat(checked[one].started) < at <= now for one, at in started.items() if one in checked
+    )
+
+
+def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> datetime | None:
+    """Return when the policy begins or goes on with a check; None where it never does."""
+    opening = now
+    for _ in range(DAYS["quarter"] + 8 if policy.every != "never" else 0):
+        if is_due(policy, pool, record, opening):
+            return opening
+        opening = parse_window(policy.window).next_opening(opening)
+    return None
+
+
+def obstacle(
+    pool: Pool, run: Runner, now: datetime, allowed: Sequence[str] = (resync.IDLE, resync.CHECK)
+) -> ScrubStop | None:
+    """Return what keeps any array from being checked now: one that is degraded or works, a change of drives that is to
+    begin or to go on, a benchmark, or the tuner. What md may do meanwhile is `allowed`.
+    """
+    if sentence := _changing():
+        return _stopped("array", sentence, now)
+    for one in pool.arrays:
+        if sentence := _busy(one, allowed):
+            return _stopped("array", sentence, now)
+    if is_active(BENCHMARK, run):
+        return _stopped("benchmark", "a benchmark is running", now)
+    if is_active(TUNER, run):
+        return _stopped("benchmark", "the tuner is running", now)
+    return None
+
+
+def _changing() -> str | None:
+    """md gives no drive a place in an array that is being checked."""
+    try:
+        change = change_journal.running()
+    except BadInput as error:
+        return str(error)
+    return f"{change_journal.in_words(change.plan)} is not finished" if change else None
+
+
+def _busy(one: ArrayRecord, allowed: Sequence[str]) -> str | None:
+    title, device = f"array {one.array.name}", array_device(one.array.name)
+    if device is None or not (block(device) / "md").is_dir():
+        return f"{title} is not running"
+    if one.array.level == "raid0":
+        return None
+    if sysfs.number(block(device) / "md/degraded"):
+        return f"{title} is degraded"
+    doing = resync.action(device)
+    return None if doing in allowed else f"{title} is busy: md reports {doing}"
+
+
+def _stopped(by: StoppedBy, sentence: str, now: datetime) -> ScrubStop:
+    return ScrubStop(at=stamp(now), by=by, reason=sentence)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool scrub status`: the checks of all arrays, and when the next one begins."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Literal
+
+from millrace.inventory.places import bays
+from millrace.plan.model import Role
+from millrace.plan.policy.model import ScrubPolicy
+from millrace.plan.scrub import CheckPace
+from millrace.storage.array.devices import array_device
+from millrace.storage.array.live_arrays import sync
+from millrace.storage.array.live_model import Sync
+from millrace.storage.record.model import ArrayRecord, Pool
+from millrace.storage.record.scrub_record import (
+    ArrayScrub,
+    FileSearch,
+    FilesystemScrub,
+    Round,
+    ScrubRecord,
+    ScrubStop,
+    files_in_words,
+    in_words,
+    load,
+    located_in_words,
+    restorable,
+)
+from millrace.storage.scrub import scrub_due as due
+from millrace.storage.scrub.lost_rows import in_use
+from millrace.storage.scrub.scrub_pace import seen
+from millrace.system.documents import Contract
+from millrace.system.text import KIB, moment, pace, size
+
+RETIRE = "millrace pool scrub retire"
+
+
+class ScrubOfArray(Contract):
+    """One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
+
+    `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
+    the same in words, empty where all sectors match. `wrong` has the drives that are wrong, in sentences, and why
+    others are not known. `restorable` sectors of data and parity are written to the wrong drive by a repair. `lost` are
+    sectors of each member that can neither be read nor rebuilt, and are in use: `millrace pool scrub retire`.
+    """
+
+    kept: ArrayScrub
+    sync: Sync | None
+    files: FileSearch | None
+    doubt: str
+    wrong: list[str]
+    restorable: int
+    lost: int
+
+
+class ScrubStatus(Contract):
+    """The checks of the pool. `window` and `every` are those of the policy, `pace` is how fast they read.
+
+    `problem` is why they do not keep the period, with what to change; null where they do. `next` is when the policy
+    begins or goes on with a check (ISO 8601), null for never. `round` is the one that is under way, and `stopped` why
+    it waits. `filesystem` is null where it was never checked.
+    """
+
+    schema_version: Literal[1] = 1
+    window: str
+    every: Literal["week", "month", "quarter", "never"]
+    pace: CheckPace
+    problem: str | None
+    next: str | None
+    round: Round | None
+    stopped: ScrubStop | None
+    arrays: list[ScrubOfArray]
+    filesystem: FilesystemScrub | None
+
+
+def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
+    """Return the checks of all arrays of the pool."""
+    record = load()
+    lost = in_use(pool, record)
+    pace, problem = seen(pool, policy, record)
+    wrong = any(one.last and one.last.mismatches for one in record.arrays)
+    known = bays() if wrong else {}
+    opening = due.next_window(policy, pool, record, now)
+    return ScrubStatus(
+        window=policy.window,
+        every=policy.every,
+        pace=pace,
+        problem=problem,
+        next=opening.isoformat(timespec="minutes") if opening else None,
+        round=record.round,
+        stopped=record.stopped,
+        arrays=[_of(record, one, lost.get(one.uuid, 0), known) for one in due.arrays(pool)],
+        filesystem=record.filesystem,
+    )
+
+
+def lines(found: ScrubStatus) -> Iterator[str]:
+    """Return text for a terminal."""
+    if found.every == "never":
+        yield f"policy: only by hand, {_pace(found.pace)}"
+    else:
+        yield f"policy: every {found.every}, {found.window}, {_pace(found.pace)}; next: {_next(found)}"
+    if found.problem:
+        yield found.problem
+    for one in found.arrays:
+        yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
+        if one.kept.last and one.kept.last.mismatches:
+            yield from (f"  {each}" for each in one.wrong)
+            yield f"  {one.doubt}"
+        if one.lost:
+            yield f"  {one.lost} sectors of each member are lost; take them out of use: {RETIRE}"
+        if one.kept.retired:
+            sectors = sum(row.end - row.begin for row in one.kept.retired)
+            yield f"  {sectors} sectors of each member are lost and retired: no file uses them"
+        if one.kept.repair is not None:
+            yield "  a repair is confirmed and not at its end"
+        if one.kept.repaired is not None:
+            done = one.kept.repaired
+            yield f"  repaired {moment(done.ended)}: {done.rewritten} sectors rewritten, {done.left} still do not match"
+            if done.restored:
+                yield f"  {done.restored} of these were restored on the wrong drive from the others"
+            if done.kept:
+                yield f"  {done.kept}"
+    checked = found.filesystem
+    if checked is not None:
+        yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
+    if found.round and found.stopped:
+        yield f"stopped {moment(found.stopped.at)}: {found.stopped.reason}"
+
+
+def _pace(found: CheckPace) -> str:
+    least, most = (f"{size(kib * KIB)}/s" for kib in (found.least_kib, found.most_kib))
+    return f"{most} of each drive" if least == most else f"{least} of each drive beside clients, {most} at most"
+
+
+def _next(found: ScrubStatus) -> str:
+    return moment(found.next) if found.next else "-"
+
+
+def _now(one: ScrubOfArray) -> str:
+    begun = one.kept.under_way
+    if one.sync is not None and one.kept.repair is not None:
+        done = f"{int(100 * (one.sync.progress or 0))} % done"
+        return f"; repair is running, {done}{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
+    if begun is None:
+        return ""
+    share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
+    if one.sync is None:
+        return f"; a check of {moment(begun.started)} waits at {share}"
+    return f"; {one.sync.action} is running, {share} done{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
+
+
+def _running(name: str) -> Sync | None:
+    device = array_device(name)
+    found = sync(device) if device else None
+    return found if found and found.action in ("check", "repair") else None
+
+
+def _of(record: ScrubRecord, one: ArrayRecord, lost: int, bays: Mapping[str, str]) -> ScrubOfArray:
+    kept, sync = record.of(one.uuid, one.array.name), _running(one.array.name)
+    files: FileSearch | None = None
+    doubt = ""
+    if kept.last is not None and kept.last.mismatches:
+        if one.array.role is Role.LOG:
+            doubt = "no file is in doubt: it is the file system log"
+        else:
+            files, doubt = record.files_of(kept), files_in_words(record, kept)
+    wrong = located_in_words(kept.last, bays) if kept.last and kept.last.mismatches else []
+    return ScrubOfArray(
+        kept=kept, sync=sync, files=files, doubt=doubt, wrong=wrong, restorable=restorable(kept.last), lost=lost
+    )

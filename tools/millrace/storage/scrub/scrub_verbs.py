@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool scrub …`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.errors import BadInput, Refused
+from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm, typed_yes
+from millrace.system.users import as_root, only_root
+
+if TYPE_CHECKING:
+    from millrace.storage.record.scrub_record import ScrubRecord
+    from millrace.storage.scrub.scrub_status import ScrubStatus
+
+
+@click.group()
+def scrub() -> None:
+    """Check that data and parity of all arrays match: the log first, then all others side by side."""
+
+
+@scrub.command()
+@prints("millrace.storage.scrub.scrub_status:ScrubStatus")
+def start(show: Output) -> None:
+    """Start a check of all arrays now, or go on with one that was stopped; the window does not end it."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import scrub as checks
+    from millrace.storage.scrub.scrub_due import CHECKING
+    from millrace.storage.scrub.scrub_status import lines
+    from millrace.system.run import attempt, must, quickly
+
+    only_root()
+    # one that runs in its window goes on without it
+    must(attempt, ["systemctl", "stop", CHECKING])
+    checks.begin(load_pool(), quickly)
+    must(attempt, ["systemctl", "start", CHECKING])
+    show(_status(), lines)
+
+
+@scrub.command()
+@prints("millrace.storage.scrub.scrub_status:ScrubStatus")
+def stop(show: Output) -> None:
+    """Stop the check; the next window, or `start`, goes on from where it was."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import scrub as checks
+    from millrace.storage.scrub.scrub_due import CHECKING
+    from millrace.storage.scrub.scrub_status import lines
+    from millrace.system.run import attempt, must
+
+    only_root()
+    must(attempt, ["systemctl", "stop", CHECKING])
+    checks.stop(load_pool())
+    show(_status(), lines)
+
+
+@scrub.command("status")
+@prints("millrace.storage.scrub.scrub_status:ScrubStatus")
+def status_(show: Output) -> None:
+    """Show result and age of the last check of each array, and when the next one begins."""
+    from millrace.storage.scrub.scrub_status import lines
+
+    show(_status(), lines)
+
+
+@scrub.command()
+@prints("millrace.storage.scrub.damaged_files:DamagedFiles")
+def files(show: Output) -> None:
+    """List files with data in sectors that do not match or cannot be read."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import damaged_files
+    from millrace.system.run import attempt
+
+    only_root()
+    found = damaged_files.search(load_pool(), attempt)
+    show(found, damaged_files.lines, damaged_files.notes(found))
+
+
+@scrub.command()
+@click.argument("array", required=False)
+@click.option("--keep-data", is_flag=True, help="Compute parity from the data, also where the wrong drive is known.")
+@click.option("--write-back", is_flag=True, help="Write to the wrong drive also where its data may be newer.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@prints("millrace.storage.scrub.scrub_status:ScrubStatus")
+def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show: Output) -> None:
+    """Rewrite the sectors that did not match in the last check of ARRAY, or of all arrays, and read them again.
+
+    Where the check has located the wrong drive of a RAID6, its blocks are restored from the other drives. Elsewhere
+    parity is computed from the data, and on a mirror one copy is written over the other, which restores no data. The
+    files in doubt are listed first.
+    """
+    from millrace.inventory.places import bays
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import scrub_repair
+    from millrace.storage.scrub.changed_since import changed_since
+    from millrace.storage.scrub.scrub_due import CHECKING
+    from millrace.storage.scrub.scrub_status import lines
+    from millrace.system.run import attempt, must, quickly
+
+    only_root()
+    if keep_data and write_back:
+        raise BadInput("--keep-data and --write-back contradict each other: use one of them")
+    pool = load_pool()
+    found = scrub_repair.to_repair(pool, array)
+    for line in scrub_repair.explained(found, keep_data, bays()):
+        click.echo(line, err=True)
+    newer = [] if keep_data else changed_since(pool, found, attempt)
+    for line in newer:
+        click.echo(line, err=True)
+    if not yes or (newer and not write_back):
+        for line in scrub_repair.doubtful(found, pool, attempt):
+            click.echo(line, err=True)
+    if newer and not write_back:
+        raise Refused(
+            "a block that was overwritten after the drive returned wrong data would be set back. Compare the files "
+            "with a backup, then repair with --keep-data if they are right, with --write-back if they are wrong"
+        )
+    if not yes:
+        confirm("Rewrite these sectors?", "--yes")
+    must(attempt, ["systemctl", "stop", CHECKING])
+    scrub_repair.ask(pool, found, quickly, keep_data)
+    must(attempt, ["systemctl", "start", CHECKING])
+    show(_status(), lines)
+
+
+@scrub.command()
+@click.option("--zero-files", is_flag=True, help="Let files read as zeros where their data are lost.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what is lost and which files are concerned; change nothing.")
+@prints("millrace.storage.scrub.retire:Retirement")
+def retire(zero_files: bool, yes: bool, dry_run: bool, show: Output) -> None:
+    """Take areas that no drive can read any more out of use; the pool serves meanwhile.
+
+    Blocks of other data in these areas get another place. Data that are lost stay where they are without --zero-files.
+    """
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import retire as retirement
+    from millrace.system.run import attempt
+
+    only_root()
+    pool = load_pool()
+    survey = retirement.survey(pool, attempt)
+    if dry_run:
+        show(survey, lambda found: retirement.explained(found, zero_files))
+        return
+    for line in retirement.explained(survey, zero_files):
+        click.echo(line, err=True)
+    if not yes:
+        typed_yes("Retire these areas?", "--yes")
+    found = retirement.retire(pool, attempt, zero_files)
+    show(found, retirement.lines, found.left)
+
+
+@scrub.command()
+@prints("millrace.storage.record.scrub_record:ScrubRecord")
+def filesystem(show: Output) -> None:
+    """Check the metadata of the mounted file system; millrace-xfs-scrub.timer does it every week."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import filesystem_scrub
+    from millrace.storage.scrub.scrub_status import lines
+    from millrace.storage.scrub.scrub_watch import now_here
+    from millrace.system.run import attempt
+
+    only_root()
+    found = filesystem_scrub.check(load_pool(), attempt, now_here)
+    show(found, lambda _: lines(_status()))
+
+
+@scrub.command(hidden=True)
+@prints("millrace.storage.record.scrub_record:ScrubRecord")
+def run(show: Output) -> None:
+    """Check what is due (started by millrace-scrub.service)."""
+    from millrace.plan.policy.policy_in_force import in_force
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import damaged_files
+    from millrace.storage.scrub import scrub as checks
+    from millrace.storage.scrub.scrub_watch import CheckContext, termination
+    from millrace.system.run import must, quickly
+
+    with as_root():
+        pool = load_pool()
+        found = checks.carry_on(pool, in_force().scrub, CheckContext(quickly, termination()))
+        if damaged_files.is_due(pool):
+            # it opens directories of all users, which this service may not
+            must(quickly, ["systemctl", "start", "--no-block", damaged_files.UNIT])
+    show(found, _ended)
+
+
+@scrub.command(hidden=True)
+def release() -> None:
+    """Let writes go on that a check or repair has stopped (started by millrace-scrub-release.service)."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import scrub as checks
+
+    with as_root():
+        checks.settle(load_pool())
+
+
+def _ended(found: "ScrubRecord") -> list[str]:
+    return [f"stopped: {found.stopped.reason}"] if found.round and found.stopped else []
+
+
+def _status() -> "ScrubStatus":
+    from millrace.plan.policy.policy_in_force import in_force
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub.scrub_status import status
+    from millrace.storage.scrub.scrub_watch import now_here
+
+    return status(load_pool(), in_force().scrub, now_here())

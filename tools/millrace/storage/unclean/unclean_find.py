@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After an unclean start: torn rows, then the files in them, then the repair of parity, then the missing members."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from millrace.storage.assemble import unclean
+from millrace.storage.assemble.unclean import Unclean, UncleanStarts
+from millrace.storage.record.model import Pool
+from millrace.storage.scrub.scrub_watch import CheckContext
+from millrace.storage.unclean import suspects, torn_rows
+from millrace.system import locks, paths
+from millrace.system.errors import Failed
+from millrace.system.run import Runner
+
+UNIT = "millrace-unclean.service"
+
+OTHERS = 10
+"""How many other owners a terminal shows."""
+
+
+def find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> UncleanStarts | None:
+    """Do what is not done yet; return the starts to acknowledge, None if there are none.
+
+    It is repeated after a restart, and for a start that is recorded while it runs. Members are added again as soon as
+    the torn rows are recorded, also where the search fails. Refused: the pool is not mounted, or another process does
+    it. Failed: a tool fails.
+    """
+    with locks.held(paths.run_dir() / "unclean.lock", "the search is running already; see millrace pool unclean"):
+        while _find(pool, context, report):
+            pass
+        return unclean.pending()
+
+
+def begin(pool: Pool, run: Runner) -> None:
+    """Have the search started; where the pool is not mounted, millrace-storage.target starts it with the mount."""
+    if os.path.ismount(suspects.top(pool)):
+        run(["systemctl", "start", "--no-block", UNIT])
+
+
+def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> bool:
+    """Return whether another start was recorded meanwhile."""
+    held = any(unclean.holds(one.array.name) for one in pool.arrays)
+    try:
+        stopped = torn_rows.check_all(pool, context)
+    except OSError as error:
+        # a boot drive that is full or read-only keeps no member away from its array
+        unclean.give_up()
+        add_members(context.run)
+        raise Failed(f"torn rows cannot be recorded: {error.strerror or type(error).__name__}") from error
+    if stopped is not None and stopped.by == "service":
+        report(f"the parity check is stopped and begins again at the next start: {stopped.reason}")
+        return False
+    try:
+        found = suspects.search(pool, context.run)
+        for line in torn_rows.repair_all(pool, context):
+            report(line)
+    finally:
+        if held:
+            add_members(context.run)
+    return found is not None and found.suspects is None
+
+
+def add_members(run: Runner) -> None:
+    """Have members that were waiting added: those that returned, hot spares, a blank drive in the bay of one."""
+    run(["systemctl", "start", "--no-block", "millrace-readd.service", "millrace-refill.service"])
+
+
+def lines(found: UncleanStarts, names: Sequence[str]) -> Iterator[str]:
+    """Return text for a terminal: the starts, then the names, a line each."""
+    for one in found.starts:
+        missing = f" without {', '.join(one.missing)}" if one.missing else ""
+        happened = f"last written {one.last_write}, started unclean {one.started}"
+        if one.outside:
+            left = f"first member left {one.since}{'' if one.dated else ' or earlier'}"
+            happened = f"{left}, broke {one.last_write}, started outside Millrace, seen {one.started}"
+        yield f"array {one.array} ({one.level}): {happened}{missing}"
+        yield f"  {check_in_words(one)}"
+    if not found.starts:
+        yield "no array was started unclean while degraded"
+        return
+    if found.suspects is None:
+        yield "files that may be damaged were not searched for yet: millrace pool unclean --find"
+        return
+    told = min(found.suspects.by_parity, len(names))
+    if told:
+        yield "files in rows whose parity does not match:"
+        yield from names[:told]
+    if names[told:]:
+        outside = any(one.outside for one in found.starts)
+        where = "written since the first member left, or in" if outside else "in"
+        yield f"files that are a guess, {where} rows that were written last:"
+        yield from names[told:]
+    if not names:
+        yield "no file is known to be damaged" if found.suspects.complete else "no file was found; others are possible"
+
+
+def notes(found: UncleanStarts) -> list[str]:
+    """Return what is not a file, and what is not known, in sentences."""
+    seen = found.suspects
+    if seen is None:
+        return []
+    said = [f"{one} may be damaged" for one in seen.others[:OTHERS]]
+    if unsaid := len(seen.others[OTHERS:]) + seen.more_others:
+        said.append(f"{unsaid} more owners that are no file with a name: use --json")
+    if seen.others or seen.more_others:
+        said.append("check the metadata of the file system: millrace pool scrub filesystem")
+    more = [f"{seen.count} files may be damaged; {seen.listed} are listed"] if seen.count > seen.listed else []
+    return [*said, *seen.notes, *more]
+
+
+def check_in_words(one: Unclean) -> str:
+    """Return what a parity check has told of a start."""
+    torn = sum(row.end - row.begin for row in one.torn)
+    match one.check:
+        case "none" if one.outside:
+            return "members may differ in any row; millrace pool scrub start compares them"
+        case "none":
+            return "no second parity is left, so the rows in doubt are not known"
+        case "waiting":
+            return "its parity is being checked for torn rows; missing members and hot spares are added after that"
+        case "failed":
+            return f"its parity does not tell the torn rows: {one.problem}"
+        case "found" | "done":
+            repaired = "" if one.check == "done" or not torn else "; they are repaired after the search for files"
+            rough = " at most" if one.rough else ""
+            return f"the parity check found {torn} sectors{rough} of each member in torn rows{repaired}"

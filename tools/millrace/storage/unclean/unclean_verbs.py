@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool unclean` and `pool acknowledge`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+from millrace.system.users import as_root
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command("unclean")
+@click.option("--find", is_flag=True, help="Check parity and search for files that may be damaged, if not done yet.")
+@prints("millrace.storage.assemble.unclean:UncleanStarts")
+def unclean_(find: bool, show: Output) -> None:
+    """Show arrays that were started unclean while degraded, and the files that may be damaged by that.
+
+    On a RAID6 array with one missing member the files are found by parity. Otherwise the list is a guess, by the rows
+    that were written last, and other files are possible.
+    """
+    from millrace.storage.assemble import unclean
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub.scrub_watch import CheckContext, termination
+    from millrace.storage.unclean import suspects, unclean_find
+    from millrace.system.run import attempt
+
+    with as_root():
+        if find:
+            found = unclean_find.find(load_pool(), CheckContext(attempt, termination()), _report)
+        else:
+            found = unclean.pending()
+        found = found or unclean.UncleanStarts(starts=[])
+        names = suspects.names()
+    show(found, lambda one: unclean_find.lines(one, names), unclean_find.notes(found))
+
+
+@click.command()
+@prints("millrace.storage.assemble.unclean:UncleanStarts")
+def acknowledge(show: Output) -> None:
+    """Acknowledge unclean starts: health no longer warns, the list of files is removed.
+
+    A parity check that still runs for them ends; members that wait for it are added.
+    """
+    from millrace.storage.assemble import unclean
+    from millrace.storage.unclean import unclean_find
+    from millrace.system.run import attempt
+
+    with as_root():
+        found = unclean.acknowledge()
+        if any(one.check == "waiting" for one in found.starts):
+            unclean_find.add_members(attempt)
+    show(found, lambda one: [f"{len(one.starts)} unclean start{'s' * (len(one.starts) != 1)} acknowledged"])
+
+
+def _report(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every directory of a tree that clients write, in several threads, each opened by descriptors from the top."""
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+
+from millrace.system.errors import Failed
+from millrace.system.trees import nofollow
+
+Path = tuple[str, ...]
+"""Names from the top of the tree, none for the top itself."""
+
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ESTALE)
+"""What is opened was renamed, removed or replaced by a link meanwhile."""
+
+
+@contextmanager
+def below(top: int, path: Sequence[str]) -> Iterator[int]:
+    """Open a directory below the directory descriptor `top`, one name after another and never through a link.
+
+    Failed: one of them is no directory.
+    """
+    at = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
+    try:
+        for name in path:
+            with nofollow.directory(name, at) as inner:
+                # one descriptor at a time, however deep a client has made it
+                os.dup2(inner, at, inheritable=False)
+        yield at
+    finally:
+        os.close(at)
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether an error says that a client has moved or replaced what was to be opened."""
+    cause = error.__cause__ if isinstance(error, Failed) else error
+    return isinstance(cause, OSError) and cause.errno in GONE
+
+
+def descend(
+    visit: Callable[[Path], list[str]],
+    threads: int,
+    tick: Callable[[], None],
+    stop: Callable[[], None] | None = None,
+    seconds: float = 1.0,
+) -> None:
+    """Call `visit` with the path of every directory, the top first; it returns the directories in it.
+
+    `tick` is called by this thread, at least every so many seconds; what it, `visit` or a signal raises ends the
+    descent. `stop` is called then, before the visits under way are waited for: a directory may have millions of files.
+    """
+    # The last one first: what waits is bounded by the depth and not by the size of the tree. The names of a directory
+    # beside its path: one may have millions of directories.
+    waiting: list[tuple[Path, list[str]]] = []
+    first: list[Path] = [()]
+    running: dict[Future[list[str]], Path] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            while first or waiting or running:
+                while (first or waiting) and len(running) < 2 * threads:
+                    path = first.pop() if first else _next(waiting)
+                    running[pool.submit(visit, path)] = path
+                ended, _ = wait(running, seconds, FIRST_COMPLETED)
+                for one in ended:
+                    path, inner = running.pop(one), one.result()
+                    if inner:
+                        waiting.append((path, inner))
+                tick()
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise
+        finally:
+            for one in running:
+                one.cancel()
+
+
+def _next(waiting: list[tuple[Path, list[str]]]) -> Path:
+    path, names = waiting[-1]
+    name = names.pop()
+    if not names:
+        waiting.pop()
+    return (*path, name)
+
+
+def entries(directory: int) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield what an open directory holds, with its state; what a client removes meanwhile is skipped."""
+    with os.scandir(directory) as found:
+        for entry in found:
+            try:
+                yield entry.name, entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tools/test mutants ROOM`: how many of a sample of small faults in a room its own unit tests find; made by mutmut.
 
-By hand, since 100 faults take a quarter of an hour; docs/mutants.md keeps the results.
+By hand, since 100 faults take a quarter of an hour; docs/evidence/mutants.md keeps the results.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def revision() -> str:
 
 
 def report(of: str, room: str, seed: int, total: int, sample: Sequence[str], left: dict[str, str]) -> str:
-    """Return a row of the table of docs/mutants.md, and the survivors below it.
+    """Return a row of the table of docs/evidence/mutants.md, and the survivors below it.
 
     `total` counts all mutants; `left` has the word of mutmut for each survivor.
     """

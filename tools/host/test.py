@@ -22,8 +22,8 @@ from host.layout import REPO, caches
 from vm.machine import NO_TIMER
 
 PARTS = ("unit", "docs", "pages", "image", "browser", "kernel", "perf", "vm")
-# By hand: they take longer than anyone waits for each change; docs/soak.md keeps the results. Some are told by servers
-# that other stories boot, and have the mark `soak` there.
+# By hand: they take longer than anyone waits for each change; docs/evidence/soak.md keeps the results. Some are
+# told by servers that other stories boot, and have the mark `soak` there.
 BY_HAND = ("soak",)
 MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."

@@ -10,6 +10,14 @@ from host import docs, test
 from host.layout import REPO, Caches
 
 
+# A day, a month of a year, or a commit: hexadecimal with a letter and a digit, and not a part of a UUID.
+DATED = re.compile(
+    r"\b20\d\d-[01]\d-[0-3]\d\b"
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d\b"
+    r"|(?<![-\w])(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}(?![-\w])"
+)
+
+
 def program(directory: Path, script: str) -> Path:
     path = directory / "mkdocs"
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -63,3 +71,20 @@ def test_every_page_is_in_the_navigation_and_nothing_is_fetched() -> None:
     named = set(re.findall(r"^  - .+: (\S+\.md)$", config, re.MULTILINE))
     assert named == {page.name for page in (REPO / "docs").glob("*.md")}
     assert "  font: false\n" in config and "://" not in config
+
+
+def test_page_of_the_manual_has_no_date_and_no_commit() -> None:
+    """What was measured, and when, is in docs/evidence/."""
+    pages = [REPO / "README.md", *(REPO / "docs").glob("*.md")]
+    assert {page.name: found for page in pages if (found := DATED.findall(page.read_text()))} == {}
+    assert DATED.findall((REPO / "docs/evidence/settings.md").read_text())
+
+
+@pytest.mark.parametrize("text", ["on 2026-11-24", "28 November 2026", "the image of e02c7ff5", "commit 64556ea"])
+def test_date_or_commit_is_found(text: str) -> None:
+    assert DATED.search(text)
+
+
+@pytest.mark.parametrize("text", ["1074741823", "0.2.0.20261124.1456", "nvme-uuid.5a1f4c1e-0d0b-4c8e-9b0e-6f3f6d1c2b3a"])
+def test_number_version_or_uuid_is_neither(text: str) -> None:
+    assert not DATED.search(text)

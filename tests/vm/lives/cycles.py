@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the stories of updates again and again have in common.
 
-`CYCLES` in the environment is how many; docs/soak.md says what one costs. The tables are printed for docs/soak.md.
+`CYCLES` in the environment is how many; docs/evidence/update-cycles.md says what one costs, and
+keeps the tables that are printed.
 """
 
 import os

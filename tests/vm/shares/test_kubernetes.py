@@ -26,8 +26,8 @@ def options(box: Box) -> str:
     return found
 
 
-# by hand: what was written before the directory had its project was not counted yet when it was asked (docs/soak.md),
-# mended since
+# by hand: what was written before the directory had its project was not counted yet when it was asked
+# (docs/evidence/soak.md), mended since
 @pytest.mark.soak
 def test_claim_is_limited_belongs_to_one_user_and_is_cloned_by_reflink(box: Box, client: Machine, options: str) -> None:
     source = f"{HOST}:/srv/pool/claims"

@@ -9,7 +9,6 @@ import pytest
 from host import docs, test
 from host.layout import REPO, Caches
 
-
 # A day, a month of a year, or a commit: hexadecimal with a letter and a digit, and not a part of a UUID.
 DATED = re.compile(
     r"\b20\d\d-[01]\d-[0-3]\d\b"
@@ -85,6 +84,8 @@ def test_date_or_commit_is_found(text: str) -> None:
     assert DATED.search(text)
 
 
-@pytest.mark.parametrize("text", ["1074741823", "0.2.0.20261124.1456", "nvme-uuid.5a1f4c1e-0d0b-4c8e-9b0e-6f3f6d1c2b3a"])
+@pytest.mark.parametrize(
+    "text", ["1074741823", "0.2.0.20261124.1456", "nvme-uuid.5a1f4c1e-0d0b-4c8e-9b0e-6f3f6d1c2b3a"]
+)
 def test_number_version_or_uuid_is_neither(text: str) -> None:
     assert not DATED.search(text)

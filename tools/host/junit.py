@@ -53,6 +53,19 @@ def without_timer(report: Path) -> frozenset[str]:
     return frozenset(node for node, texts in failures.items() if all(NO_TIMER in text for text in texts))
 
 
+def cases(report: Path) -> dict[str, tuple[str, float]]:
+    """Return the result of each test, `passed`, `failed` or `skipped`, and its seconds, by node id (pytest(1))."""
+    found: dict[str, tuple[str, float]] = {}
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        ended = {element.tag for element in case}
+        result = "failed" if ended & {"failure", "error"} else "skipped" if "skipped" in ended else "passed"
+        # a test that fails and then cannot be torn down has two elements (junit-xml of pytest 8)
+        before, seconds = found.get(_node(case), (result, 0.0))
+        worst = "failed" if "failed" in (before, result) else result
+        found[_node(case)] = worst, seconds + float(case.get("time", "0"))
+    return found
+
+
 def _failures(root: ElementTree.Element) -> dict[str, list[str]]:
     """Return what each test that failed said; one that failed at its end, too, has an element of its own for that."""
     found: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ PARTS = ("unit", "docs", "pages", "image", "browser", "kernel", "perf", "vm")
 # told by servers that other stories boot, and have the mark `soak` there.
 BY_HAND = ("soak",)
 MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
+DUE = "tools/test soak --due 40m [--list] runs the stories of soak whose last success is oldest, for so long."
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
@@ -131,8 +132,10 @@ def free_memory() -> int:
     return int(line.split()[1]) << 10
 
 
-def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
+def tested(step: Step, before: tuple[str, ...] = (), seen: Callable[[Path], object] | None = None) -> Count:
     """Run a step, its command line after `before`; a pytest that ended without a report is one failure.
+
+    Each report is given to `seen` before it is removed.
 
     Tests of a server whose emulated CPU got no more interrupts of its timer are run once more, and no others.
     """
@@ -147,6 +150,9 @@ def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
             second = Path(directory) / "again.xml"
             repeated = Step(step.part, tuple(sorted(again)))
             count = counted(report, again) + _ended(_run(repeated, before, second), second)
+        for one in (report, Path(directory) / "again.xml"):
+            if seen is not None and one.is_file():
+                seen(one)
         stories = dearest(report, DEAREST) if report.is_file() else []
     announce(f"{step.selection[0]}: {count}")
     print("".join(f"   {seconds / 60:5.1f} minutes {name}\n" for name, seconds in stories), end="", flush=True)
@@ -265,7 +271,11 @@ def main(arguments: list[str]) -> int:
         from host import mutants
 
         return mutants.main(arguments[1:])
-    parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=MUTANTS)
+    if any(argument.startswith("--due") for argument in arguments):
+        from host import soak
+
+        return soak.main(arguments)
+    parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=f"{MUTANTS} {DUE}")
     parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all), or by hand {', '.join(BY_HAND)}")
     parser.add_argument("--stock-modules", action="store_true", help="test the image with Debian's kernel modules")
     parsed = parser.parse_args(arguments)

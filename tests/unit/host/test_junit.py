@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from host import test as whole
-from host.junit import Count, counted, dearest, without_timer
+from host.junit import Count, cases, counted, dearest, without_timer
 from vm.machine import NO_TIMER
 
 REPORT = """<?xml version="1.0"?><testsuites>
@@ -65,6 +65,19 @@ def test_dearest_files_are_named_with_their_seconds(tmp_path: Path) -> None:
     assert dearest(report, 3) == [("tests/vm/one.py", 5.0), ("tests/vm/two.py", 4.0)]
 
 
+def test_result_of_each_test_is_its_worst(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    ended = {"a": "", "b": "<failure>no</failure>", "c": "<error>no</error>", "d": "<skipped/>", "e[x]": ""}
+    # a test that passed, and whose end failed
+    elements = [*ended.items(), ("e[x]", "<error>no</error>")]
+    lines = "".join(f'<testcase classname="tests.vm.one" name="{n}" time="2">{text}</testcase>' for n, text in elements)
+    report.write_text(f"<testsuites><testsuite>{lines}</testsuite></testsuites>")
+    results = ["passed", "failed", "failed", "skipped", "failed"]
+    seconds = [2.0, 2.0, 2.0, 2.0, 4.0]
+    expected = zip(ended, results, seconds, strict=True)
+    assert cases(report) == {f"tests/vm/one.py::{name}": (result, time) for name, result, time in expected}
+
+
 def test_only_tests_whose_server_had_no_timer_are_run_again(tmp_path: Path) -> None:
     report = reported(tmp_path)
     again = without_timer(report)
@@ -93,7 +106,10 @@ def test_second_run_counts_in_place_of_the_first(
         return begin(["sh", "-c", f"exit {1 if failures or len(selections) == 1 else 0}"])
 
     monkeypatch.setattr("host.test.subprocess.Popen", start)
-    total = whole.tested(whole.Step("vm", ("tests/vm/shares", "-m", "not soak")))
+    reports: list[str] = []
+    step = whole.Step("vm", ("tests/vm/shares", "-m", "not soak"))
+    total = whole.tested(step, seen=lambda report: reports.append(report.read_text()))
+    assert [report.encode() == first for report in reports] == [True, False]
     assert (total.failed, total.passed) == (failed, counted(tmp_path / "report.xml").passed + 6 - failed)
     assert selections == [["tests/vm/shares", "-m", "not soak"], sorted(without_timer(tmp_path / "report.xml"))]
     assert f"3 tests are run again: {NO_TIMER} their server" in capfd.readouterr().out

@@ -105,6 +105,30 @@ def planned() -> Iterator[tuple[str, str]]:
         yield from ((name, text) for text in said_by(proposal))
 
 
+ENTRY = re.compile(r"\n\s*\n|\n(?=\s*[-*|#] ?|\d+\. )")
+# Riddles of the manual: the subject is a noun, and a noun is repeated.
+RIDDLES = {
+    r"(^|[.:!?|] |^[-#*|]+ |^\d+\. )\W*What\b(?![^.|]*\?)": "a noun as the subject",
+    r"\bone that\b": "the noun",
+    r"\bof now\b": "existing, present",
+    r"\bis one, too\b": "is also a …",
+    r"\bsays? why\b": "shows the reason",
+}
+
+
+def manual() -> Iterator[tuple[str, str]]:
+    """Every paragraph, entry of a list and row of a table of the manual and the pages beside it, without code."""
+    pages = [*(REPO / "docs").glob("*.md"), *REPO.glob("*.md")]
+    for page in sorted(pages):
+        for entry in ENTRY.split(_without_code(page.read_text())):
+            yield str(page.relative_to(REPO)), " ".join(entry.split())
+
+
+def _without_code(text: str) -> str:
+    fences = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+    return re.sub(r"^ {4}(?! *[-*\d]).*$", "", fences.sub("", text), flags=re.MULTILINE)
+
+
 TEXTS = {"pages": page_texts, "help": help_texts, "errors": sentences, "plan": planned, "docstrings": docstrings}
 
 
@@ -124,6 +148,41 @@ def test_help_of_a_command_begins_with_a_verb() -> None:
     commands = [(name, text) for name, text in help_texts() if "-" not in name.split()[-1][:1]]
     wrong = [f"{name}: {text!r}" for name, text in commands if name != "millrace" and (not text or NO_VERB.match(text))]
     assert len(commands) > 50 and not wrong, "\n".join(wrong)
+
+
+def riddles(text: str) -> list[str]:
+    return [better for pattern, better in RIDDLES.items() if re.search(pattern, text)]
+
+
+def test_manual_has_nouns_where_they_are_needed() -> None:
+    texts = list(manual())
+    wrong = [f"{page}: {text!r}: better {better}" for page, text in texts for better in riddles(text)]
+    assert len(texts) > 1500 and not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is written is shown.",
+        "- What could not be written is a warning",
+        "| `key` | What it does |",
+        "## What it does not do",
+        "A drive is examined. What it has is shown.",
+        "finishes one that was interrupted",
+        "for mounts of now",
+        "a reply that is late is one, too",
+        "and says why",
+    ],
+)
+def test_riddle_is_found(text: str) -> None:
+    assert riddles(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["It shows what will be written.", "What now? Replace it.", "if there is one, that drive"]
+)
+def test_plain_sentence_is_none(text: str) -> None:
+    assert not riddles(text)
 
 
 @pytest.mark.parametrize("text", ["made anew", "Who may mount", "link at 16 GT/s x4", "hand in both", "not looked at"])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in this server. Reads sysfs, procfs and the drives' own labels; writes nothing."""
+"""The hardware of this server. Reads sysfs, procfs and the drives' own labels; writes nothing."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this server can do, and how clients get it: the benchmark, the tuner, mount recipes."""
+"""Performance of this server and its clients: the benchmark, the tuner, mount recipes."""

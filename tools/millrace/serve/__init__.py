@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people decide, and the files and services that carry it out."""
+"""Decisions of administrators, and the files and services that carry them out."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs print with `--json`, as JSON Schema; the types of the web pages are made from it."""
+"""Documents of the verbs with `--json`, as JSON Schema; the types of the web pages are made from them."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of the pool and its drives, and the journals of what is written to them."""
+"""Records of the pool and its drives, and the journals of writes to them."""

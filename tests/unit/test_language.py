@@ -54,6 +54,16 @@ def page_texts() -> Iterator[tuple[str, str]]:
             yield where, "".join(ast.literal_eval(part) for part in msgid.strip().splitlines())
 
 
+def translations() -> Iterator[tuple[str, str]]:
+    """Every German text of the pages, after its English one."""
+    for entry in (REPO / "cockpit-plugin/po/de.po").read_text().split("\n\n"):
+        texts = {}
+        for name, lines in re.findall(r'^(msgid|msgstr)(?:\[\d\]|_plural)? ((?:".*"\n?)+)', entry, re.M):
+            texts[name] = "".join(ast.literal_eval(part) for part in lines.strip().splitlines())
+        if texts.get("msgid"):
+            yield texts["msgid"], texts["msgstr"]
+
+
 def help_texts() -> Iterator[tuple[str, str]]:
     """The help of each command and option, as the command line shows it."""
     pending: list[tuple[str, click.Command]] = [("millrace", millrace)]
@@ -106,6 +116,8 @@ def planned() -> Iterator[tuple[str, str]]:
 
 
 ENTRY = re.compile(r"\n\s*\n|\n(?=\s*[-*|#] ?|\d+\. )")
+# Words that most English sentences have, and no German one.
+ENGLISH = re.compile(r"\b(the|and|with|this|which|not|are|have|of|is)\b", re.I)
 # Riddles of the manual: the subject is a noun, and a noun is repeated.
 RIDDLES = {
     r"(^|[.:!?|] |^[-#*|]+ |^\d+\. )\W*What\b(?![^.|]*\?)": "a noun as the subject",
@@ -148,6 +160,13 @@ def test_help_of_a_command_begins_with_a_verb() -> None:
     commands = [(name, text) for name, text in help_texts() if "-" not in name.split()[-1][:1]]
     wrong = [f"{name}: {text!r}" for name, text in commands if name != "millrace" and (not text or NO_VERB.match(text))]
     assert len(commands) > 50 and not wrong, "\n".join(wrong)
+
+
+def test_german_pages_have_no_english_sentence() -> None:
+    texts = list(translations())
+    wrong = [german for _, german in texts if ENGLISH.search(german)]
+    assert len(texts) > 1000 and len([1 for english, _ in texts if ENGLISH.search(english)]) > 300
+    assert wrong == []
 
 
 def riddles(text: str) -> list[str]:

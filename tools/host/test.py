@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
-from host import build, docs, pages
+from host import build, docs, lint, pages
 from host.entry import finish
 from host.junit import Count, counted, dearest, without_timer
 from host.layout import REPO, caches
@@ -27,8 +27,6 @@ PARTS = ("unit", "docs", "pages", "image", "browser", "kernel", "perf", "vm")
 BY_HAND = ("soak",)
 MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
-TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
-LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "kernel", "perf", "vm", "soak")
 # Unit tests rename some 100,000 files, which a file system on a disk writes each time: a sixth of their time.
 MEMORY_FILES = Path("/dev/shm")
@@ -86,11 +84,10 @@ def announce(what: str) -> None:
     print(f"== {what} (minute {(time.monotonic() - BEGAN) / 60:.0f})", flush=True)
 
 
-def checked(title: str, argv: list[str]) -> Count:
+def checked(title: str, argv: Sequence[str]) -> Count:
     """Run a checker; it counts as one test."""
     announce(title)
-    done = subprocess.run([sys.executable, "-m", *argv], cwd=REPO, env=_environment(), check=False)
-    return Count(failed=1) if done.returncode else Count(passed=1)
+    return Count(passed=1) if lint.passes(argv) else Count(failed=1)
 
 
 def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
@@ -253,9 +250,7 @@ def run_step(step: Step, images: Images) -> Count:
     if step.part == "docs":
         return tested_manual()
     if step.part == "unit":
-        lint = checked("ruff", ["ruff", "check", "--no-cache", *LINTED])
-        types = checked("mypy", ["mypy", "--strict", f"--cache-dir={os.devnull}", *TYPED])
-        return lint + types + tested(step)
+        return sum((checked(name, argv) for name, argv in lint.CHECKS.items()), Count()) + tested(step)
     return tested(step)
 
 

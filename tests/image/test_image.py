@@ -80,7 +80,7 @@ EXPOSURE = {
     "millrace-metrics-collect.service": 27,
     "millrace-metrics-collector.service": 27,
     "millrace-metrics-port.service": 14,
-    "millrace-nvme-hostid.service": 33,
+    "millrace-nvme-hostid.service": 30,
     "millrace-again@.service": 13,
     "millrace-event@.service": 13,
     "millrace-reload@.service": 13,

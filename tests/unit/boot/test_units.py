@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units of Millrace: named by nouns, documented, sandboxed by one shared file that no unit contradicts."""
+"""Units of Millrace: named by nouns, documented, confined by shared drop-ins that no unit file contradicts."""
 
 import re
 
@@ -9,11 +9,34 @@ from millrace.cli.worker.resident import ALIVE_SECONDS, OWN_SECONDS
 from millrace.observe.health import current, heartbeat_daemon
 from millrace.observe.metrics import serve
 from millrace.system import paths
-from tests.unit.boot.units import ADDED, OWN, SHARED, names, settings, unit
+from tests.unit.boot.units import ADDED, OWN, SHARED, drop_ins, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 SANDBOX = settings((SHARED / "10-sandbox.conf").read_text())
+CONFINED = settings((SHARED / "15-services.conf").read_text())
+# the exceptions; raising the number of them needs a reason beside the settings
+EXCEPTIONS = {
+    "millrace-admin.service": {"ProtectSystem": "yes", "ProtectHome": "no", "RestrictSUIDSGID": "no"},
+    "millrace-users.service": {"ProtectSystem": "yes", "ProtectHome": "no", "RestrictSUIDSGID": "no"},
+    "millrace-adopt.service": {
+        "ProtectSystem": "yes",
+        "ProtectHome": "no",
+        "ProtectHostname": "no",
+        "RestrictNamespaces": "mnt",
+    },
+    "millrace-rescue.service": {"ProtectSystem": "yes", "ProtectHome": "no"},
+    "millrace-keep.service": {"ProtectHome": "read-only"},
+    "millrace-heartbeat.service": {"ProtectSystem": "full"},
+    "millrace-clone.service": {"RestrictSUIDSGID": "no"},
+    "millrace-share.service": {"RestrictSUIDSGID": "no"},
+    "millrace-find.service": {"RestrictNamespaces": "mnt"},
+    "millrace-tune.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-tuner.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-tuner-restore.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-failures.service": {"ProtectKernelLogs": "no"},
+    "millrace-unreadable.service": {"ProtectKernelLogs": "no"},
+}
 LINKED = sorted(link.parent.name.removesuffix(".d") for link in ADDED.glob("*/*") if link.name == "30-sandbox.conf")
 
 PACKAGE = "/usr/lib/python3/dist-packages/millrace"
@@ -31,7 +54,22 @@ def test_unit_is_described_by_a_noun_and_leads_to_the_manual(name: str) -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_service_repeats_nothing_of_the_shared_sandbox(name: str) -> None:
     """A drop-in wins over the unit: what a unit said of the same setting would be lost."""
-    assert set(SANDBOX) & set(settings((OWN / name).read_text())) == set()
+    assert (set(SANDBOX) | set(CONFINED)) & set(settings((OWN / name).read_text())) == set()
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_service_is_confined_but_for_the_exceptions_that_are_listed(name: str) -> None:
+    found = unit(name)
+    usual = {key: values[-1] for key, values in [*SANDBOX.items(), *CONFINED.items()]}
+    assert {key: found[key][-1] for key in usual if found[key][-1] != usual[key]} == EXCEPTIONS.get(name, {})
+
+
+def test_exception_of_a_service_is_read_after_what_is_shared() -> None:
+    """systemd.unit(5): drop-ins are read in the order of their file names, whichever directory they are in."""
+    for name in EXCEPTIONS:
+        (file,) = (OWN / f"{name}.d").glob("*.conf")
+        assert file.name > max(path.name for path in SHARED.glob("*.conf"))
+        assert set(settings(file.read_text())) == set(EXCEPTIONS[name])
 
 
 @pytest.mark.parametrize("name", LINKED)
@@ -125,12 +163,13 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     stays, asks = unit(f"{resident}.service"), unit(f"{asking}.service")
 
     def sandbox(found: dict[str, list[str]]) -> dict[str, list[str]]:
-        start = list(found).index("ProtectSystem")
+        start = list(found).index("ReadWritePaths")
         assert not {"ExecStart", "Type", "TimeoutStopSec"} & set(list(found)[start:])
-        return {name: found[name] for name in [*list(found)[start:], "TimeoutStopSec", "StartLimitIntervalSec"]}
+        same = ("TimeoutStopSec", "StartLimitIntervalSec", "CPUWeight")
+        return {name: found[name] for name in [*list(found)[start:], *same] if name in found}
 
+    assert {*CONFINED, "CapabilityBoundingSet", "SystemCallFilter"} <= set(sandbox(stays))
     assert sandbox(stays) == sandbox(asks)
-    assert stays.get("CPUWeight") == asks.get("CPUWeight")
     assert stays["Type"] == ["notify"]
     own = f"--every ${{EVERY}} --unit {asking}.service"
     assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} {own} -- {words}"]
@@ -207,7 +246,7 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     # capabilities(7): owner, mode of a file of others, set-group-ID, security.capability, other attributes of root
     needed = {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN"}
     assert needed <= set(found["CapabilityBoundingSet"][0].split())
-    assert "RestrictSUIDSGID" not in found
+    assert found["RestrictSUIDSGID"] == ["no"]
 
 
 @pytest.mark.parametrize("job", ["bench", "clone", "erase", "rescue", "reset", "tuner"])
@@ -230,3 +269,21 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
 def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
     found = unit(name)
     assert (found["DevicePolicy"], found["DeviceAllow"]) == (["closed"], ["block-md r"])
+
+
+def test_drop_ins_of_an_instance_are_those_of_the_prefix_the_template_and_its_own() -> None:
+    found = [str(path.relative_to(OWN)) for path in drop_ins("millrace-install@ttyS0.service")]
+    shared = [str(path.relative_to(OWN)) for path in sorted(SHARED.glob("*.conf"))]
+    assert found == sorted(
+        ["millrace-install@ttyS0.service.d/10-device.conf", *shared], key=lambda one: one.split("/")[1]
+    )
+    assert unit("millrace-install@ttyS0.service")["BindsTo"] == ["dev-ttyS0.device"]
+    assert unit("millrace-install@ttyS0.service")["ExecStart"] == unit("millrace-install@.service")["ExecStart"]
+
+
+def test_last_value_counts_and_an_empty_one_resets_a_list() -> None:
+    text = "ProtectHome=yes\nAfter=a\nAfter=b\nExecStart=/one\nRestrictNamespaces=yes\n"
+    found = settings(text + "ProtectHome=no\nExecStart=\nExecStart=/two\nRestrictNamespaces=uts\n")
+    assert (found["ProtectHome"], found["After"], found["ExecStart"]) == (["no"], ["a", "b"], ["/two"])
+    assert found["RestrictNamespaces"] == ["yes", "uts"]
+    assert settings("RestrictNamespaces=uts\nRestrictNamespaces=yes\n")["RestrictNamespaces"] == ["yes"]

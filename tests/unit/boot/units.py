@@ -15,7 +15,7 @@ MOUNT = REPO / "tools/millrace/system/templates/etc/systemd/system/srv-pool.moun
 
 Settings = dict[str, list[str]]
 
-# Settings of which every line counts (systemd.unit(5), systemd.service(5), systemd.exec(5)); of others the last one does.
+# Settings of which every line counts (systemd.unit(5), systemd.exec(5) and others); of the rest the last one does.
 LISTS = re.compile(
     r"After|Before|Wants|Requires|Requisite|BindsTo|PartOf|Upholds|Conflicts|OnFailure|OnSuccess|RequiresMountsFor"
     r"|(Condition|Assert|Exec)\w+|Path\w+|On\w+Sec|OnCalendar|Environment(File)?|(Load|Set|Import)Credential"
@@ -44,7 +44,7 @@ def settings(text: str) -> Settings:
 def drop_ins(name: str) -> list[Path]:
     """Return the drop-ins of a unit: by file name, and of two with one name that of the longer directory name."""
     stem, kind = name.rsplit(".", 1)
-    prefix, at, instance = stem.partition("@")
+    prefix, _, instance = stem.partition("@")
     directories = [f"{prefix}@.{kind}"] if instance else []
     dashes = [place for place, letter in enumerate(prefix) if letter == "-" and place < len(prefix) - 1]
     directories += [f"{prefix[: place + 1]}.{kind}" for place in reversed(dashes)]

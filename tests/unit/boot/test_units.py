@@ -33,7 +33,7 @@ EXCEPTIONS = {
     "millrace-find.service": {"RestrictNamespaces": "mnt"},
     "millrace-tune.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
     "millrace-tuner.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
-    "millrace-tuner-restore.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-cleanup@.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
     "millrace-failures.service": {"ProtectKernelLogs": "no"},
     "millrace-unreadable.service": {"ProtectKernelLogs": "no"},
 }
@@ -256,16 +256,16 @@ def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str)
 
 
 def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
-    found, sweep = unit("millrace-clone.service"), unit("millrace-clone-sweep.service")
+    found, sweep = unit("millrace-clone.service"), unit("millrace-cleanup@clone.service")
     # the last command removes nothing, and what does is ended by a stop like any process
     assert found["ExecStopPost"] == ["/usr/bin/millrace share clone-end"] and found["TimeoutStopSec"] == ["5min"]
-    assert found["OnSuccess"] == found["OnFailure"] == ["millrace-clone-sweep.service"]
+    assert found["OnSuccess"] == found["OnFailure"] == ["millrace-cleanup@clone.service"]
     # a stop of the pool is not given up for it (systemd.unit(5): "replace" is the default of OnFailure)
     assert found["OnSuccessJobMode"] == found["OnFailureJobMode"] == ["fail"]
     assert not {"KillMode", "KillSignal", "ExecStopPost", "TimeoutStopSec"} & set(sweep)
 
 
-@pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-clone-sweep.service"])
+@pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-cleanup@clone.service"])
 def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
     found = unit(name)
     assert (found["DevicePolicy"], found["DeviceAllow"]) == (["closed"], ["block-md r"])

@@ -11,6 +11,7 @@ OWN = REPO / "units"
 # systemd reads it for each service of ours, also for templates
 SHARED = OWN / "millrace-.service.d"
 ADDED = REPO / "mkosi.extra/usr/lib/systemd/system"
+UDEV = REPO / "mkosi.extra/usr/lib/udev/rules.d/90-millrace.rules"
 MOUNT = REPO / "tools/millrace/system/templates/etc/systemd/system/srv-pool.mount.j2"
 
 Settings = dict[str, list[str]]
@@ -56,12 +57,22 @@ def drop_ins(name: str) -> list[Path]:
 
 
 def unit(name: str) -> Settings:
-    """Return the effective settings of a unit: an instance has its template's, and `%i` as it is."""
-    template = re.sub(r"@[^.]+\.(?=\w+$)", "@.", name)
-    main = {"srv-pool.mount": MOUNT}.get(name, OWN / name)
-    main = main if main.is_file() else OWN / template
+    """Return the effective settings of a unit: an instance has those of its template, with its name for `%i`."""
+    stem, kind = name.rsplit(".", 1)
+    template, _, instance = stem.partition("@")
+    main = OWN / (f"{template}@.{kind}" if instance else name)
+    main = {"srv-pool.mount": MOUNT}.get(name, main)
     files = [main] if main.is_file() else []
-    return settings("\n".join(_text(file) for file in [*files, *drop_ins(name)]))
+    text = "\n".join(_text(file) for file in [*files, *drop_ins(name)])
+    return settings(text.replace("%i", instance) if instance else text)
+
+
+def instances() -> set[str]:
+    """Return the instances of templates of ours that units and udev name, and what their timers start."""
+    files = [UDEV, *(path for path in OWN.rglob("millrace-*") if path.is_file())]
+    lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
+    named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@-]+\.\w+\b", line)}
+    return named | {one.removesuffix(".timer") + ".service" for one in named if one.endswith(".timer")}
 
 
 def _text(file: Path) -> str:

@@ -169,7 +169,7 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     box.machine.replace(SMALL.serial, new_drive(NEW[1]))
     box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "an idle array", 300)
     # minutes, until the power goes: tuning after an event of md would set the planned limits
-    box.say("systemctl mask --runtime --now millrace-retune-arrays.timer")
+    box.say("systemctl mask --runtime --now millrace-event@arrays.timer")
     box.say(f"echo 1000 > {MD}/sync_speed_min; echo 3000 > {MD}/sync_speed_max")
     box.say(f"systemd-run --unit=replacing millrace drive replace {old} --yes", seconds=60)
     box.machine.wait_command(f"grep -qx recover {MD}/sync_action", "the copy", 600)

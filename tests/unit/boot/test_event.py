@@ -13,7 +13,7 @@ from tests.unit.boot.units import OWN, UDEV, names, unit
 
 PROGRAMS = REPO / "mkosi.extra/usr/lib/millrace"
 # It adds a rule of the firewall once: there is nothing that it could see too early.
-LOOKS_AT_NOTHING = {"millrace-roce.service"}
+LOOKS_AT_NOTHING = {"millrace-firewall@roce.service"}
 RELOADED = "CanReload=yes"
 STARTED = "CanReload=no"
 

@@ -135,5 +135,5 @@ def test_search_for_damaged_files_takes_no_memory_of_servers_and_keeps_no_member
     assert found["MemoryMax"] == ["1G"]
     # also where it is killed for that
     assert found["ExecStopPost"] == [
-        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-refill.service"
+        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-replace@boot.service"
     ]

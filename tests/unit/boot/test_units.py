@@ -128,16 +128,19 @@ def test_external_device_that_comes_late_starts_a_pool_that_waits_for_it() -> No
 
 def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_pool() -> None:
     rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
-    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-replace.service"' in rule
-    found = unit("millrace-replace.service")
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-replace@event.service"' in rule
+    found = unit("millrace-replace@event.service")
+    # the job of a oneshot lasts until it ends: millrace-again@.service waits for that
+    assert (found["Type"], found["ExecStart"]) == (["oneshot"], ["/usr/bin/millrace drive inserted"])
     needed = (paths.inventory_file(), paths.pool_file())
     assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
 
 
 def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_does_not_wait() -> None:
-    found = unit("millrace-refill.service")
-    assert (OWN / "multi-user.target.wants/millrace-refill.service").resolve() == OWN / "millrace-refill.service"
+    found = unit("millrace-replace@boot.service")
+    link = OWN / "multi-user.target.wants/millrace-replace@boot.service"
+    assert link.resolve() == OWN / "millrace-replace@.service"
     assert found["ExecStart"] == ["/usr/bin/millrace drive inserted --boot"]
     assert {"millrace-inventory.service", "millrace-assemble.service"} <= set(found["After"][0].split())
     needed = (paths.inventory_file(), paths.pool_file())
@@ -145,7 +148,7 @@ def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_d
     # the job of a oneshot lasts until it ends, and the boot with it
     assert found["Type"] == ["exec"] and "Before" not in found
     same = ("ProtectSystem", "ReadWritePaths", "SystemCallFilter", "CapabilityBoundingSet", "RestrictAddressFamilies")
-    assert [found[one] for one in same] == [unit("millrace-replace.service")[one] for one in same]
+    assert [found[one] for one in same] == [unit("millrace-replace@event.service")[one] for one in same]
 
 
 @pytest.mark.parametrize(

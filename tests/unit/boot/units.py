@@ -72,6 +72,7 @@ def instances() -> set[str]:
     files = [UDEV, *(path for path in OWN.rglob("millrace-*") if path.is_file())]
     lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
     named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@-]+\.\w+\b", line)}
+    named |= {link.name for link in OWN.glob("*/*") if link.is_symlink() and re.search("@.", link.stem)}
     return named | {one.removesuffix(".timer") + ".service" for one in named if one.endswith(".timer")}
 
 

@@ -18,7 +18,12 @@ from millrace.system.errors import Failed
 SITE = REPO / "site"
 CONFIG = REPO / "tools/host/mkdocs.yml"
 LOCK = REPO / "tools/host/requirements-docs.lock"
-GENERATORS = ("tests.unit.plan.table_of_servers", "tests.unit.measure.client.example_fstab", "tests.unit.wings")
+GENERATORS = (
+    "tests.unit.plan.table_of_servers",
+    "tests.unit.measure.client.example_fstab",
+    "tests.unit.wings",
+    "tests.unit.boot.units_map",
+)
 """Programs that write their part of the manual into its pages."""
 
 

@@ -23,8 +23,8 @@ The units of Millrace are in `units/`, one job each. `systemctl cat UNIT` shows 
 - Started by: `boot` is a link in `units/`. "Code" is a verb of the program that starts the unit by `systemctl`. A name
   before a colon is an instance of the template.
 - May write: services run as root unless this column names another user. The file system is read-only for them, except
-  for the paths in this column and for a directory of their own in `/tmp`. "Kernel settings" are `/proc/sys` and `/sys`, "drives" are all block devices. The
-  capabilities of the unit limit both.
+  for the paths in this column and for a directory of their own in `/tmp`. "Kernel settings" are `/proc/sys` and `/sys`,
+  "drives" are all block devices. The capabilities of the unit limit both.
 
 The services stand in the order of the rooms that they run; see [Architecture](architecture.md).
 """

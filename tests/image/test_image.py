@@ -79,7 +79,7 @@ EXPOSURE = {
     "millrace-metrics-collect.service": 27,
     "millrace-metrics-collector.service": 27,
     "millrace-firewall@.service": 14,
-    "millrace-nvme-hostid.service": 30,
+    "millrace-nvme-hostid.service": 32,
     "millrace-again@.service": 13,
     "millrace-event@.service": 13,
     "millrace-locate@.service": 15,

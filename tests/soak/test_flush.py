@@ -43,7 +43,8 @@ SEED = 17
 POINTS = 24
 # At each sixth point the whole server starts and is asked for its health; at the others it only mounts its pool.
 SERVED = 6
-NOT_STARTED = ("nfs-server", "smbd", "millrace-share", "millrace-tune", "millrace-bench-sweep", "millrace-clone-sweep")
+CLEANUPS = ("millrace-cleanup@measurements", "millrace-cleanup@clone")
+NOT_STARTED = ("nfs-server", "smbd", "millrace-share", "millrace-tune", *CLEANUPS)
 POOL_ONLY = ("systemd.unit=millrace-storage.target", *(f"systemd.mask={name}.service" for name in NOT_STARTED))
 # How much of what was not durable is there: nothing, some writes, some blocks of them, everything.
 CACHES = (Cache(0.0), Cache(0.5), Cache(0.5, torn=True), Cache(1.0))

@@ -83,7 +83,7 @@ class Box:
     def wait_examined(self) -> None:
         """Wait until no drive that was put in is being examined: nobody else may open it meanwhile."""
         self.say("udevadm settle")
-        ended = "systemctl show -P ActiveState millrace-replace.service | grep -qxE 'inactive|failed'"
+        ended = "systemctl show -P ActiveState millrace-replace@event.service | grep -qxE 'inactive|failed'"
         self.machine.wait_command(ended, "the end of the examination", 300)
 
     def find(self, secret: str, command: str) -> str:

@@ -131,13 +131,14 @@ def leave_a_run_behind(box: Box) -> None:
 
 def cleaned_up_at_boot(box: Box) -> None:
     """The clean-up ran in this boot and removed what the power cut left; it removes an export, too."""
-    ended = "systemctl show -P ExecMainExitTimestampMonotonic millrace-bench-sweep.service | grep -qvx 0"
+    unit = "millrace-cleanup@measurements.service"
+    ended = f"systemctl show -P ExecMainExitTimestampMonotonic {unit} | grep -qvx 0"
     box.machine.wait_command(ended, "the clean-up", 300)
-    assert box.say("systemctl show -P Result millrace-bench-sweep.service") == "success"
+    assert box.say(f"systemctl show -P Result {unit}") == "success"
     nothing_is_left(box)
     box.say("mkdir -p /srv/pool/.millrace-bench/common && touch /srv/pool/.millrace-bench/common/f.0.0")
     box.say("exportfs -o ro,fsid=77 127.0.0.1:/srv/pool/.millrace-bench")
-    box.say("systemctl start millrace-bench-sweep.service")
+    box.say(f"systemctl start --wait {unit}")
     nothing_is_left(box)
 
 

@@ -22,4 +22,6 @@ def fast_port(machine: Machine, address: str) -> None:
 
 def opened(machine: Machine) -> None:
     """Wait until the firewall of a Millrace is open for its RDMA device."""
-    machine.wait_command("systemctl is-active --quiet millrace-roce.service", "the firewall's port of RoCE", 120)
+    machine.wait_command(
+        "systemctl is-active --quiet millrace-firewall@roce.service", "the firewall's port of RoCE", 120
+    )

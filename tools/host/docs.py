@@ -23,6 +23,7 @@ GENERATORS = (
     "tests.unit.measure.client.example_fstab",
     "tests.unit.wings",
     "host.soak_rows",
+    "tests.unit.boot.units_map",
 )
 """Programs that write their part of the manual into its pages."""
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from host.layout import REPO, cache_root
+from host.tree import files
 from millrace.system.errors import Failed, Refused
 
 # each room and what of it is mutated: of the benchmark what decides, not what prints
@@ -34,22 +35,13 @@ FOUND = {"killed", "timeout", "segfault"}
 
 def copy_tree(target: Path) -> None:
     """Make `target` a copy of the working tree without what git ignores; `tools` is `src` there. Raises Failed."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode != 0:
-        raise Failed(f"git cannot list the files of {REPO}: {listed.stderr.strip()}")
+    tracked = files(REPO)
     shutil.rmtree(target, ignore_errors=True)
-    for name in listed.stdout.split("\0"):
-        source = REPO / name
-        if name and source.is_file():
-            copied = target / (SOURCE + name.removeprefix("tools") if name.startswith("tools/") else name)
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, copied)
+    for source in tracked:
+        name = str(source.relative_to(REPO))
+        copied = target / (SOURCE + name.removeprefix("tools") if name.startswith("tools/") else name)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, copied)
 
 
 def configure(tree: Path, room: str) -> None:

@@ -15,10 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
-from host import build, docs, pages
+from host import build, docs, lint, pages
 from host.entry import finish
 from host.junit import Count, counted, dearest, without_timer
-from host.layout import REPO, caches
+from host.layout import OUTPUT, REPO, caches
+from host.minutes import Minutes, Spent
 from vm.machine import NO_TIMER
 
 PARTS = ("unit", "docs", "pages", "image", "browser", "kernel", "perf", "vm")
@@ -28,8 +29,6 @@ BY_HAND = ("soak",)
 MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
 DUE = "tools/test soak --due 40m [--list] runs the stories of soak whose last success is oldest, for so long."
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
-TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
-LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "kernel", "perf", "vm", "soak")
 # Unit tests rename some 100,000 files, which a file system on a disk writes each time: a sixth of their time.
 MEMORY_FILES = Path("/dev/shm")
@@ -49,8 +48,10 @@ BESIDE = ("nice", "-n", "4")
 LAST = ("nice", "-n", "10")
 # pytest(1): all tests were run and some failed; no tests were collected
 SOME_FAILED, NOTHING_COLLECTED = 1, 5
-# Files of tests whose minutes are printed after each step: what to cut where a run takes too long.
-DEAREST = 12
+# Files of tests whose minutes are printed after each step, and those that are recorded.
+DEAREST, RECORDED = 12, 1000
+# What the last run cost; a builder keeps it with the image.
+MINUTES = OUTPUT / "minutes.json"
 BEGAN = time.monotonic()
 
 
@@ -87,11 +88,10 @@ def announce(what: str) -> None:
     print(f"== {what} (minute {(time.monotonic() - BEGAN) / 60:.0f})", flush=True)
 
 
-def checked(title: str, argv: list[str]) -> Count:
+def checked(title: str, argv: Sequence[str]) -> Count:
     """Run a checker; it counts as one test."""
     announce(title)
-    done = subprocess.run([sys.executable, "-m", *argv], cwd=REPO, env=_environment(), check=False)
-    return Count(failed=1) if done.returncode else Count(passed=1)
+    return Count(passed=1) if lint.passes(argv) else Count(failed=1)
 
 
 def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
@@ -132,10 +132,15 @@ def free_memory() -> int:
     return int(line.split()[1]) << 10
 
 
-def tested(step: Step, before: tuple[str, ...] = (), seen: Callable[[Path], object] | None = None) -> Count:
+def tested(
+    step: Step,
+    before: tuple[str, ...] = (),
+    spent: Spent | None = None,
+    seen: Callable[[Path], object] | None = None,
+) -> Count:
     """Run a step, its command line after `before`; a pytest that ended without a report is one failure.
 
-    Each report is given to `seen` before it is removed.
+    `spent` receives the seconds of its files. Each report is given to `seen` before it is removed.
 
     Tests of a server whose emulated CPU got no more interrupts of its timer are run once more, and no others.
     """
@@ -153,9 +158,12 @@ def tested(step: Step, before: tuple[str, ...] = (), seen: Callable[[Path], obje
         for one in (report, Path(directory) / "again.xml"):
             if seen is not None and one.is_file():
                 seen(one)
-        stories = dearest(report, DEAREST) if report.is_file() else []
+        stories = dearest(report, RECORDED) if report.is_file() else []
+    if spent is not None:
+        spent.stories.update(stories)
     announce(f"{step.selection[0]}: {count}")
-    print("".join(f"   {seconds / 60:5.1f} minutes {name}\n" for name, seconds in stories), end="", flush=True)
+    said = "".join(f"   {seconds / 60:5.1f} minutes {name}\n" for name, seconds in stories[:DEAREST])
+    print(said, end="", flush=True)
     return count
 
 
@@ -168,19 +176,20 @@ def _run(step: Step, before: tuple[str, ...], report: Path) -> int:
 
 
 @contextmanager
-def run_beside(beside: Sequence[Lane], images: Images) -> Iterator[list[Count]]:
+def run_beside(beside: Sequence[Lane], images: Images, minutes: Minutes) -> Iterator[list[Count]]:
     """Run lanes while the context lasts and until they end; the counts of their steps are there afterwards."""
     counts: list[Count] = []
     interrupted = Event()
 
-    def run(lane: Lane) -> None:
+    def run(number: int, lane: Lane) -> None:
         for step in lane.steps:
-            wait_for_image(step, images)
+            wait_for_image(step, images, minutes, number)
             if not interrupted.is_set():
-                counts.append(tested(step, lane.before))
+                with minutes.timed(step.part, number) as spent:
+                    counts.append(tested(step, lane.before, spent))
 
     with ThreadPoolExecutor(len(beside) or 1) as pool:
-        running = [pool.submit(run, lane) for lane in beside]
+        running = [pool.submit(run, number, lane) for number, lane in enumerate(beside, 1)]
         try:
             yield counts
             for one in running:
@@ -245,24 +254,30 @@ def building(parts: Sequence[str], stock: bool = False) -> Iterator[Images]:
         pool.shutdown(cancel_futures=True)
 
 
-def wait_for_image(step: Step, images: Images) -> None:
-    """Return when a step has what it needs; Failed where that cannot be built."""
-    if step.part in images:
+def wait_for_image(step: Step, images: Images, minutes: Minutes, lane: int = 0) -> None:
+    """Return when a step has what it needs; Failed where that cannot be built. A wait counts for its lane."""
+    if step.part in images and not images[step.part].done():
+        with minutes.timed("image", lane):
+            images[step.part].result()
+    elif step.part in images:
         images[step.part].result()
 
 
-def run_step(step: Step, images: Images) -> Count:
-    """Run a step and what belongs to its part besides."""
-    wait_for_image(step, images)
+def run_step(step: Step, images: Images, minutes: Minutes) -> Count:
+    """Run a step of the first lane and what belongs to its part besides."""
+    wait_for_image(step, images, minutes)
+    with minutes.timed(step.part, 0) as spent:
+        return _run_step(step, spent)
+
+
+def _run_step(step: Step, spent: Spent) -> Count:
     if step.part == "pages":
         return tested_pages()
     if step.part == "docs":
         return tested_manual()
     if step.part == "unit":
-        lint = checked("ruff", ["ruff", "check", "--no-cache", *LINTED])
-        types = checked("mypy", ["mypy", "--strict", f"--cache-dir={os.devnull}", *TYPED])
-        return lint + types + tested(step)
-    return tested(step)
+        return sum((checked(name, argv) for name, argv in lint.CHECKS.items()), Count()) + tested(step, spent=spent)
+    return tested(step, spent=spent)
 
 
 def main(arguments: list[str]) -> int:
@@ -284,10 +299,11 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join((*PARTS, *BY_HAND))}")
     first, *beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
     # A build takes one processor, so do the parts that need none.
-    with building(chosen, parsed.stock_modules) as images, run_beside(beside, images) as counts:
-        total = sum((run_step(step, images) for step in first.steps), Count())
+    minutes = Minutes(MINUTES)
+    with building(chosen, parsed.stock_modules) as images, run_beside(beside, images, minutes) as counts:
+        total = sum((run_step(step, images, minutes) for step in first.steps), Count())
     total = sum(counts, total)
-    print(total)
+    print("\n".join([*minutes.lines(), str(total)]))
     return 1 if total.failed or not total.passed else 0
 
 

@@ -24,8 +24,8 @@ def test_firewall_includes_what_units_have_opened() -> None:
     ("name", "setting", "file", "port"),
     [
         ("ssh.service", "ExecStartPost", "ssh.nft", "22"),
-        ("millrace-roce.service", "ExecStart", "roce.nft", "4791"),
-        ("millrace-metrics-port.service", "ExecStart", "metrics.nft", "19100"),
+        ("millrace-firewall@roce.service", "ExecStart", "roce.nft", "4791"),
+        ("millrace-firewall@metrics.service", "ExecStart", "metrics.nft", "19100"),
     ],
 )
 def test_unit_opens_its_port_by_the_file_that_a_reload_includes(name: str, setting: str, file: str, port: str) -> None:
@@ -41,7 +41,7 @@ def test_unit_opens_its_port_by_the_file_that_a_reload_includes(name: str, setti
     ("name", "setting", "file", "port"),
     [
         ("ssh.service", "ExecStopPost", "ssh.nft", "22"),
-        ("millrace-metrics-port.service", "ExecStop", "metrics.nft", "19100"),
+        ("millrace-firewall@metrics.service", "ExecStop", "metrics.nft", "19100"),
     ],
 )
 def test_unit_that_stops_closes_its_port_now_and_for_the_next_load(

@@ -13,8 +13,8 @@ from tests.unit.boot.units import unit
 MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
 MEMBERS = "--no-block restart millrace-again@millrace-members.service"
 HEALTH = "--no-block restart millrace-again@millrace-health.service"
-RETUNE = "--no-block start millrace-retune-arrays.timer"
-STARTED = ["millrace-members.service", "millrace-health.service", "millrace-retune-arrays.timer"]
+RETUNE = "--no-block start millrace-event@arrays.timer"
+STARTED = ["millrace-members.service", "millrace-health.service", "millrace-event@arrays.timer"]
 
 
 def started(directory: Path, *event: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_progress_of_a_rebuild_starts_nothing(tmp_path: Path, event: str) -> Non
 def test_event_while_the_unit_runs_ends_no_run_and_is_one_more() -> None:
     again = unit("millrace-again@.service")
     assert again["After"] == ["%i.service"]
-    assert again["ExecStart"] == ["/usr/bin/systemctl --no-block start %i.service"]
+    assert again["ExecStart"] == ["/usr/lib/millrace/again %i"]
 
 
 @pytest.mark.parametrize("name", ["millrace-members.service", "millrace-health.service", "millrace-again@.service"])

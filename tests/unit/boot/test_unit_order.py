@@ -7,7 +7,7 @@ import pytest
 
 from host.layout import REPO
 from millrace.lifecycle.etc import factory
-from tests.unit.boot.units import OWN, before, names, settings, unit
+from tests.unit.boot.units import OWN, before, instances, names, settings, unit
 
 FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
 
@@ -107,11 +107,16 @@ def test_build_lists_what_the_version_brings_to_etc_when_nothing_is_added_any_mo
 
 def test_order_of_units_has_no_cycle() -> None:
     """systemd would leave one of them out of a boot, whichever it finds (systemd.unit(5), Before=)."""
-    own = {path.name: unit(path.name) for path in OWN.glob("*.*") if path.is_file()}
+    files = {path.name for path in OWN.glob("*.*") if path.is_file()}
+    own = {name: unit(name) for name in files | instances()}
     after = {name: names(one, "After") for name, one in own.items()}
     for name, one in own.items():
         for later in names(one, "Before") & set(after):
             after[later].add(name)
+        # systemd.path(5), systemd.timer(5): either comes before what it starts
+        if name.endswith((".path", ".timer")):
+            for started in set(one.get("Unit") or [name.rsplit(".", 1)[0] + ".service"]) & set(after):
+                after[started].add(name)
     # a target comes after what it wants, unless that says that it comes after the target
     for name in (one for one in own if one.endswith(".target")):
         after[name] |= {one for one in names(own[name], "Wants", "Requires") if name not in after.get(one, ())}
@@ -130,5 +135,5 @@ def test_search_for_damaged_files_takes_no_memory_of_servers_and_keeps_no_member
     assert found["MemoryMax"] == ["1G"]
     # also where it is killed for that
     assert found["ExecStopPost"] == [
-        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-refill.service"
+        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-replace@boot.service"
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units of Millrace: named by nouns, documented, sandboxed by one shared file that no unit contradicts."""
+"""Units of Millrace: named by nouns, documented, confined by shared drop-ins that no unit file contradicts."""
 
 import re
 
@@ -9,11 +9,34 @@ from millrace.cli.worker.resident import ALIVE_SECONDS, OWN_SECONDS
 from millrace.observe.health import current, heartbeat_daemon
 from millrace.observe.metrics import serve
 from millrace.system import paths
-from tests.unit.boot.units import ADDED, OWN, SHARED, names, settings, unit
+from tests.unit.boot.units import ADDED, OWN, SHARED, drop_ins, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 SANDBOX = settings((SHARED / "10-sandbox.conf").read_text())
+CONFINED = settings((SHARED / "15-services.conf").read_text())
+# the exceptions; raising the number of them needs a reason beside the settings
+EXCEPTIONS = {
+    "millrace-admin.service": {"ProtectSystem": "yes", "ProtectHome": "no", "RestrictSUIDSGID": "no"},
+    "millrace-users.service": {"ProtectSystem": "yes", "ProtectHome": "no", "RestrictSUIDSGID": "no"},
+    "millrace-adopt.service": {
+        "ProtectSystem": "yes",
+        "ProtectHome": "no",
+        "ProtectHostname": "no",
+        "RestrictNamespaces": "mnt",
+    },
+    "millrace-rescue.service": {"ProtectSystem": "yes", "ProtectHome": "no"},
+    "millrace-keep.service": {"ProtectHome": "read-only"},
+    "millrace-heartbeat.service": {"ProtectSystem": "full"},
+    "millrace-clone.service": {"RestrictSUIDSGID": "no"},
+    "millrace-share.service": {"RestrictSUIDSGID": "no"},
+    "millrace-find.service": {"RestrictNamespaces": "mnt"},
+    "millrace-tune.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-tuner.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-cleanup@.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-failures.service": {"ProtectKernelLogs": "no"},
+    "millrace-unreadable.service": {"ProtectKernelLogs": "no"},
+}
 LINKED = sorted(link.parent.name.removesuffix(".d") for link in ADDED.glob("*/*") if link.name == "30-sandbox.conf")
 
 PACKAGE = "/usr/lib/python3/dist-packages/millrace"
@@ -31,7 +54,22 @@ def test_unit_is_described_by_a_noun_and_leads_to_the_manual(name: str) -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_service_repeats_nothing_of_the_shared_sandbox(name: str) -> None:
     """A drop-in wins over the unit: what a unit said of the same setting would be lost."""
-    assert set(SANDBOX) & set(settings((OWN / name).read_text())) == set()
+    assert (set(SANDBOX) | set(CONFINED)) & set(settings((OWN / name).read_text())) == set()
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_service_is_confined_but_for_the_exceptions_that_are_listed(name: str) -> None:
+    found = unit(name)
+    usual = {key: values[-1] for key, values in [*SANDBOX.items(), *CONFINED.items()]}
+    assert {key: found[key][-1] for key in usual if found[key][-1] != usual[key]} == EXCEPTIONS.get(name, {})
+
+
+def test_exception_of_a_service_is_read_after_what_is_shared() -> None:
+    """systemd.unit(5): drop-ins are read in the order of their file names, whichever directory they are in."""
+    for name, exceptions in EXCEPTIONS.items():
+        (file,) = (OWN / f"{name}.d").glob("*.conf")
+        assert file.name > max(path.name for path in SHARED.glob("*.conf"))
+        assert set(settings(file.read_text())) == set(exceptions)
 
 
 @pytest.mark.parametrize("name", LINKED)
@@ -60,14 +98,13 @@ def test_watch_that_follows_a_service_is_in_no_cycle_with_the_basic_system(name:
     assert not follows or (found["Conflicts"], found["Before"]) == (["shutdown.target"], ["shutdown.target"])
 
 
-@pytest.mark.parametrize("name", ["millrace-retune", "millrace-retune-arrays"])
-def test_many_events_are_one_run_and_the_next_event_begins_another(name: str) -> None:
-    timer = unit(f"{name}.timer")
+def test_many_events_are_one_run_and_the_next_event_begins_another() -> None:
+    timer = unit("millrace-event@.timer")
     assert (timer["OnActiveSec"], timer["RemainAfterElapse"]) == (["2s"], ["no"])
     # without it systemd may wait for a minute
     assert timer["AccuracySec"] == ["100ms"]
     # neither is refused when many come in a short time
-    assert timer["StartLimitIntervalSec"] == unit(f"{name}.service")["StartLimitIntervalSec"] == ["0"]
+    assert timer["StartLimitIntervalSec"] == unit("millrace-event@.service")["StartLimitIntervalSec"] == ["0"]
 
 
 def test_member_that_appears_is_re_added_only_after_the_arrays_were_assembled() -> None:
@@ -91,16 +128,19 @@ def test_external_device_that_comes_late_starts_a_pool_that_waits_for_it() -> No
 
 def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_pool() -> None:
     rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
-    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-replace.service"' in rule
-    found = unit("millrace-replace.service")
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-replace@event.service"' in rule
+    found = unit("millrace-replace@event.service")
+    # the job of a oneshot lasts until it ends: millrace-again@.service waits for that
+    assert (found["Type"], found["ExecStart"]) == (["oneshot"], ["/usr/bin/millrace drive inserted"])
     needed = (paths.inventory_file(), paths.pool_file())
     assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
 
 
 def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_does_not_wait() -> None:
-    found = unit("millrace-refill.service")
-    assert (OWN / "multi-user.target.wants/millrace-refill.service").resolve() == OWN / "millrace-refill.service"
+    found = unit("millrace-replace@boot.service")
+    link = OWN / "multi-user.target.wants/millrace-replace@boot.service"
+    assert link.resolve() == OWN / "millrace-replace@.service"
     assert found["ExecStart"] == ["/usr/bin/millrace drive inserted --boot"]
     assert {"millrace-inventory.service", "millrace-assemble.service"} <= set(found["After"][0].split())
     needed = (paths.inventory_file(), paths.pool_file())
@@ -108,7 +148,7 @@ def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_d
     # the job of a oneshot lasts until it ends, and the boot with it
     assert found["Type"] == ["exec"] and "Before" not in found
     same = ("ProtectSystem", "ReadWritePaths", "SystemCallFilter", "CapabilityBoundingSet", "RestrictAddressFamilies")
-    assert [found[one] for one in same] == [unit("millrace-replace.service")[one] for one in same]
+    assert [found[one] for one in same] == [unit("millrace-replace@event.service")[one] for one in same]
 
 
 @pytest.mark.parametrize(
@@ -125,12 +165,13 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     stays, asks = unit(f"{resident}.service"), unit(f"{asking}.service")
 
     def sandbox(found: dict[str, list[str]]) -> dict[str, list[str]]:
-        start = list(found).index("ProtectSystem")
+        start = list(found).index("ReadWritePaths")
         assert not {"ExecStart", "Type", "TimeoutStopSec"} & set(list(found)[start:])
-        return {name: found[name] for name in [*list(found)[start:], "TimeoutStopSec", "StartLimitIntervalSec"]}
+        same = ("TimeoutStopSec", "StartLimitIntervalSec", "CPUWeight")
+        return {name: found[name] for name in [*list(found)[start:], *same] if name in found}
 
+    assert {*CONFINED, "CapabilityBoundingSet", "SystemCallFilter"} <= set(sandbox(stays))
     assert sandbox(stays) == sandbox(asks)
-    assert stays.get("CPUWeight") == asks.get("CPUWeight")
     assert stays["Type"] == ["notify"]
     own = f"--every ${{EVERY}} --unit {asking}.service"
     assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} {own} -- {words}"]
@@ -207,7 +248,7 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     # capabilities(7): owner, mode of a file of others, set-group-ID, security.capability, other attributes of root
     needed = {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN"}
     assert needed <= set(found["CapabilityBoundingSet"][0].split())
-    assert "RestrictSUIDSGID" not in found
+    assert found["RestrictSUIDSGID"] == ["no"]
 
 
 @pytest.mark.parametrize("job", ["bench", "clone", "erase", "rescue", "reset", "tuner"])
@@ -217,16 +258,31 @@ def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str)
 
 
 def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
-    found, sweep = unit("millrace-clone.service"), unit("millrace-clone-sweep.service")
+    found, sweep = unit("millrace-clone.service"), unit("millrace-cleanup@clone.service")
     # the last command removes nothing, and what does is ended by a stop like any process
     assert found["ExecStopPost"] == ["/usr/bin/millrace share clone-end"] and found["TimeoutStopSec"] == ["5min"]
-    assert found["OnSuccess"] == found["OnFailure"] == ["millrace-clone-sweep.service"]
+    assert found["OnSuccess"] == found["OnFailure"] == ["millrace-cleanup@clone.service"]
     # a stop of the pool is not given up for it (systemd.unit(5): "replace" is the default of OnFailure)
     assert found["OnSuccessJobMode"] == found["OnFailureJobMode"] == ["fail"]
     assert not {"KillMode", "KillSignal", "ExecStopPost", "TimeoutStopSec"} & set(sweep)
 
 
-@pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-clone-sweep.service"])
+@pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-cleanup@clone.service"])
 def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
     found = unit(name)
     assert (found["DevicePolicy"], found["DeviceAllow"]) == (["closed"], ["block-md r"])
+
+
+def test_drop_ins_of_an_instance_are_those_of_the_prefix_the_template_and_its_own() -> None:
+    found = [path.name for path in drop_ins("millrace-install@ttyS0.service")]
+    assert found == ["10-device.conf", *sorted(path.name for path in SHARED.glob("*.conf"))]
+    assert unit("millrace-install@ttyS0.service")["BindsTo"] == ["dev-ttyS0.device"]
+    assert unit("millrace-install@ttyS0.service")["ExecStart"] == unit("millrace-install@.service")["ExecStart"]
+
+
+def test_last_value_counts_and_an_empty_one_resets_a_list() -> None:
+    text = "ProtectHome=yes\nAfter=a\nAfter=b\nExecStart=/one\nRestrictNamespaces=yes\n"
+    found = settings(text + "ProtectHome=no\nExecStart=\nExecStart=/two\nRestrictNamespaces=uts\n")
+    assert (found["ProtectHome"], found["After"], found["ExecStart"]) == (["no"], ["a", "b"], ["/two"])
+    assert found["RestrictNamespaces"] == ["yes", "uts"]
+    assert settings("RestrictNamespaces=uts\nRestrictNamespaces=yes\n")["RestrictNamespaces"] == ["yes"]

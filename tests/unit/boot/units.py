@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unit files of the tree, with the drop-ins that the tree adds to units of packages."""
+"""Unit files of the tree as systemd reads them: with the drop-ins of the tree, in systemd's order, and lists reset."""
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
 from host.layout import REPO
 
 OWN = REPO / "units"
-# systemd reads it for each service of ours, before the drop-ins of the service itself
+# systemd reads it for each service of ours, also for templates
 SHARED = OWN / "millrace-.service.d"
 ADDED = REPO / "mkosi.extra/usr/lib/systemd/system"
+UDEV = REPO / "mkosi.extra/usr/lib/udev/rules.d/90-millrace.rules"
 MOUNT = REPO / "tools/millrace/system/templates/etc/systemd/system/srv-pool.mount.j2"
 
 Settings = dict[str, list[str]]
+
+# Settings of which every line counts (systemd.unit(5), systemd.exec(5) and others); of the rest the last one does.
+LISTS = re.compile(
+    r"After|Before|Wants|Requires|Requisite|BindsTo|PartOf|Upholds|Conflicts|OnFailure|OnSuccess|RequiresMountsFor"
+    r"|(Condition|Assert|Exec)\w+|Path\w+|On\w+Sec|OnCalendar|Environment(File)?|(Load|Set|Import)Credential"
+    r"|(ReadWrite|ReadOnly|Inaccessible|Exec|NoExec)Paths|Bind(ReadOnly)?Paths|TemporaryFileSystem|DeviceAllow"
+    r"|SystemCallFilter|CapabilityBoundingSet|AmbientCapabilities|RestrictAddressFamilies|RestrictNamespaces"
+    r"|IPAddress(Allow|Deny)|SuccessExitStatus|SupplementaryGroups|Documentation"
+)
+# systemd.exec(5): a boolean takes the place of all lines before it.
+ALSO_BOOLEAN = {"RestrictNamespaces": ("yes", "no")}
 
 
 def settings(text: str) -> Settings:
@@ -22,21 +35,45 @@ def settings(text: str) -> Settings:
         name, equals, value = line.partition("=")
         if not equals or line.startswith(("#", "{")):
             continue
+        if not value or not LISTS.fullmatch(name) or value in ALSO_BOOLEAN.get(name, ()):
+            found[name].clear()
         if value:
             found[name].append(value)
-        else:
-            found[name].clear()
     return found
 
 
+def drop_ins(name: str) -> list[Path]:
+    """Return the drop-ins of a unit: by file name, and of two with one name that of the longer directory name."""
+    stem, kind = name.rsplit(".", 1)
+    prefix, _, instance = stem.partition("@")
+    directories = [f"{prefix}@.{kind}"] if instance else []
+    dashes = [place for place, letter in enumerate(prefix) if letter == "-" and place < len(prefix) - 1]
+    directories += [f"{prefix[: place + 1]}.{kind}" for place in reversed(dashes)]
+    found: dict[str, Path] = {}
+    for directory in reversed([name, *directories]):
+        for place in (OWN, ADDED):
+            found |= {path.name: path for path in (place / f"{directory}.d").glob("*.conf")}
+    return [found[file] for file in sorted(found)]
+
+
 def unit(name: str) -> Settings:
-    """Return what the tree says of a unit."""
-    main = {"srv-pool.mount": MOUNT}.get(name, OWN / name)
+    """Return the effective settings of a unit: an instance has those of its template, with its name for `%i`."""
+    stem, kind = name.rsplit(".", 1)
+    template, _, instance = stem.partition("@")
+    main = OWN / (f"{template}@.{kind}" if instance else name)
+    main = {"srv-pool.mount": MOUNT}.get(name, main)
     files = [main] if main.is_file() else []
-    if name.startswith("millrace-") and name.endswith(".service"):
-        files += sorted(SHARED.glob("*.conf"))
-    files += sorted((ADDED / f"{name}.d").glob("*.conf"))
-    return settings("\n".join(_text(file) for file in files))
+    text = "\n".join(_text(file) for file in [*files, *drop_ins(name)])
+    return settings(text.replace("%i", instance) if instance else text)
+
+
+def instances() -> set[str]:
+    """Return the instances of templates of ours that units and udev name, and what their timers start."""
+    files = [UDEV, *(path for path in OWN.rglob("millrace-*") if path.is_file())]
+    lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
+    named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@-]+\.\w+\b", line)}
+    named |= {link.name for link in OWN.glob("*/*") if link.is_symlink() and re.search("@.", link.stem)}
+    return named | {one.removesuffix(".timer") + ".service" for one in named if one.endswith(".timer")}
 
 
 def _text(file: Path) -> str:

@@ -66,6 +66,16 @@ def test_a_sudo_that_refuses_is_one_sentence(host: Host) -> None:
     assert "root is needed" in done.stderr
 
 
+def test_checks_of_the_tree_need_neither_root_nor_packages(host: Host) -> None:
+    host.has("id", "echo 1000")
+    host.has("sudo", "exit 1")
+    host.has("dpkg-query", "echo none")
+    host.has("apt-get", "exit 100")
+    host.has_environment()
+    done = host.enter("lint", "shell")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "-m host.lint shell\n", "")
+
+
 def test_a_tool_that_cannot_be_installed_is_named(host: Host) -> None:
     host.has("dpkg-query", 'for last; do :; done; [ "$last" != ovmf ] && echo installed')
     host.has("apt-get", "exit 100")

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tools install from PyPI is what the lock names, by hash, with all that it needs."""
 
+import fnmatch
+import json
 import re
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from host.layout import REPO
 
@@ -29,3 +34,26 @@ def test_every_package_of_the_lock_has_a_hash() -> None:
 
 def test_pip_is_held_to_the_hashes() -> None:
     assert re.search(r"pip\" install .*--require-hashes .*-r .*requirements\.lock", (HOST / "enter").read_text())
+
+
+def proposed(ecosystem: str) -> dict[str, Any]:
+    """Return what .github/dependabot.yml has of the packages of one kind."""
+    updates = yaml.safe_load((REPO / ".github/dependabot.yml").read_text())["updates"]
+    (found,) = [entry for entry in updates if entry["package-ecosystem"] == ecosystem]
+    return dict(found)
+
+
+def unknown(entry: dict[str, Any], names: set[str]) -> list[str]:
+    """Return patterns of an entry that no package has."""
+    patterns = [pattern for group in entry["groups"].values() for pattern in group["patterns"]]
+    patterns += [ignored["dependency-name"] for ignored in entry["ignore"]]
+    return [pattern for pattern in patterns if not fnmatch.filter(names, pattern.lower())]
+
+
+def test_bot_of_dependencies_knows_what_is_pinned() -> None:
+    python, pages = proposed("pip"), proposed("npm")
+    assert (REPO / python["directory"].lstrip("/")) == HOST
+    assert unknown(python, set(pins(HOST / "requirements.txt"))) == []
+    package = json.loads((REPO / pages["directory"].lstrip("/") / "package.json").read_text())
+    assert unknown(pages, {*package["dependencies"], *package["devDependencies"]}) == []
+    assert unknown(python, {"ruff"}) != []

@@ -11,6 +11,7 @@ import pytest
 
 from host.junit import Count
 from host.layout import REPO
+from host.minutes import Minutes, Spent
 from host.test import (
     BESIDE,
     BY_HAND,
@@ -68,7 +69,7 @@ NOWHERE = Lane([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-e
 
 
 def test_what_fails_beside_is_counted(capfd: pytest.CaptureFixture[str]) -> None:
-    with run_beside([NOWHERE, NOWHERE], {}) as counts:
+    with run_beside([NOWHERE, NOWHERE], {}, Minutes()) as counts:
         pass
     assert counts == [Count(failed=1)] * 4
     assert capfd.readouterr().out.count("== tests/nowhere-either (") == 2
@@ -82,13 +83,13 @@ def test_what_is_run_beside_is_nicer(monkeypatch: pytest.MonkeyPatch) -> None:
         return subprocess.Popen(["true"], **more)
 
     monkeypatch.setattr("host.test.subprocess", SimpleNamespace(Popen=start))
-    with run_beside([Lane(NOWHERE.steps[:1], LAST)], {}):
+    with run_beside([Lane(NOWHERE.steps[:1], LAST)], {}, Minutes()):
         pass
     assert [argv[:3] for argv in begun] == [["nice", "-n", "10"]]
 
 
 def test_after_an_interrupt_nothing_more_is_begun_beside() -> None:
-    with pytest.raises(KeyboardInterrupt), run_beside([Lane(NOWHERE.steps * 25)], {}) as counts:
+    with pytest.raises(KeyboardInterrupt), run_beside([Lane(NOWHERE.steps * 25)], {}, Minutes()) as counts:
         raise KeyboardInterrupt
     assert len(counts) < 50
 
@@ -97,14 +98,17 @@ def test_tests_of_an_image_wait_for_it_and_no_others(monkeypatch: pytest.MonkeyP
     appliance, client = Future[None](), Future[None]()
     begun: list[str] = []
 
-    def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
+    def tested(step: Step, before: tuple[str, ...] = (), spent: Spent | None = None) -> Count:
+        assert spent is not None
         begun.append(step.part)
         return Count(1)
 
     monkeypatch.setattr("host.test.tested", tested)
     monkeypatch.setattr("host.test.checked", lambda *_: Count(1))
-    with run_beside([Lane([Step("vm", ()), Step("perf", ())])], {"vm": client, "image": appliance}) as counts:
-        run_step(Step("unit", ()), {"vm": client, "image": appliance})
+    with run_beside(
+        [Lane([Step("vm", ()), Step("perf", ())])], {"vm": client, "image": appliance}, Minutes()
+    ) as counts:
+        run_step(Step("unit", ()), {"vm": client, "image": appliance}, Minutes())
         before = list(begun)
         client.set_result(None)
     assert before == ["unit"]
@@ -155,8 +159,8 @@ def test_an_image_that_cannot_be_built_ends_everything(monkeypatch: pytest.Monke
     monkeypatch.setattr("host.test.build.build_client", lambda: pytest.fail("the client is built all the same"))
     steps = [Lane([Step("vm", ())])]
     with building(["vm"]) as images:
-        with pytest.raises(Failed, match="mkosi failed"), run_beside(steps, images) as counts:
+        with pytest.raises(Failed, match="mkosi failed"), run_beside(steps, images, Minutes()) as counts:
             pass
         assert counts == []
         with pytest.raises(Failed, match="mkosi failed"):
-            run_step(Step("image", ()), images)
+            run_step(Step("image", ()), images, Minutes())

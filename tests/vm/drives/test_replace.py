@@ -169,7 +169,7 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     box.machine.replace(SMALL.serial, new_drive(NEW[1]))
     box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "an idle array", 300)
     # minutes, until the power goes: tuning after an event of md would set the planned limits
-    box.say("systemctl mask --runtime --now millrace-retune-arrays.timer")
+    box.say("systemctl mask --runtime --now millrace-event@arrays.timer")
     box.say(f"echo 1000 > {MD}/sync_speed_min; echo 3000 > {MD}/sync_speed_max")
     box.say(f"systemd-run --unit=replacing millrace drive replace {old} --yes", seconds=60)
     box.machine.wait_command(f"grep -qx recover {MD}/sync_action", "the copy", 600)
@@ -230,7 +230,7 @@ def test_drive_that_was_taken_out_is_left_alone_when_it_is_back(box: Box, dead: 
     alone = f"journalctl -b -o cat -u millrace-readd | grep {NEW[2]} | grep -q 'is left alone'"
     box.machine.wait_command(alone, "the drive to be found", 300)
     found = row(box, NEW[2])
-    print(found, box.say("journalctl -b -o cat -u millrace-readd -u millrace-replace"))
+    print(found, box.say("journalctl -b -o cat -u millrace-readd -u 'millrace-replace@*'"))
     assert (found["verdict"], "taken out" in found["what"]) == ("returned", True)
     assert NEW[2] not in box.members_by_serial("data")
 
@@ -247,7 +247,7 @@ def test_blank_drive_in_the_bay_of_a_dead_one_takes_its_place_where_the_policy_a
         box.machine.wait_command(done, "the end of the change", 900)
     finally:
         show(box)
-        print(box.say(f"journalctl -b -o cat -u millrace-replace; rm {POLICY}"))
+        print(box.say(f"journalctl -b -o cat -u 'millrace-replace@*'; rm {POLICY}"))
     change = box.shown("drive progress --json")["change"]["change"]
     assert (change["by"], change["error"]) == ("policy", None)
     assert NEW[3] in box.recorded("data") and old not in box.recorded("data")

@@ -170,7 +170,7 @@ def test_only_ports_of_served_protocols_are_open(box: Box) -> None:
 
 
 def test_ports_that_units_opened_stay_open_when_the_firewall_is_loaded_again(box: Box) -> None:
-    box.say("systemctl restart millrace-roce.service && systemctl reload nftables.service")
+    box.say("systemctl restart millrace-firewall@roce.service && systemctl reload nftables.service")
     assert "4791" in box.say("nft -j list set inet millrace udp_services")
 
 

@@ -163,9 +163,10 @@ def test_power_cut_leaves_the_plans_settings(box: Box, quiet: None) -> None:
     box.machine.power_cut()
     box.machine.start()
     box.wait_booted()
-    ended = "systemctl show -P ExecMainExitTimestampMonotonic millrace-tuner-restore.service | grep -qvx 0"
+    unit = "millrace-cleanup@measurements.service"
+    ended = f"systemctl show -P ExecMainExitTimestampMonotonic {unit} | grep -qvx 0"
     box.machine.wait_command(ended, "the clean-up", 300)
-    assert box.say("systemctl show -P Result millrace-tuner-restore.service") == "success"
+    assert box.say(f"systemctl show -P Result {unit}") == "success"
     assert in_force(box) == before
     assert box.shown("tune --diff --json")["drift"] == []
     assert box.say("ls /var/lib/millrace/tuner/journal.json; true") == ""

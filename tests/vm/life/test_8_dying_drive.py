@@ -64,7 +64,7 @@ def test_array_that_changed_is_tuned_again(box: Box, lost: str) -> None:
     array = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))"
     cache = f"{array}/md/stripe_cache_size"
     planned = box.say(f"cat {cache}")
-    over = "systemctl show -P ActiveState millrace-retune-arrays.timer | grep -x inactive"
+    over = "systemctl show -P ActiveState millrace-event@arrays.timer | grep -x inactive"
     box.machine.wait_command(
         f'{over} && test -z "$(systemctl list-jobs --no-legend)"', "what the lost drive began", 300
     )

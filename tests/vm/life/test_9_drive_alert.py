@@ -70,7 +70,7 @@ def emulation(box: Box) -> float:
         return 0.0
     began = time.monotonic()
     box.say("systemctl restart --no-block millrace-members.service")
-    box.say("systemctl start --no-block millrace-retune-arrays.service")
+    box.say("systemctl start --no-block millrace-event@arrays.service")
     box.say("systemctl start millrace-health.service", seconds=600)
     box.millrace(f"alert test {ROUTE}", seconds=600)
     seconds = time.monotonic() - began

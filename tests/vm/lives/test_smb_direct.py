@@ -188,7 +188,7 @@ def test_share_that_goes_back_to_samba_leaves_no_listener_module_or_file(box: Bo
     box.millrace("share set fast --no-smb-direct", seconds=600)
     assert box.say(LISTENER) == ""
     box.machine.wait_command("test ! -e /sys/module/ksmbd", "the end of the module", 60)
-    assert box.say("systemctl is-active millrace-smb-direct.service millrace-ksmbd.service || true").split() == [
+    assert box.say("systemctl is-active millrace-smb-direct.service millrace-module@ksmbd.service || true").split() == [
         "inactive",
         "inactive",
     ]

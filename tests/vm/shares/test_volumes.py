@@ -174,6 +174,6 @@ def test_last_volume_leaves_no_listener_module_or_unit(box: Box, client: Machine
     # systemd unloads them once nothing needs their unit
     box.machine.wait_command("! grep ^nvmet /proc/modules", "the modules to be unloaded", 60)
     assert box.say("nft list set inet millrace volume_ports | grep -c 4420 || true") == "0"
-    units = "systemctl list-units --no-legend 'millrace-volumes*' 'millrace-nvmet*'"
+    units = "systemctl list-units --no-legend 'millrace-volumes*' 'millrace-module@nvmet*'"
     assert box.say(units) == ""
     assert box.say("find /srv/pool/.millrace-volumes -type f") == ""

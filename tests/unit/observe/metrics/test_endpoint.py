@@ -17,7 +17,7 @@ from tests.fakes.commands import Commands
 
 TOKEN = "correct-horse-battery-staple"
 RESTART = "systemctl restart millrace-metrics.service"
-STOP = "systemctl stop millrace-metrics.service millrace-metrics-port.service millrace-metrics-collector.service"
+STOP = "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service"
 COLLECT = "systemctl start millrace-metrics-collect.service"
 
 

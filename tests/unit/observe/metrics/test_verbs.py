@@ -23,7 +23,7 @@ TOKEN = "correct-horse-battery-staple"
 class Systemd(Commands):
     TAKEN: ClassVar = (
         "systemctl restart millrace-metrics.service",
-        "systemctl stop millrace-metrics.service millrace-metrics-port.service millrace-metrics-collector.service",
+        "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service",
         "systemctl start millrace-metrics-collect.service",
     )
 

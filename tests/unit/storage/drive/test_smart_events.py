@@ -113,11 +113,11 @@ def test_udev_starts_readings_for_warnings_alone(event: int, is_ours: bool) -> N
     rules = (REPO / "mkosi.extra/usr/lib/udev/rules.d/90-millrace.rules").read_text()
     [pattern] = [line.split('ENV{NVME_AEN}=="')[1].split('"')[0] for line in rules.splitlines() if "NVME_AEN" in line]
     assert fnmatchcase(f"{event:#08x}", pattern) == is_ours
-    assert rules.count('RUN+="/usr/bin/systemctl --no-block restart millrace-smart-event.service"') == 2
+    assert rules.count('RUN+="/usr/bin/systemctl --no-block restart millrace-again@millrace-smart.service"') == 2
 
 
 def test_readings_come_before_the_check_of_health_and_no_event_is_lost() -> None:
-    found = unit("millrace-smart-event.service")
+    found = unit("millrace-again@millrace-smart.service")
     assert found["ExecStart"] == [
         "/usr/bin/systemctl start millrace-smart.service",
         "/usr/bin/systemctl --no-block restart millrace-again@millrace-health.service",
@@ -125,3 +125,5 @@ def test_readings_come_before_the_check_of_health_and_no_event_is_lost() -> None
     assert found["After"] == ["millrace-smart.service"]
     assert (found["SuccessExitStatus"], found["StartLimitIntervalSec"]) == (["SIGTERM"], ["0"])
     assert found["TimeoutStartSec"] == ["infinity"]
+    # those of a boot come from the timer
+    assert found["ConditionPathExists"] == ["/run/millrace/smart.json"]

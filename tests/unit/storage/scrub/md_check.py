@@ -52,7 +52,13 @@ class Md:
         if list(argv) == ["systemctl", "stop", "millrace-scrub.service"]:
             self.stopped += 1
             return Result(0, "", "")
-        if list(argv) == ["systemctl", "start", "--no-block", "millrace-readd.service", "millrace-refill.service"]:
+        if list(argv) == [
+            "systemctl",
+            "start",
+            "--no-block",
+            "millrace-readd.service",
+            "millrace-replace@boot.service",
+        ]:
             self.members_added += 1
             return Result(0, "", "")
         if list(argv[:4]) == ["journalctl", "--dmesg", "--output=cat", "--no-pager"]:

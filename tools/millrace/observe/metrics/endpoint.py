@@ -16,7 +16,7 @@ from millrace.system.rule import Check, Rule
 from millrace.system.run import Runner, must
 
 PORT = 19100
-UNIT, PORT_UNIT = "millrace-metrics.service", "millrace-metrics-port.service"
+UNIT, PORT_UNIT = "millrace-metrics.service", "millrace-firewall@metrics.service"
 COLLECT, COLLECTOR = "millrace-metrics-collect.service", "millrace-metrics-collector.service"
 MOST_ADDRESSES = 64
 # Of a token that an administrator chooses. It is kept as a plain hash, so it must be too long to be guessed.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What millrace-clone.service does: clone out of the reach of clients, then move the tree to its place in one step.
 
-Until then it is below a directory of root alone, which millrace-clone-sweep.service removes, or the next clone. A power
-cut leaves no tree, or the complete one.
+Until then it is below a directory of root alone, which millrace-cleanup@clone.service removes, or the next clone. A
+power cut leaves no tree, or the complete one.
 """
 
 import os
@@ -61,8 +61,9 @@ def execute(server: Server, links: Reflinks) -> Clone:
 def end(server: Callable[[], Server], stopped: bool) -> None:
     """Record a clone that did not end itself; `stopped` is whether that was asked for. What the unit runs at its end.
 
-    What it made is removed by millrace-clone-sweep.service, which nothing waits for. A record needs no pool unless the
-    tree was about to be moved. Failed, BadInput: then the pool cannot be asked; the next start of the server asks it.
+    What it made is removed by millrace-cleanup@clone.service, which nothing waits for. A record needs no pool unless
+    the tree was about to be moved. Failed, BadInput: then the pool cannot be asked; the next start of the server
+    asks it.
     """
     paths.clone_order_file().unlink(missing_ok=True)
     paths.clone_progress_file().unlink(missing_ok=True)

@@ -97,7 +97,7 @@ def clone_end() -> None:
 
 @click.command("clone-sweep", hidden=True)
 def clone_sweep() -> None:
-    """Remove what a clone left that was cancelled or killed (started by millrace-clone-sweep.service)."""
+    """Remove what a clone left that was cancelled or killed (started by millrace-cleanup@clone.service)."""
     from millrace.serve.clone.clone_run import sweep
     from millrace.serve.share.server import this_server
     from millrace.system.users import only_root

@@ -120,7 +120,7 @@ def apply(show: Output) -> None:
 @click.command(hidden=True)
 @click.option("--boot", is_flag=True, help="Use the inventory of this boot: drives that were put in before it.")
 def inserted(boot: bool) -> None:
-    """Examine drives that were put in; millrace-replace.service calls it, and with --boot millrace-refill.service."""
+    """Examine drives that were put in (millrace-replace@event calls it, and with --boot millrace-replace@boot)."""
     from millrace.plan.policy.policy_in_force import in_force
     from millrace.storage.array.machine import Linux
     from millrace.storage.change.inserted import inserted as examine_inserted

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drive that was put in: examined, and used in the place of a missing one where the policy says so.
 
-millrace-replace.service runs `inserted` for each drive that appears while the server runs, millrace-refill.service
-`inserted_before` once at each boot.
+millrace-replace@event.service runs `inserted` for each drive that appears while the server runs,
+millrace-replace@boot.service `inserted_before` once at each boot.
 """
 
 from collections.abc import Collection, Sequence

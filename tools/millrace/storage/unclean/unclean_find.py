@@ -63,7 +63,7 @@ def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> b
 
 def add_members(run: Runner) -> None:
     """Have members that were waiting added: those that returned, hot spares, a blank drive in the bay of one."""
-    run(["systemctl", "start", "--no-block", "millrace-readd.service", "millrace-refill.service"])
+    run(["systemctl", "start", "--no-block", "millrace-readd.service", "millrace-replace@boot.service"])
 
 
 def lines(found: UncleanStarts, names: Sequence[str]) -> Iterator[str]:

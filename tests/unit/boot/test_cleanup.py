@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is cleaned up after a power cut: nothing is started for nothing, and one failure hides no other."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from host.layout import REPO
+from tests.unit.boot.units import names, unit
+
+CLEANUP = REPO / "mkosi.extra/usr/lib/millrace/cleanup"
+TUNER, BENCH = "tuner restore", "bench sweep"
+
+
+def ran(root: Path, what: str, left: tuple[str, ...] = (), failing: str = "") -> tuple[int, list[str]]:
+    """Return the exit status of a cleanup below a root in which something is left, and the verbs that it ran."""
+    for path in left:
+        (root / path).mkdir(parents=True)
+    program = root / "millrace"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {root}/said\n[ "$*" != "{failing}" ]\n')
+    program.chmod(0o755)
+    script = root / "cleanup"
+    script.write_text(CLEANUP.read_text().replace("/srv/pool", f"{root}/pool").replace("/var/lib", f"{root}/var"))
+    done = subprocess.run(["sh", script, what], env={"PATH": f"{root}:{os.environ['PATH']}"}, check=False)
+    said = root / "said"
+    return done.returncode, said.read_text().splitlines() if said.exists() else []
+
+
+@pytest.mark.parametrize("what", ["clone", "measurements", "volumes"])
+def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> None:
+    assert ran(tmp_path, what, ("pool/.millrace-volumes/stage",)) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("what", "left", "verbs"),
+    [
+        ("clone", "pool/.millrace-clone", ["share clone-sweep"]),
+        ("clone", "var/millrace/clone.json", ["share clone-sweep"]),
+        ("measurements", "var/millrace/bench", [BENCH]),
+        ("measurements", "var/millrace/tuner", [TUNER]),
+        ("volumes", "pool/.millrace-volumes/stage/0b1e", ["volume sweep"]),
+    ],
+)
+def test_what_is_left_is_removed_by_its_verb(tmp_path: Path, what: str, left: str, verbs: list[str]) -> None:
+    assert ran(tmp_path, what, (left,)) == (0, verbs)
+
+
+@pytest.mark.parametrize("failing", [BENCH, TUNER])
+def test_cleanup_that_fails_keeps_the_next_one_from_nothing_and_is_reported(tmp_path: Path, failing: str) -> None:
+    left = ("var/millrace/bench", "var/millrace/tuner")
+    assert ran(tmp_path, "measurements", left, failing) == (1, [BENCH, TUNER])
+
+
+def test_unknown_name_is_refused(tmp_path: Path) -> None:
+    assert ran(tmp_path, "benches") == (2, [])
+
+
+def test_each_cleanup_runs_at_each_boot_and_no_boot_waits_for_it() -> None:
+    wanted = {one for one in names(unit("millrace-serving.target"), "Wants") if "cleanup" in one}
+    assert wanted == {f"millrace-cleanup@{one}.service" for one in ("clone", "measurements", "volumes")}
+    found = unit("millrace-cleanup@.service")
+    assert found["ExecStart"] == ["/usr/lib/millrace/cleanup %i"] and found["Type"] == ["exec"]
+    # the settings of the plan are in force before the record of a tuner is ended
+    assert {"millrace-tune.service", "millrace-serving.target"} <= names(found, "After")

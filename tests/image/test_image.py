@@ -79,6 +79,7 @@ EXPOSURE = {
     "millrace-metrics-collect.service": 27,
     "millrace-metrics-collector.service": 27,
     "millrace-firewall@.service": 14,
+    "millrace-node-exporter.service": 8,
     "millrace-nvme-hostid.service": 32,
     "millrace-again@.service": 13,
     "millrace-event@.service": 13,
@@ -120,6 +121,9 @@ VAR_OF_THE_BUILD = (
     "/var/lib/apt",
     "/var/lib/dpkg/",
     "/var/lib/dracut",
+    # our textfile is in /run
+    "/var/lib/prometheus",
+    "/var/log/prometheus",
     "/var/lib/python",
     "/var/lib/samba/printers",
     "/var/lib/sgml-base",
@@ -302,6 +306,16 @@ def test_program_of_the_image_starts(tree: Path) -> None:
     said = chroot(tree, "/usr/bin/millrace", "--version")
     assert said.returncode == 0, said.stderr
     assert (REPO / "mkosi.version").read_text().strip() in said.stdout
+
+
+def test_node_exporter_of_the_image_knows_the_options_of_its_unit(tree: Path) -> None:
+    text = (tree / "usr/lib/systemd/system/millrace-node-exporter.service").read_text()
+    [command] = re.findall(r"^ExecStart=(.+)$", text, re.MULTILINE)
+    variables = dict(re.findall(r'^Environment="(\w+)=(.+)"$', text, re.MULTILINE))
+    words = [word for part in command.split() for word in variables.get(part.removeprefix("$"), part).split()]
+    assert len(words) > 15 and not any(word.startswith("$") for word in words)
+    said = chroot(tree, *words, "--version")
+    assert said.returncode == 0, said.stderr
 
 
 @pytest.mark.parametrize("tool", ["bin/gpgv", "bin/bootctl", "lib/systemd/systemd-sysupdate"])

@@ -67,7 +67,7 @@ def test_file_is_named_after_a_module_of_its_room() -> None:
         ("serve/share/test_quota.py", False),
         ("serve/share/test_quota_limits.py", False),
         ("observe/pool/test_quota.py", True),
-        ("observe/metrics/sources/test_ports.py", False),
+        ("observe/metrics/sources/test_rdma.py", False),
         ("boot/test_md_event.py", False),
     ],
 )

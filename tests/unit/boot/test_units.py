@@ -5,10 +5,12 @@ import re
 
 import pytest
 
+from host.layout import REPO
 from millrace.cli.worker.resident import ALIVE_SECONDS, OWN_SECONDS
 from millrace.observe.health import current, heartbeat_daemon
 from millrace.observe.metrics import serve
 from millrace.system import paths
+from tests.fakes import node_exporter
 from tests.unit.boot.units import ADDED, OWN, SHARED, drop_ins, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
@@ -224,6 +226,34 @@ def test_metrics_are_collected_by_a_process_that_ends_with_the_endpoint() -> Non
     rights = unit("millrace-checker.service")["ReadWritePaths"]
     # what a collection writes besides is not writable for a check of health
     assert rights == ["/run"]
+
+
+def test_node_exporter_listens_on_no_port_and_reads_the_textfile_that_is_collected() -> None:
+    service, listens = unit("millrace-node-exporter.service"), unit("millrace-node-exporter.socket")
+    assert listens["ListenStream"] == [f"/{paths.node_exporter_socket().relative_to(paths.ROOT)}"]
+    given = dict(one.strip('"').split("=", 1) for one in service["Environment"])
+    [command] = service["ExecStart"]
+    assert "--web.systemd-socket" in command and "listen-address" not in command
+    directory = paths.metrics_file().parent.relative_to(paths.ROOT)
+    assert f"--collector.textfile.directory=/{directory}" in given["OPTIONS"].split()
+    made = (ADDED.parents[1] / "tmpfiles.d/millrace.conf").read_text()
+    assert re.search(f"^d /{directory} +0755 root root -$", made, re.MULTILINE)
+    # none but these: one that asks a drive or touches the pool would hold every scrape with it
+    assert "--collector.disable-defaults" in command
+    collectors = {one.removeprefix("--collector.") for one in given["COLLECTORS"].split()}
+    assert not collectors & {"filesystem", "hwmon", "mountstats", "nvme", "systemd"}
+    assert collectors == set(re.findall(r'node_scrape_collector_success\{collector="(\w+)"', node_exporter.REPLY))
+    # only the endpoint speaks with it, which is in front with its token and TLS
+    assert service["RestrictAddressFamilies"] == ["AF_UNIX"]
+    assert "AF_UNIX" in unit("millrace-metrics.service")["RestrictAddressFamilies"][0].split()
+    assert "millrace-node-exporter.socket" in unit("millrace-metrics.service")["Wants"][0].split()
+    # /proc/net and /sys/class/net are those of a network namespace
+    assert "PrivateNetwork" not in service and "ProcSubset" not in service
+
+
+def test_node_exporter_of_debian_does_not_listen_beside_ours() -> None:
+    masked = REPO / "mkosi.extra/etc/systemd/system/prometheus-node-exporter.service"
+    assert str(masked.readlink()) == "/dev/null"
 
 
 def test_unit_that_records_members_writes_what_counts_in_this_boot_and_in_the_next_one() -> None:

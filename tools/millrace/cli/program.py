@@ -73,7 +73,7 @@ VERBS = {
     "alert": ("millrace.observe.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
     "metrics": (
         "millrace.observe.metrics.verbs",
-        "Print metrics as OpenMetrics text; serve them to a monitoring system.",
+        "Print metrics in the text format of Prometheus; serve them to a monitoring system.",
     ),
     "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
     "admin": ("millrace.lifecycle.admin.verbs", "Manage the administrator of this server."),

@@ -524,8 +524,13 @@ def metrics_dir() -> Path:
 
 
 def metrics_file() -> Path:
-    """The metrics as millrace-metrics-collect.service collected them last."""
-    return run_dir() / "metrics.txt"
+    """Millrace's own metrics as millrace-metrics-collect.service collected them last; node_exporter reads `*.prom`."""
+    return run_dir() / "metrics.d/millrace.prom"
+
+
+def node_exporter_socket() -> Path:
+    """Where millrace-node-exporter.socket listens for the endpoint of metrics."""
+    return run_dir() / "node-exporter.socket"
 
 
 def policy_file() -> Path:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scrape, read by the strict parser of the Prometheus client library."""
+"""A scrape, read by the parser of the Prometheus client library."""
 
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 
 Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def parsed(text: str) -> Series:
-    """Every sample by its name and its sorted labels. ValueError: the text is not OpenMetrics."""
+    """Every sample by its name and its sorted labels. ValueError: the text is not in the format of Prometheus."""
     found: Series = {}
     for family in text_string_to_metric_families(text):
         for one in family.samples:

@@ -17,7 +17,10 @@ from tests.fakes.commands import Commands
 
 TOKEN = "correct-horse-battery-staple"
 RESTART = "systemctl restart millrace-metrics.service"
-STOP = "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service"
+STOP = (
+    "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service"
+    " millrace-node-exporter.socket millrace-node-exporter.service"
+)
 COLLECT = "systemctl start millrace-metrics-collect.service"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written is OpenMetrics, whatever is in labels and values."""
+"""The text is in the format of Prometheus, whatever is in labels and values."""
 
 import math
 
@@ -9,11 +9,11 @@ from millrace.observe.metrics.family import counter, exposition, gauge, info, st
 from tests.unit.observe.metrics.scrape import parsed, value, values
 
 
-def test_every_kind_is_read_by_the_strict_parser() -> None:
+def test_every_kind_is_read_and_has_its_type() -> None:
     text = exposition(
         [
             gauge("drive_temperature_celsius", "Heat.", (40, {"serial": "S1"}), (None, {"serial": "S2"})),
-            counter("port_receive_bytes", "In.", (1 << 60, {"port": "a"})),
+            counter("smbd_read_bytes", "In.", (1 << 60, {})),
             info("build", "Version.", {"version": "1"}),
             stateset("health_level", "Level.", ["OK", "FAIL"], ("FAIL", {})),
             summary("nfsd_call_seconds", "Latency.", 3, 0.5),
@@ -21,7 +21,7 @@ def test_every_kind_is_read_by_the_strict_parser() -> None:
     )
     found = parsed(text)
     assert value(found, "millrace_drive_temperature_celsius") == 40
-    assert value(found, "millrace_port_receive_bytes_total", port="a") == 1 << 60
+    assert value(found, "millrace_smbd_read_bytes_total") == 1 << 60
     assert value(found, "millrace_build_info", version="1") == 1
     assert value(found, "millrace_health_level", millrace_health_level="FAIL") == 1
     assert value(found, "millrace_health_level", millrace_health_level="OK") == 0
@@ -29,13 +29,23 @@ def test_every_kind_is_read_by_the_strict_parser() -> None:
         3,
         0.5,
     )
-    assert "# UNIT millrace_drive_temperature_celsius celsius\n" in text and text.endswith("# EOF\n")
+    # node_exporter takes what has another type or none for "untyped", and nothing of OpenMetrics
+    assert [line for line in text.splitlines() if line.startswith("# TYPE")] == [
+        "# TYPE millrace_drive_temperature_celsius gauge",
+        "# TYPE millrace_smbd_read_bytes_total counter",
+        "# TYPE millrace_build_info gauge",
+        "# TYPE millrace_health_level gauge",
+        "# TYPE millrace_nfsd_call_seconds summary",
+    ]
+    assert "# UNIT" not in text and "# EOF" not in text
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\nb", "a\\b", "a\\nb", "# EOF", "ü{x}", ""])
 def test_label_of_a_drive_or_a_share_breaks_nothing(text: str) -> None:
-    found = parsed(exposition([gauge("x", 'Help\n with "quotes" and \\.', (1, {"label": text}))]))
-    assert found == {("millrace_x", (("label", text),)): 1}
+    written = exposition([gauge("x", 'Help\n with "quotes" and \\.', (1, {"label": text}))])
+    assert parsed(written) == {("millrace_x", (("label", text),)): 1}
+    # quotes are escaped in labels only
+    assert written.startswith('# HELP millrace_x Help\\n with "quotes" and \\\\.\n')
 
 
 def test_value_that_is_no_number_is_written_as_the_format_has_it() -> None:
@@ -58,4 +68,4 @@ def test_same_series_twice_is_written_once_and_the_first_counts() -> None:
 
 
 def test_family_without_a_value_is_left_out() -> None:
-    assert exposition([gauge("x", "X.", (None, {})), counter("y", "Y.")]) == "# EOF\n"
+    assert exposition([gauge("x", "X.", (None, {})), counter("y", "Y.")]) == ""

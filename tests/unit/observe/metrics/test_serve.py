@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers over TLS: who has the token, at the right address, gets the metrics; nobody else gets anything."""
+"""Readers over TLS: who has the token, at the right address, gets all metrics; nobody else gets anything."""
 
 import http.client
 import os
@@ -14,14 +14,15 @@ import pytest
 
 from millrace.observe.metrics import serve
 from millrace.observe.metrics.endpoint import digest
-from millrace.observe.metrics.family import CONTENT_TYPE
 from millrace.observe.metrics.model import MetricsSettings
 from millrace.serve.certificate import files, own
 from millrace.serve.certificate.identity import Identity
 from millrace.system import paths
+from tests.fakes import node_exporter
+from tests.unit.observe.metrics.scrape import parsed, value
 
 TOKEN = "correct-horse-battery-staple"
-TEXT = "# TYPE millrace_up gauge\nmillrace_up 1\n# EOF\n"
+TEXT = "# TYPE millrace_scrape_timestamp_seconds gauge\nmillrace_scrape_timestamp_seconds 1790000000.5\n"
 Start = Callable[..., serve.Endpoint]
 
 
@@ -38,7 +39,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     name = Identity(names=["localhost"], addresses=["127.0.0.1"])
     own.ensure_authority(name)
     own.issue(name)
-    paths.run_dir().mkdir(parents=True, exist_ok=True)
+    paths.metrics_file().parent.mkdir(parents=True, exist_ok=True)
     paths.metrics_file().write_text(TEXT)
     started: list[serve.Endpoint] = []
 
@@ -71,11 +72,48 @@ def get(
         connection.close()
 
 
-def test_reader_with_the_token_gets_the_metrics(start: Start) -> None:
-    status, text, headers = get(start())
-    assert (status, text, headers["Content-Type"]) == (200, TEXT, CONTENT_TYPE)
+def test_reader_with_the_token_gets_the_metrics_of_node_exporter_with_our_own(start: Start) -> None:
+    with node_exporter.node_exporter():
+        status, text, headers = get(start())
+    assert (status, headers["Content-Type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    found = parsed(text)
+    assert value(found, "node_md_disks_required", device="md126") == 10
+    # once, from the textfile
+    assert value(found, "millrace_scrape_timestamp_seconds") == 1790000000.5
+    assert value(found, "millrace_node_exporter_up") == 1
     # neither the program nor its Python is named
     assert "Python" not in headers["Server"]
+
+
+def test_own_metrics_come_without_node_exporter_and_one_of_them_shows_it(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endpoint = start()
+    status, text, _ = get(endpoint)
+    assert status == 200 and text.startswith(TEXT)
+    assert value(parsed(text), "millrace_node_exporter_up") == 0
+    # one line for as long as it lasts
+    get(endpoint)
+    line = "millrace: node_exporter does not respond: No such file or directory"
+    assert capsys.readouterr().err.splitlines() == [line]
+    with node_exporter.node_exporter():
+        assert value(parsed(get(endpoint)[1]), "millrace_node_exporter_up") == 1
+    get(endpoint)
+    assert capsys.readouterr().err.splitlines() == [line]
+
+
+def test_own_metrics_come_where_node_exporter_cannot_read_them(start: Start) -> None:
+    with node_exporter.node_exporter() as fake:
+        fake.textfile = False
+        found = parsed(get(start())[1])
+    assert value(found, "millrace_scrape_timestamp_seconds") == 1790000000.5
+    assert value(found, "millrace_node_exporter_up") == 1
+
+
+def test_reader_without_the_token_does_not_start_node_exporter(start: Start) -> None:
+    with node_exporter.node_exporter() as fake:
+        assert get(start(), None)[0] == 401
+        assert fake.asked == 0
 
 
 @pytest.mark.parametrize("given", [None, "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x"])
@@ -167,5 +205,6 @@ def test_client_that_does_not_speak_tls_is_one_line_in_the_journal(
         plain.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         while plain.recv(100):
             pass
-    assert get(endpoint)[0] == 200
+    with node_exporter.node_exporter():
+        assert get(endpoint)[0] == 200
     assert capsys.readouterr().err.splitlines() == ["millrace: 127.0.0.1: SSLError"]

@@ -23,7 +23,8 @@ TOKEN = "correct-horse-battery-staple"
 class Systemd(Commands):
     TAKEN: ClassVar = (
         "systemctl restart millrace-metrics.service",
-        "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service",
+        "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service"
+        " millrace-node-exporter.socket millrace-node-exporter.service",
         "systemctl start millrace-metrics-collect.service",
     )
 
@@ -45,6 +46,8 @@ def test_metrics_are_printed_and_written(tmp_path: Path) -> None:
         box.look()
         assert value(parsed(run("").stdout), "millrace_build_info") == 1
         assert run("write").stdout == ""
+        # the name of a textfile, which node_exporter may read
+        assert paths.metrics_file().suffix == ".prom" and paths.metrics_file().stat().st_mode & 0o777 == 0o644
         assert value(parsed(paths.metrics_file().read_text()), "millrace_build_info") == 1
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the server as OpenMetrics text, and the endpoint from which a monitoring system gets them."""
+"""Millrace's own metrics as text for Prometheus, and the endpoint that adds those of node_exporter."""

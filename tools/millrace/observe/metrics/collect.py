@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from millrace.observe.metrics.family import Family, Sample, exposition, gauge
-from millrace.observe.metrics.sources import alerts, drives, hardware, nfs, pool, ports, server, smb, upkeep, xfs
+from millrace.observe.metrics.sources import alerts, drives, nfs, pcie, pool, rdma, server, smb, upkeep, xfs
 from millrace.system.children import run_in_turn
 
 Source = Callable[[], list[Family]]
@@ -21,15 +21,14 @@ SOURCES: Mapping[str, Source] = {
     "alerts": alerts.families,
     "upkeep": upkeep.families,
     "drives": drives.families,
-    "hardware": hardware.families,
+    "pcie": pcie.families,
     "arrays": pool.array_families,
     "filesystem": pool.filesystem_families,
     "xfs": xfs.families,
     "shares": pool.share_families,
     "nfs": nfs.families,
     "smb": smb.families,
-    "ports": ports.port_families,
-    "rdma": ports.rdma_families,
+    "rdma": rdma.families,
     "benchmark": server.benchmark_families,
 }
 
@@ -38,7 +37,7 @@ SECONDS = 25.0
 
 
 def collect(sources: Mapping[str, Source] = SOURCES, seconds: float = SECONDS) -> str:
-    """Return the metrics of this server as OpenMetrics text, within `seconds`."""
+    """Return Millrace's own metrics in the text format of Prometheus, within `seconds`."""
     outcomes = run_in_turn({name: partial(_packed, source) for name, source in sources.items()}, seconds)
     families: list[Family] = []
     for name, outcome in outcomes.items():

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve the collected metrics by HTTPS. This process reads one file and starts no other: root collects (`collect`)."""
+"""Serve metrics by HTTPS: those of node_exporter, in which Millrace's own are, or those alone.
+
+This process reads a file and a socket and starts no other process: root collects (`collect`).
+"""
 
 import hmac
 import os
@@ -15,11 +18,13 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
+from millrace.observe.metrics import node_exporter
 from millrace.observe.metrics.endpoint import PORT, digest
-from millrace.observe.metrics.family import CONTENT_TYPE
+from millrace.observe.metrics.family import CONTENT_TYPE, PREFIX, exposition, gauge
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.system import paths
 from millrace.system.documents import read_model
+from millrace.system.errors import Failed
 
 PATH = "/metrics"
 # A reader is served in milliseconds; what holds a connection longer is none.
@@ -27,6 +32,8 @@ SECONDS = 20.0
 MOST_CONNECTIONS = 32
 # They are collected every 30 s; what is older is no description of this server.
 STALE_SECONDS = 120.0
+# A collection always ends with it: a reply in which it is has all of Millrace's own metrics.
+LAST = f"\n{PREFIX}scrape_timestamp_seconds "
 # Then systemd starts it again, with the certificate of that day: a renewed one comes into use before the old one ends.
 DAY = 86_400.0
 # The names of the credentials of the unit.
@@ -72,7 +79,7 @@ class Reader(BaseHTTPRequestHandler):
         if age > STALE_SECONDS:
             self._answer(HTTPStatus.SERVICE_UNAVAILABLE, f"the last metrics are {age:.0f} s old\n")
             return
-        self._answer(HTTPStatus.OK, text, {"Content-Type": CONTENT_TYPE})
+        self._answer(HTTPStatus.OK, self.server.with_node_exporter(text), {"Content-Type": CONTENT_TYPE})
 
     def _answer(self, status: HTTPStatus, text: str, headers: dict[str, str] | None = None) -> None:
         body = text.encode()
@@ -95,9 +102,27 @@ class Endpoint(ThreadingHTTPServer):
         self.token = token
         self._context = context
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._problem: str | None = None
         if socket.has_dualstack_ipv6():
             self.address_family = socket.AF_INET6
         super().__init__(("", port), Reader)
+
+    def with_node_exporter(self, own: str) -> str:
+        """Return the metrics of node_exporter with Millrace's own; `own` alone where it does not reply."""
+        found, problem = "", None
+        try:
+            found = node_exporter.read()
+        except Failed as error:
+            problem = str(error)
+        # once, not at each scrape for as long as it lasts
+        if problem and problem != self._problem:
+            _log(problem)
+        self._problem = problem
+        # it leaves out a textfile that it cannot read
+        if LAST not in found:
+            found += own
+        up = gauge("node_exporter_up", "Whether node_exporter replied.", (problem is None, {}))
+        return found + exposition([up])
 
     def server_bind(self) -> None:
         """Listen for IPv4 on an IPv6 socket, too."""

@@ -17,7 +17,10 @@ _endpoint = prints("millrace.observe.metrics.model:MetricsEndpoint")
 @click.group(invoke_without_command=True)
 @click.pass_context
 def metrics(context: click.Context) -> None:
-    """Print the metrics of this server as OpenMetrics text; `on` serves them to a monitoring system."""
+    """Print Millrace's own metrics in the text format of Prometheus; `on` serves them to a monitoring system.
+
+    The endpoint adds the metrics of node_exporter: processor, memory, network, md, XFS and NFS.
+    """
     if context.invoked_subcommand is None:
         from millrace.observe.metrics.collect import collect
 

@@ -30,7 +30,7 @@ def test_drive_in_use_and_a_missing_one(tmp_path: Path) -> None:
     assert value(found, "millrace_drive_media_errors_total", serial=here) == 0
     assert value(found, "millrace_drive_power_on_seconds_total", serial=here) == 9120 * 3600
     assert value(found, "millrace_drive_size_bytes", serial=here) == 7_681_501_126_656
-    assert value(found, "millrace_drive_info", serial=here, role="data", name="nvme0n1") == 1
+    assert value(found, "millrace_drive_info", serial=here, role="data", device="nvme0n1") == 1
     assert value(found, "millrace_drive_verdict", serial=here, millrace_drive_verdict="in-sync") == 1
     assert value(found, "millrace_drive_verdict", serial=gone, bay="4", millrace_drive_verdict="missing") == 1
     assert sum(values(found, "millrace_drive_verdict", serial=gone)) == 1

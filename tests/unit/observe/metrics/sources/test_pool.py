@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays, file system and shares, without a touch of the pool."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -30,8 +31,9 @@ def box(tmp_path: Path) -> Iterator[Box]:
 def test_healthy_array(box: Box) -> None:
     found = parsed(exposition(pool.array_families()))
     assert value(found, "millrace_array_info", array="data", level="raid6", state="clean") == 1
-    assert value(found, "millrace_array_members", array="data", state="in-sync") == 10
-    assert value(found, "millrace_array_missing_members", array="data") == 0
+    # by it the figures of node_exporter get the name of the array
+    device = Path(os.readlink(box.root / "dev/md/millrace-data")).name
+    assert value(found, "millrace_array_info", array="data", device=device) == 1
     assert value(found, "millrace_array_survivable_failures", array="data") == 2
     assert value(found, "millrace_array_corrected_errors_total", array="data", serial=serial(0)) == 0
     assert values(found, "millrace_array_sync_progress_ratio") == []
@@ -41,9 +43,6 @@ def test_array_that_is_rebuilt(box: Box) -> None:
     box.replace("data", 3, 12)
     box.md("data", mismatch_cnt="8")
     found = parsed(exposition(pool.array_families()))
-    assert value(found, "millrace_array_missing_members", array="data") == 1
-    assert value(found, "millrace_array_members", array="data", state="missing") == 1
-    assert value(found, "millrace_array_members", array="data", state="rebuilding") == 1
     assert value(found, "millrace_array_sync_progress_ratio", array="data", action="rebuild") == 0.25
     assert value(found, "millrace_array_sync_bytes_per_second", array="data") == 1_500_000 << 10
     assert value(found, "millrace_array_sync_remaining_seconds", array="data") > 3600

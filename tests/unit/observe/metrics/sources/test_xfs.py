@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What XFS counts of the file system of the pool."""
+"""Traffic and log of the file system of the pool."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,11 +27,6 @@ def test_traffic_log_and_waits_of_the_pool(box: Box) -> None:
     expected = {
         "read_bytes": 9_000_000_000,
         "written_bytes": 3_221_225_472,
-        "read_calls": 91,
-        "write_calls": 820,
-        "inode_lookups": 100,
-        "inode_hits": 80,
-        "inode_misses": 20,
         "log_writes": 60,
         "log_written_bytes": 4000 * 512,
         "log_buffer_waits": 2,
@@ -40,13 +35,11 @@ def test_traffic_log_and_waits_of_the_pool(box: Box) -> None:
         "log_space_waits": 4,
     }
     assert {name: value(found, f"millrace_xfs_{name}_total") for name in expected} == expected
-    operations = {one: value(found, "millrace_xfs_directory_operations_total", operation=one) for one in xfs.DIRECTORY}
-    assert operations == {"lookup": 40, "create": 30, "remove": 20, "getdents": 10}
     assert value(found, "millrace_xfs_transactions_total", wait="yes") == 5
     assert value(found, "millrace_xfs_transactions_total", wait="no") == 900
 
 
-@pytest.mark.parametrize("broken", [XFS.replace("xpc", "xpx"), XFS.replace("33 31", ""), XFS.replace("91", "-")])
+@pytest.mark.parametrize("broken", [XFS.replace("xpc", "xpx"), XFS.replace("33 31", ""), XFS.replace("4000", "-")])
 def test_statistics_of_another_kernel_are_a_failure_and_not_nothing(box: Box, broken: str) -> None:
     xfs_stats(box, broken)
     with pytest.raises(ValueError, match=r"have no (xpc|log)|invalid literal"):

@@ -2,7 +2,6 @@
 """Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
 
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -25,7 +24,11 @@ def families() -> list[Family]:
     latencies = latency.last()
     slow = {one.serial: one.slow for one in latencies.drives} if latencies else {}
     return [
-        info("drive", "Model, firmware, kernel name and role of a drive.", *(_about(one) for one in found)),
+        info(
+            "drive",
+            "Model, firmware, kernel name and role of a drive; joins `device` of node_disk_….",
+            *(_about(one) for one in found),
+        ),
         stateset(
             "drive_verdict",
             "Verdict on a drive, as `millrace drive list` shows it.",
@@ -68,7 +71,6 @@ def families() -> list[Family]:
             "Media errors that the drive counted in its life.",
             *((one.media_errors, place) for one, place in places),
         ),
-        *_requests(found),
         gauge(
             "drive_slow",
             "Whether a drive answers far later than its neighbours (`millrace health`).",
@@ -82,26 +84,11 @@ def families() -> list[Family]:
     ]
 
 
-def _requests(found: Sequence[DriveRow]) -> list[Family]:
-    """What the kernel counts of requests; divided by their number, their time is the latency."""
-    counts = [(latency.requests(one.name), {"serial": one.serial, "bay": one.bay or ""}) for one in found if one.name]
-    return [
-        counter("drive_reads", "Reads that a drive finished.", *((one.reads, place) for one, place in counts)),
-        counter(
-            "drive_read_seconds", "Time of all its reads.", *((one.read_ms / 1000, place) for one, place in counts)
-        ),
-        counter("drive_writes", "Writes that a drive finished.", *((one.writes, place) for one, place in counts)),
-        counter(
-            "drive_write_seconds", "Time of all its writes.", *((one.write_ms / 1000, place) for one, place in counts)
-        ),
-    ]
-
-
 def _about(one: DriveRow) -> dict[str, str]:
     return {
         "serial": one.serial,
         "bay": one.bay or "",
-        "name": one.name or "",
+        "device": one.name or "",
         "model": one.model,
         "firmware": one.firmware,
         "role": one.role,

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NFS server of the kernel: /proc/net/rpc/nfsd for everybody, threads, clients with state and latency for root.
+"""Figures of the NFS server of the kernel that node_exporter does not have.
+
+They are operations of NFSv4.1 and 4.2, work of each pool of threads, clients, and the time of calls.
 
 Kernel 7.2 counts neither busy threads (the figures after the first of `th` are 0 since 2.6.29) nor the time of one
-operation: the tracepoint has that of a call, which is a compound.
+operation: the tracepoint has that of a call, which is a compound. The pools, clients with state and the time of calls
+are shown to root.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +14,8 @@ from millrace.observe.live import counters, latency
 from millrace.observe.metrics.family import Family, counter, gauge, summary
 from millrace.system import nfsd, paths, sysfs
 
-# RFC 7530, RFC 8881, RFC 7862, RFC 8276: operations by their number, from 3 on.
+# RFC 8881, RFC 7862, RFC 8276: operations by their number, from 40 on. node_exporter counts those before.
 OPERATIONS = (
-    "access", "close", "commit", "create", "delegpurge", "delegreturn", "getattr", "getfh", "link", "lock", "lockt",
-    "locku", "lookup", "lookupp", "nverify", "open", "openattr", "open_confirm", "open_downgrade", "putfh",
-    "putpubfh", "putrootfh", "read", "readdir", "readlink", "remove", "rename", "renew", "restorefh", "savefh",
-    "secinfo", "setattr", "setclientid", "setclientid_confirm", "verify", "write", "release_lockowner",
     "backchannel_ctl", "bind_conn_to_session", "exchange_id", "create_session", "destroy_session", "free_stateid",
     "get_dir_delegation", "getdeviceinfo", "getdevicelist", "layoutcommit", "layoutget", "layoutreturn",
     "secinfo_no_name", "sequence", "set_ssv", "test_stateid", "want_delegation", "destroy_clientid",
@@ -24,9 +23,7 @@ OPERATIONS = (
     "offload_cancel", "offload_status", "read_plus", "seek", "write_same", "clone", "getxattr", "setxattr",
     "listxattrs", "removexattr",
 )  # fmt: skip
-_FIRST = 3
-_LATENCY = "Time from a call to its reply, since it is measured."
-_ERRORS = ("all", "format", "authentication", "client")
+FIRST = 40
 
 
 def families() -> list[Family]:
@@ -39,11 +36,13 @@ def families() -> list[Family]:
         return []
     latency.enable()
     words = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
-    threads = nfsd.lines("threads")
     timed = latency.calls()
     return [
-        *_traffic(words),
-        gauge("nfsd_threads", "Threads of the NFS server.", (int(threads[0]) if threads else None, {})),
+        counter(
+            "nfsd_operations",
+            "Operations of NFSv4.1 and 4.2; a compound has several.",
+            *((number, {"operation": name}) for name, number in _operations(words)),
+        ),
         *_pools(nfsd.lines("pool_stats")),
         gauge("nfsd_clients", "NFS clients.", (counters.nfs_clients(), {})),
         gauge(
@@ -64,32 +63,11 @@ def families() -> list[Family]:
     ]
 
 
-def _traffic(words: Mapping[str, Sequence[str]]) -> list[Family]:
-    read, written = _numbers(words, "io", 2)
-    calls = _numbers(words, "rpc", 1)[0]
-    errors = _numbers(words, "rpc", 5)[1:] if len(words.get("rpc", [])) >= 5 else []
-    return [
-        counter("nfsd_read_bytes", "Bytes that NFS clients read.", (read, {})),
-        counter("nfsd_written_bytes", "Bytes that NFS clients wrote.", (written, {})),
-        counter("nfsd_calls", "RPC calls of NFS clients; an NFSv4 compound is one.", (calls, {})),
-        counter(
-            "nfsd_bad_calls",
-            "RPC calls that were refused before NFS saw them, by reason; all is their sum.",
-            *((number, {"reason": reason}) for reason, number in zip(_ERRORS, errors, strict=False)),
-        ),
-        counter(
-            "nfsd_operations",
-            "NFSv4 operations; a compound has several.",
-            *((number, {"operation": name}) for name, number in _operations(words)),
-        ),
-    ]
-
-
 def _operations(words: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
     """`proc4ops COUNT` and the calls of each operation by number, beginning with 0."""
     if "proc4ops" not in words:
         return []
-    return list(zip(OPERATIONS, map(int, words["proc4ops"][1 + _FIRST :]), strict=False))
+    return list(zip(OPERATIONS, map(int, words["proc4ops"][1 + FIRST :]), strict=False))
 
 
 def _pools(lines: Sequence[str]) -> list[Family]:
@@ -124,10 +102,3 @@ def _stateful() -> int | None:
         return sum(1 for _ in (paths.ROOT / "proc/fs/nfsd/clients").iterdir())
     except OSError:
         return None
-
-
-def _numbers(words: Mapping[str, Sequence[str]], name: str, count: int) -> list[int]:
-    found = words.get(name, [])
-    if len(found) < count:
-        raise ValueError(f"/proc/net/rpc/nfsd has no {name}")
-    return [int(one) for one in found[:count]]

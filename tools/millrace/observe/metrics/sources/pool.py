@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays from sysfs; file system and shares from what the health check recorded: nothing here touches the pool."""
+"""Arrays from sysfs, as far as node_exporter does not have them; file system and shares from the health check's record.
+
+Nothing here touches the pool.
+"""
 
 import time
 
@@ -70,24 +73,15 @@ def _arrays(live: list[LiveArray]) -> list[Family]:
     named = [(one, {"array": one.name}) for one in live]
     syncs = [(one.sync, {**name, "action": one.sync.action}) for one, name in named if one.sync]
     return [
-        info("array", "Level, role and state of an array.", *(_about(one) for one in live)),
+        info(
+            "array", "Level, role and state of an array; joins `device` of node_md_….", *(_about(one) for one in live)
+        ),
         gauge("array_running", "Whether an array runs.", *((one.device is not None, name) for one, name in named)),
-        gauge(
-            "array_members",
-            "Members of an array by state; hot spares are members in the state spare.",
-            *((count, {**name, "state": state}) for one, name in named for state, count in _states(one).items()),
-        ),
-        gauge(
-            "array_missing_members",
-            "Members that an array lacks; it is degraded where this is not 0.",
-            *((one.degraded, name) for one, name in named),
-        ),
         gauge(
             "array_survivable_failures",
             "How many more members may fail without loss of data.",
             *((one.may_fail, name) for one, name in named),
         ),
-        gauge("array_size_bytes", "Size of an array.", *((one.size, name) for one, name in named)),
         gauge(
             "array_mismatch_bytes",
             "Data whose redundancy did not match in the last check.",
@@ -98,6 +92,7 @@ def _arrays(live: list[LiveArray]) -> list[Family]:
             "Read errors of a member that md corrected since the array was assembled.",
             *((each.errors, {**name, "serial": each.serial}) for one, name in named for each in one.members),
         ),
+        # node_exporter counts the blocks of one member as synced, and divides by none (node_md_blocks_synced)
         gauge(
             "array_sync_progress_ratio",
             "Progress of a rebuild, a check or a repair.",
@@ -117,14 +112,13 @@ def _arrays(live: list[LiveArray]) -> list[Family]:
 
 
 def _about(one: LiveArray) -> dict[str, str]:
-    return {"array": one.name, "level": one.level, "role": one.role, "state": one.state}
-
-
-def _states(one: LiveArray) -> dict[str, int]:
-    counts = dict.fromkeys(("in-sync", "rebuilding", "spare", "faulty", "missing", "unknown"), 0)
-    for member in one.members:
-        counts[member.state] += 1
-    return counts
+    return {
+        "array": one.name,
+        "device": one.device or "",
+        "level": one.level,
+        "role": one.role,
+        "state": one.state,
+    }
 
 
 def _mismatch(one: LiveArray) -> int | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What XFS counts of the file system of the pool, from sysfs: the pool is not touched.
+"""Bytes, transactions and log of the file system of the pool, from sysfs; node_exporter has the other counters of XFS.
 
 The groups are those of fs/xfs/xfs_stats.h, kernel 7.2. Counters of 32 bits begin again at 0 after 2**32, as after a
-mount.
+mount. The pool is not touched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,11 @@ from millrace.system.mounts import mounted
 # The log is counted in basic blocks.
 BLOCK = 512
 # The groups that are read, each with the least number of its counters.
-GROUPS = {"dir": 4, "trans": 3, "ig": 4, "log": 5, "push_ail": 2, "rw": 2, "xpc": 3}
-DIRECTORY = ("lookup", "create", "remove", "getdents")
+GROUPS = {"trans": 3, "log": 5, "push_ail": 2, "xpc": 3}
 
 
 def families() -> list[Family]:
-    """Return the metrics of XFS; none where the pool is not mounted.
+    """Return counters of XFS; none where the pool is not mounted.
 
     BadInput: the record of the pool cannot be read. ValueError: the kernel's counters are not as kernel 7.2 has them.
     """
@@ -49,30 +48,17 @@ def _directory(device: str) -> Path:
 
 def _families(found: Mapping[str, Sequence[int]]) -> list[Family]:
     _, written, read = found["xpc"][:3]
-    writes, reads = found["rw"][:2]
     sync, asynchronous = found["trans"][:2]
-    lookups, hits, _, misses = found["ig"][:4]
     log_writes, log_blocks, no_buffer, forces, force_waits = found["log"][:5]
-    directory = zip(DIRECTORY, found["dir"], strict=False)
     return [
         counter("xfs_read_bytes", "Bytes read from files of the pool.", (read, {})),
         counter("xfs_written_bytes", "Bytes written to files of the pool.", (written, {})),
-        counter("xfs_read_calls", "Reads of files of the pool.", (reads, {})),
-        counter("xfs_write_calls", "Writes to files of the pool.", (writes, {})),
-        counter(
-            "xfs_directory_operations",
-            "Operations in directories by kind.",
-            *((number, {"operation": name}) for name, number in directory),
-        ),
         counter(
             "xfs_transactions",
             "Transactions of metadata by whether their caller waited for the log.",
             (sync, {"wait": "yes"}),
             (asynchronous, {"wait": "no"}),
         ),
-        counter("xfs_inode_lookups", "Lookups in the cache of inodes.", (lookups, {})),
-        counter("xfs_inode_hits", "Lookups that found the inode in the cache.", (hits, {})),
-        counter("xfs_inode_misses", "Lookups that had to read the inode.", (misses, {})),
         counter("xfs_log_writes", "Writes to the log.", (log_writes, {})),
         counter("xfs_log_written_bytes", "Bytes written to the log.", (log_blocks * BLOCK, {})),
         counter("xfs_log_forces", "Requests to bring the log to its drives.", (forces, {})),

@@ -2,8 +2,8 @@
 """node_exporter on its Unix socket: its reply is one of Debian's prometheus-node-exporter 1.11.1.
 
 `node-exporter-reply.prom` is what it printed of files of /proc and /sys, with the options of
-millrace-node-exporter.service, without the help texts. Only the request that node_exporter is to get is answered; another
-one fails the test that made it.
+millrace-node-exporter.service, without the help texts. Only the request that node_exporter is to get is answered; any
+other fails the test that made it.
 """
 
 import socketserver

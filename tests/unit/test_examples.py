@@ -18,6 +18,7 @@ from millrace.plan.policy.model import Policy, Section
 from millrace.plan.policy.policy_file import parse_policy
 from millrace.system import paths
 from millrace.system.documents import write_model
+from tests.fakes import node_exporter
 from tests.fakes.files.running import server
 from tests.unit import commands
 from tests.unit.measure.client import example_fstab
@@ -105,7 +106,6 @@ def test_a_command_that_does_not_exist_is_found() -> None:
 
 def metrics_of_a_server(root: Path) -> set[str]:
     """The names of all samples that a server can have."""
-    suffixes = {"counter": ("_total",), "info": ("_info",), "summary": ("_count", "_sum")}
     with server(root) as box:
         box.provision()
         box.shares()
@@ -115,8 +115,9 @@ def metrics_of_a_server(root: Path) -> set[str]:
         box.tree.write("proc/fs/nfsd/pool_stats", POOL_STATS)
         write_model(paths.alert_report_file(), alert_report())
         families = [family for source in SOURCES.values() for family in source()]
-    names = {f"millrace_{one.name}{suffix}" for one in families for suffix in suffixes.get(one.kind, ("",))}
-    return names | {f"millrace_scrape_{name}" for name in ("source_up", "source_duration_seconds", "timestamp_seconds")}
+    names = {f"millrace_{one.name}{suffix}" for one in families for suffix in {"", *(it.suffix for it in one.samples)}}
+    names |= {f"millrace_scrape_{name}" for name in ("source_up", "source_duration_seconds", "timestamp_seconds")}
+    return names | {"millrace_node_exporter_up"} | set(re.findall(r"^node_\w+", node_exporter.REPLY, re.MULTILINE))
 
 
 @pytest.mark.parametrize("file", ["prometheus-rules.yml", "grafana-dashboard.json"])
@@ -131,8 +132,8 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(file: str, tmp_path:
         # a row has none
         asked = [target["expr"] for panel in panels for target in panel.get("targets", [])]
         asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
-    names = {name for expression in asked for name in re.findall(r"millrace_\w+", expression)}
-    assert len(names) > 15 and names <= metrics_of_a_server(tmp_path)
+    names = {name for expression in asked for name in re.findall(r"(?:millrace|node)_\w+", expression)}
+    assert len(names) > 15 and names - metrics_of_a_server(tmp_path) == set()
 
 
 def xiraid_check(root: Path, *words: str, xicli: str | None = None) -> tuple[int, list[str]]:

@@ -26,7 +26,7 @@ def families() -> list[Family]:
     return [
         info(
             "drive",
-            "Model, firmware, kernel name and role of a drive; joins `device` of node_disk_….",
+            "Model, firmware, kernel name and role of a drive; joins `device` of node_disk_*.",
             *(_about(one) for one in found),
         ),
         stateset(

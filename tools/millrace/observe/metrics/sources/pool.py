@@ -74,7 +74,7 @@ def _arrays(live: list[LiveArray]) -> list[Family]:
     syncs = [(one.sync, {**name, "action": one.sync.action}) for one, name in named if one.sync]
     return [
         info(
-            "array", "Level, role and state of an array; joins `device` of node_md_….", *(_about(one) for one in live)
+            "array", "Level, role and state of an array; joins `device` of node_md_*.", *(_about(one) for one in live)
         ),
         gauge("array_running", "Whether an array runs.", *((one.device is not None, name) for one, name in named)),
         gauge(

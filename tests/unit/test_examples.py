@@ -136,6 +136,14 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(file: str, tmp_path:
     assert len(names) > 15 and names - metrics_of_a_server(tmp_path) == set()
 
 
+def test_manual_names_metrics_that_node_exporter_has() -> None:
+    page = (MANUAL / "metrics.md").read_text()
+    # `node_md_…` is a group
+    names = {name for name in re.findall(r"\bnode_\w+", page) if not name.endswith("_")} - {"node_exporter", "node_exporter_up"}
+    assert len(names) > 40
+    assert names - set(re.findall(r"^node_\w+", node_exporter.REPLY, re.MULTILINE)) == set()
+
+
 def xiraid_check(root: Path, *words: str, xicli: str | None = None) -> tuple[int, list[str]]:
     """The exit status of the check on a server of files, and what it misses."""
     tools = root / "bin"

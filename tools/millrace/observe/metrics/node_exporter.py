@@ -13,7 +13,7 @@ from millrace.system.errors import Failed
 
 # Prometheus waits 10 s by default. A collector that hangs in the kernel holds the whole reply of node_exporter.
 SECONDS = 5.0
-# 160 KiB are the reply of a server with 128 processors, 24 drives and 9 ports.
+# 160 KiB are the reply of a server with 128 CPUs, 24 drives and 9 ports.
 MOST_BYTES = 4 << 20
 # The only format to which something can be added.
 TEXT = "text/plain"

@@ -19,7 +19,7 @@ _endpoint = prints("millrace.observe.metrics.model:MetricsEndpoint")
 def metrics(context: click.Context) -> None:
     """Print Millrace's own metrics in the text format of Prometheus; `on` serves them to a monitoring system.
 
-    The endpoint adds the metrics of node_exporter: processor, memory, network, md, XFS and NFS.
+    The endpoint adds the metrics of node_exporter: CPU, memory, network, md, XFS and NFS.
     """
     if context.invoked_subcommand is None:
         from millrace.observe.metrics.collect import collect

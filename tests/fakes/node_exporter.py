@@ -63,6 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
             fake.wrong.append(f"{self.path} {self.headers}")
         self.send_response(fake.status)
         self.send_header("Content-Type", fake.type)
+        # as Go does: http.client forgets the socket of such a reply before it is read
+        self.send_header("Connection", "close")
         if fake.body is None:
             self.send_header("Content-Length", "1000000")
             self.end_headers()

@@ -20,12 +20,20 @@ TEXT = "text/plain"
 
 
 class _Connection(HTTPConnection):
-    """A connection through a Unix socket."""
+    """A connection through a Unix socket, which can be cut while its reply is read."""
+
+    opened: socket.socket | None = None
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock = self.opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(paths.node_exporter_socket()))
+
+    def cut(self) -> None:
+        """End a read that waits. http.client has forgotten the socket where the server closes the connection."""
+        with suppress(OSError):
+            if self.opened is not None:
+                self.opened.shutdown(socket.SHUT_RDWR)
 
 
 def read(seconds: float = SECONDS) -> str:
@@ -36,7 +44,7 @@ def read(seconds: float = SECONDS) -> str:
     deadline = time.monotonic() + seconds
     connection = _Connection("node-exporter", timeout=seconds)
     # The time limit of a socket is one of each read.
-    end = threading.Timer(seconds, _cut, [connection])
+    end = threading.Timer(seconds, connection.cut)
     end.daemon = True
     end.start()
     try:
@@ -60,9 +68,3 @@ def read(seconds: float = SECONDS) -> str:
     if not reply.headers.get("Content-Type", "").startswith(TEXT) or not body.endswith(b"\n"):
         raise Failed("the reply of node_exporter is not text for Prometheus")
     return body.decode(errors="replace")
-
-
-def _cut(connection: HTTPConnection) -> None:
-    with suppress(OSError):
-        if connection.sock is not None:
-            connection.sock.shutdown(socket.SHUT_RDWR)

@@ -32,6 +32,7 @@ PACKAGED = {
     for name in (
         "bin/cp",
         "bin/grep",
+        "bin/prometheus-node-exporter",
         "bin/python3",
         "bin/systemctl",
         "bin/systemd-tmpfiles",

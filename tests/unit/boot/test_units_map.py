@@ -11,7 +11,9 @@ from tests.unit.wings import rooms as all_rooms
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 # They start other units, or run a tool of the distribution.
-OF_NO_ROOM = {f"millrace-{one}.service" for one in ("again@", "event@", "firewall@", "module@", "nvme-hostid")}
+OF_NO_ROOM = {
+    f"millrace-{one}.service" for one in ("again@", "event@", "firewall@", "module@", "node-exporter", "nvme-hostid")
+}
 
 
 def test_page_is_as_the_units_are() -> None:

@@ -46,7 +46,7 @@ def text() -> str:
     others = sorted(path.name for path in OWN.glob("millrace-*.*") if path.suffix != ".service" and path.is_file())
     parts.append(
         _table(
-            "Timers, paths and targets",
+            "Timers, paths, sockets and targets",
             ["unit", "job", "starts", "started by"],
             [[f"`{name}`", _job(unit(name)), _starts(name), _started_by(name)] for name in others],
         )
@@ -96,7 +96,7 @@ def _started_by(name: str) -> str:
 
 
 def _starts(name: str) -> str:
-    """What a timer, a path or a target starts."""
+    """What a timer, a path, a socket or a target starts."""
     found = unit(name)
     if name.endswith(".target"):
         wanted = [one for key in ("Requires", "Wants") for value in found.get(key, []) for one in value.split()]

@@ -28,7 +28,7 @@ TARGETS = {
     "sysinit.target": "boot, before other services",
     "boot-complete.target": "boot, before it counts as good",
 }
-UNIT = re.compile(r"\bmillrace-[\w-]+(?:@[\w@:-]*)?\.(?:service|timer|path|target)\b")
+UNIT = re.compile(r"\bmillrace-[\w-]+(?:@[\w@:-]*)?\.(?:service|timer|path|socket|target)\b")
 
 Starters = dict[str, dict[str, list[str]]]
 
@@ -123,7 +123,7 @@ def _code(file: Path) -> list[str]:
 
 
 def _by_units() -> Iterator[tuple[str, str]]:
-    """What units name: wanted, started at an end, by a timer, a path or a command."""
+    """What units name: wanted, started at an end, by a timer, a path, a socket or a command."""
     for path in sorted(OWN.glob("millrace-*.*")):
         if not path.is_file():
             continue
@@ -131,7 +131,7 @@ def _by_units() -> Iterator[tuple[str, str]]:
         for name in sorted(names(found, "Wants", "Requires", "OnFailure", "OnSuccess")):
             ends = [key for key in ("OnFailure", "OnSuccess") if name in names(found, key)]
             yield name, f"`{path.name}`" + (" at its end" if len(ends) == 2 else " when it fails" if ends else "")
-        if path.suffix in (".timer", ".path"):
+        if path.suffix in (".timer", ".path", ".socket"):
             yield (found.get("Unit") or [path.with_suffix(".service").name])[0], f"`{path.name}`"
         for command in (one for key in found if key.startswith("Exec") for one in found[key]):
             for name in UNIT.findall(command) if "systemctl" in command else ():

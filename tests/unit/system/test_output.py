@@ -72,6 +72,11 @@ def test_text_beside_the_document_is_no_part_of_json() -> None:
     assert run(lambda show: show.text(["soon"]), "--json").stdout == ""
 
 
+def test_control_characters_of_text_and_warnings_become_escapes() -> None:
+    made = run(lambda show: show(Count(number=3), lambda _: ["a\x1b[2J", "pem\n\tline"], ["b\x1b[2J"]))
+    assert (made.stdout, made.stderr) == ("a\\x1b[2J\npem\n\tline\n", "warning: b\\x1b[2J\n")
+
+
 def test_stream_is_one_document_a_line() -> None:
     counts = [Count(number=1), Count(number=2)]
     ends: list[Count | None] = []

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from millrace.system.printing import safe
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -54,7 +56,7 @@ class Output:
             return
         self.text(text(document) or ())
         for warning in warnings:
-            click.echo(f"warning: {warning}", err=True)
+            click.echo(safe(f"warning: {warning}"), err=True)
 
     @property
     def as_json(self) -> bool:
@@ -62,10 +64,10 @@ class Output:
         return self._json
 
     def text(self, lines: Iterable[str]) -> None:
-        """Print lines that are in no document; with --json, nothing."""
+        """Print lines that are in no document, control characters as escapes; with --json, nothing."""
         if not self._json:
             for line in lines:
-                click.echo(line)
+                click.echo(safe(line))
 
     def each(self, documents: Iterable[Model], text: Callable[[Iterable[Model]], Model | None]) -> Model | None:
         """Print documents as they come, or let `text` show them; return the last, None where there is none."""

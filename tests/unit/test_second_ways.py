@@ -30,7 +30,6 @@ RULES = {
         {
             "cli/worker/ask.py": "it becomes the verb, and imports next to nothing",
             "observe/alert/attempt.py": "a delivery runs beside the service, which ends it at its time limit",
-            "inventory/unpack.py": "the archive is read as it is unpacked, and never completely in memory",
             "measure/bench/run/local.py": "fio is read while it measures, and stopped by the user",
             "measure/bench/run/loopback.py": "smbd runs until the measurement ends",
         },

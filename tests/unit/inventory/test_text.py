@@ -8,32 +8,31 @@ import pytest
 
 from millrace.cli.program import run
 from millrace.inventory.model import Inventory, KernelModule
-from millrace.inventory.text import show
+from millrace.inventory.text import lines
 from tests.unit.plan import servers_hw
 
 
-def shown(inventory: Inventory, capsys: pytest.CaptureFixture[str]) -> str:
-    show(inventory)
-    return " ".join(capsys.readouterr().out.split())
+def shown(inventory: Inventory) -> str:
+    return " ".join("\n".join(lines(inventory)).split())
 
 
-def test_a_slow_link_stands_beside_what_it_could_be(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(servers_hw.trained_down(), capsys)
+def test_a_slow_link_stands_beside_what_it_could_be() -> None:
+    text = shown(servers_hw.trained_down())
     assert "(of 32" in text
     assert text.count("(of 32") == 1
 
 
-def test_wear_and_temperature_where_they_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(servers_hw.hot_and_worn(), capsys)
+def test_wear_and_temperature_where_they_are_known() -> None:
+    text = shown(servers_hw.hot_and_worn())
     assert "97 %" in text and "84" in text
-    assert "97 %" not in shown(servers_hw.one_u_12(), capsys)
+    assert "97 %" not in shown(servers_hw.one_u_12())
 
 
-def test_rebuilt_modules_are_named_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rebuilt_modules_are_named_where_there_are_any() -> None:
     stock = servers_hw.one_u_12()
     modules = [KernelModule(name="grace", build="debian"), KernelModule(name="nfsd", build="millrace")]
-    assert "rebuilt" not in shown(stock, capsys)
-    assert shown(stock.model_copy(update={"file_modules": modules}), capsys).endswith("instead of Debian's: nfsd")
+    assert "rebuilt" not in shown(stock)
+    assert shown(stock.model_copy(update={"file_modules": modules})).endswith("instead of Debian's: nfsd")
 
 
 @pytest.mark.parametrize("name", sorted(servers_hw.ALL))

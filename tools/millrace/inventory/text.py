@@ -1,99 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory as a table."""
+"""The inventory as tables."""
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator
 
-from millrace.inventory.model import Drive, DriveState, Inventory, Nic, PcieLink
+from millrace.inventory.model import DriveState, Inventory, PcieLink
+from millrace.system.printing import Cell, Style, Styled, table
 from millrace.system.text import binary, size
 
-WIDTH = 120
-COLOURS = {
+COLOURS: dict[DriveState, Style] = {
     DriveState.BLANK: "green",
     DriveState.OURS: "cyan",
     DriveState.FOREIGN: "yellow",
     DriveState.UNKNOWN: "red",
     DriveState.BOOT: "dim",
 }
+PROCESSORS = ("NUMA node", "Socket", "Cores", "CPUs", "L3", "Memory")
+DRIVES = ("Serial", "Name", "Model", "Size", "Slot", "Node", "PCI", "Link", "Worn", "°C", "State", "Found")
+PORTS = ("Name", "Driver", "Speed", "Link", "Node", "PCI", "PCIe", "Queues", "RDMA", "Firmware")
 
 
-def show(inventory: Inventory) -> None:
-    """Print CPUs, drives and network ports on standard output, and which kernel modules are not Debian's."""
-    console = Console(width=WIDTH, highlight=False)
-    console.print(Text(f"{inventory.cpu_model}, sockets: {inventory.sockets}, Linux {inventory.kernel}"))
-    for table in (_processors(inventory), _drives(inventory.drives), _nics(inventory.nics)):
-        console.print(table)
+def lines(inventory: Inventory) -> Iterator[str]:
+    """Yield CPUs, drives and network ports as text, and which kernel modules are not Debian's."""
+    yield f"{inventory.cpu_model}, sockets: {inventory.sockets}, Linux {inventory.kernel}"
+    yield from ("", "Processors")
+    yield from table(PROCESSORS, _processors(inventory), right=PROCESSORS, indent=2)
+    yield from ("", f"Drives: {len(inventory.drives)}")
+    yield from table(DRIVES, _drives(inventory), right=("Size", "Worn", "°C"), indent=2)
+    yield from ("", f"Network ports: {len(inventory.nics)}")
+    yield from table(PORTS, _ports(inventory), right=("Queues",), indent=2)
     if rebuilt := [module.name for module in inventory.file_modules if module.build == "millrace"]:
-        console.print(Text(f"Kernel modules rebuilt with the image, instead of Debian's: {', '.join(rebuilt)}"))
+        yield from ("", f"Kernel modules rebuilt with the image, instead of Debian's: {', '.join(rebuilt)}")
 
 
-def _processors(inventory: Inventory) -> Table:
-    table = Table(title="Processors", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("NUMA node", "Socket", "Cores", "CPUs", "L3", "Memory"):
-        table.add_column(column, justify="right")
+def _processors(inventory: Inventory) -> Iterator[list[Cell]]:
     for node in inventory.nodes:
-        table.add_row(
-            str(node.id),
-            _or_dash(node.socket),
-            str(node.cores),
-            str(len(node.cpus)),
-            binary(node.l3) if node.l3 else "-",
-            binary(node.memory),
-        )
-    return table
+        caches = binary(node.l3) if node.l3 else None
+        yield [node.id, node.socket, node.cores, len(node.cpus), caches, binary(node.memory)]
 
 
-def _drives(drives: list[Drive]) -> Table:
-    table = Table(title=f"Drives: {len(drives)}", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("Serial", "Name", "Model", "Size", "Slot", "Node", "PCI", "Link", "Worn", "°C", "State", "Found"):
-        table.add_column(column, overflow="fold")
-    for drive in drives:
-        table.add_row(
-            Text(drive.serial or "none"),
-            Text(drive.name),
-            Text(drive.model),
+def _drives(inventory: Inventory) -> Iterator[list[Cell]]:
+    for drive in inventory.drives:
+        yield [
+            drive.serial or "none",
+            drive.name,
+            drive.model,
             size(drive.size),
-            Text(drive.bay or drive.slot or "-"),
-            _or_dash(drive.numa_node),
-            _or_dash(drive.pci_address),
+            drive.bay or drive.slot,
+            drive.numa_node,
+            drive.pci_address,
             _link(drive.link),
-            "-" if drive.wear is None else f"{drive.wear} %",
-            _or_dash(drive.temperature),
-            Text(drive.state.value, COLOURS[drive.state]),
-            Text("" if drive.state is DriveState.BLANK else "\n".join(item.finding for item in drive.evidence)),
-        )
-    return table
+            None if drive.wear is None else f"{drive.wear} %",
+            drive.temperature,
+            Styled(drive.state.value, COLOURS[drive.state]),
+            [] if drive.state is DriveState.BLANK else [one.finding for one in drive.evidence],
+        ]
 
 
-def _nics(nics: list[Nic]) -> Table:
-    table = Table(title=f"Network ports: {len(nics)}", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("Name", "Driver", "Speed", "Link", "Node", "PCI", "PCIe", "Queues", "RDMA", "Firmware"):
-        table.add_column(column)
-    for nic in nics:
-        table.add_row(
-            Text(nic.name),
+def _ports(inventory: Inventory) -> Iterator[list[Cell]]:
+    for nic in inventory.nics:
+        yield [
+            nic.name,
             nic.driver,
             f"{nic.speed / 1000:g} Gbit/s" if nic.speed else "unknown",
             "up" if nic.carrier else "down",
-            _or_dash(nic.numa_node),
-            _or_dash(nic.pci_address),
+            nic.numa_node,
+            nic.pci_address,
             _link(nic.link),
-            str(nic.queues),
-            _or_dash(nic.rdma_device),
-            Text(_or_dash(nic.firmware)),
-        )
-    return table
+            nic.queues,
+            nic.rdma_device,
+            nic.firmware,
+        ]
 
 
-def _link(link: PcieLink | None) -> str:
+def _link(link: PcieLink | None) -> str | None:
     """Now, and in brackets what the device can do where that is more."""
     if link is None:
-        return "-"
+        return None
     now, best = (link.speed, link.width), (link.max_speed, link.max_width)
     return f"{now[0]:g} GT/s ×{now[1]}" + (f" (of {best[0]:g} ×{best[1]})" if now != best else "")
-
-
-def _or_dash(value: int | str | None) -> str:
-    return "-" if value is None else str(value)

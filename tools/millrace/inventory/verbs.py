@@ -9,27 +9,27 @@ import click
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
-    from millrace.inventory.model import Inventory
+    from collections.abc import Iterable
 
-FILE = click.Path(path_type=Path)
+    from millrace.inventory.model import Inventory
 
 
 @click.command()
 @prints("millrace.inventory.model:Inventory")
 @click.option("--wait", is_flag=True, help="Wait until the list of drives is stable, at most 60 s.")
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/inventory.json).")
-@click.option("--sysroot", type=FILE, help="Read a capture (archive or directory) instead of this server.")
-@click.option("--capture", "capture_file", type=FILE, help="Also write a capture of this server: FILE.tar.zst.")
+@click.option(
+    "--capture",
+    "capture_file",
+    type=click.Path(path_type=Path),
+    help="Also write a capture of this server: FILE.tar.zst.",
+)
 @click.option("--keep-serials", is_flag=True, help="Keep the serial numbers of drives in the capture.")
-def inventory(
-    show: Output, wait: bool, write: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool
-) -> None:
+def inventory(show: Output, wait: bool, write: bool, capture_file: Path | None, keep_serials: bool) -> None:
     """List drives, network ports and CPUs of this server; write nothing."""
-    if sysroot and (write or wait or capture_file):
-        raise click.UsageError("--sysroot is about another server: it goes with --json alone.")
     if keep_serials and not capture_file:
         raise click.UsageError("--keep-serials goes with --capture.")
-    found = _collected(wait, sysroot, capture_file, keep_serials)
+    found = _collected(wait, capture_file, keep_serials)
     if write:
         from millrace.system import paths
         from millrace.system.documents import write_model
@@ -41,21 +41,18 @@ def inventory(
     show(found, _nothing if capture_file else _table)
 
 
-def _table(found: "Inventory") -> None:
-    from millrace.inventory.text import show as print_table
+def _table(found: "Inventory") -> "Iterable[str]":
+    from millrace.inventory.text import lines
 
-    print_table(found)
+    return lines(found)
 
 
-def _nothing(_: "Inventory") -> None:
+def _nothing(_: "Inventory") -> "Iterable[str]":
     """The file of the capture is what was asked for."""
+    return ()
 
 
-def _collected(wait: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool) -> "Inventory":
-    if sysroot:
-        from millrace.inventory.replay import inventory_of
-
-        return inventory_of(sysroot)
+def _collected(wait: bool, capture_file: Path | None, keep_serials: bool) -> "Inventory":
     if wait:
         from millrace.inventory.settle import wait_stable
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from host.captures.unpack import confine, unpacked
 from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, server_path
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, failed
 from millrace.inventory.model import DriveState, Evidence, Inventory
-from millrace.inventory.unpack import confine, unpacked
 from millrace.system.documents import read_input
 from millrace.system.errors import BadInput
 from millrace.system.run import Result

@@ -5,22 +5,23 @@ A change of a decision, of its reason or of its source is a difference in these 
 committed.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from host.layout import REPO
 from millrace.inventory.model import Inventory
-from millrace.plan.explain import as_text as explained
+from millrace.plan.explain import lines as explained
 from millrace.plan.model import Plan
 from millrace.plan.policy.model import Policy
 from millrace.plan.policy.policy_file import parse_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.text import as_text
+from millrace.plan.text import lines
+from millrace.system.printing import Terminal
 from tests.unit.plan import servers_hw as hw
 from tests.unit.plan.servers import LOG_SIZE, drive, drives_1u12, drives_2u24, server
 from tests.unit.plan.shapes import equal
 
+WIDE = Terminal(100)
 FILES = Path(__file__).parent / "golden"
 
 # its excluded drive is one of the server
@@ -73,10 +74,10 @@ def texts() -> dict[str, str]:
 
 def _text(inventory: Inventory, policy: str) -> str:
     proposal = propose(inventory, parse_policy(policy, "policy.toml") if policy else Policy())
-    shown = [as_text(plan_file(proposal), colour=False)]
+    shown = [*lines(plan_file(proposal), on=WIDE)]
     if isinstance(proposal, Plan):
-        shown += [explained(one, colour=False) for one in proposal.decisions]
-    return re.sub(r" +$", "", "\n".join(shown), flags=re.MULTILINE)
+        shown += [line for one in proposal.decisions for line in ("", *explained(one, on=WIDE))]
+    return "".join(f"{line}\n" for line in shown)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.model import Plan, Refusal
 from millrace.plan.policy.model import Policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.text import as_text
+from millrace.plan.text import lines
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import GIB
 
@@ -176,6 +176,6 @@ class TestMemory:
 
 
 def test_findings_are_below_the_plan() -> None:
-    shown = as_text(plan_file(propose(servers_hw.hot_and_worn(), Policy())), False)
+    shown = "\n".join(lines(plan_file(propose(servers_hw.hot_and_worn(), Policy()))))
     assert "Hardware" in shown
     assert "SN001 (bay 2)" in shown

@@ -10,7 +10,7 @@ from millrace.plan.model import Decision, Layer, Plan, Refusal, Role
 from millrace.plan.policy.model import ExternalPolicy, LayoutPolicy, LogPolicy, MdPolicy, Policy
 from millrace.plan.policy.policy_file import parse_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.text import as_text
+from millrace.plan.text import lines
 from millrace.system.errors import BadInput
 from tests.unit.plan.servers import GIB, TB, boot_drive, drive, found, server
 
@@ -167,7 +167,7 @@ def test_the_limits_of_its_drives_are_not_known() -> None:
 
 
 def test_the_plan_is_shown_with_its_device() -> None:
-    shown = as_text(plan_file(planned(device())), colour=False)
+    shown = "\n".join(lines(plan_file(planned(device()))))
     assert "partition of 10 TB" in shown and "the external device, which is blank" in " ".join(shown.split())
     assert "external.devices" not in shown.split("Decision")[0] or "VD1" in shown
 

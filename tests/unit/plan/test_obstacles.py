@@ -10,7 +10,7 @@ from millrace.inventory.model import Drive, DriveState, Evidence, PcieLink
 from millrace.plan.model import Obstacle, Plan, Refusal
 from millrace.plan.policy.model import DrivesPolicy, Policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.text import as_text
+from millrace.plan.text import lines
 from tests.unit.plan.servers import GIB, LOG_SIZE, boot_drive, drive, drives_1u12, found, server
 
 
@@ -231,7 +231,7 @@ def test_ten_drives_of_one_serial_number_are_one_row_that_names_each() -> None:
     assert obstacle.what.startswith("10 drives report the serial number BRIDGE")
     assert [one.words for one in obstacle.drives] == [f"slot {n}, nvme{n}n1, BRIDGE" for n in range(10)]
     assert "respond" not in obstacle.todo
-    shown = as_text(plan_file(refused(drives)), colour=False)
+    shown = "\n".join(lines(plan_file(refused(drives))))
     assert all(f"slot {n}, nvme{n}n1, BRIDGE" in " ".join(shown.split()) for n in range(10))
 
 

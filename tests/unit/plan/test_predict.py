@@ -14,7 +14,7 @@ from millrace.plan.model import Layer, LayerName, Outcome, Plan, PlanFile, Predi
 from millrace.plan.policy.model import Policy
 from millrace.plan.predict import predict
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.text import as_text
+from millrace.plan.text import lines
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive
 
@@ -150,7 +150,7 @@ class TestWhatIsNotKnown:
     def test_the_table_names_no_other_layer_alone_where_md_takes_part(self) -> None:
         # without the clock of the CPU it is not known what the thread can do
         plan = planned(servers_hw.one_u_12().model_copy(update={"cpu_mhz": None}))
-        shown = as_text(PlanFile(sha256=plan.digest(), proposal=plan), False)
+        shown = "\n".join(lines(PlanFile(sha256=plan.digest(), proposal=plan)))
         rows = [line for line in shown.splitlines() if line.lstrip().startswith(("read ", "write "))]
         assert len(rows) == 12
         for row in rows:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from millrace.plan import sources
-from millrace.plan.explain import as_text as explained
+from millrace.plan.explain import lines as explained
 from millrace.plan.model import Decision, Plan, Proposal, Refusal
 from millrace.plan.policy.model import Policy
 from millrace.plan.propose import plan_file, propose
 from millrace.plan.sockets import separation_of
-from millrace.plan.text import as_text
+from millrace.plan.text import lines
 from millrace.plan.values import shown
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive, server
@@ -110,16 +110,16 @@ def test_refusal_counts_its_obstacles(count: int, words: str) -> None:
     refused = propose(servers_hw.duplicate_serials(), Policy())
     assert isinstance(refused, Refusal)
     obstacles = [refused.obstacles[0].model_copy(update={"what": f"Cause {number}."}) for number in range(count)]
-    assert words in as_text(plan_file(refused.model_copy(update={"obstacles": obstacles})), False)
+    assert words in next(lines(plan_file(refused.model_copy(update={"obstacles": obstacles}))))
 
 
 def test_reasons_are_named_below_the_plan_and_explained() -> None:
     plan = propose(servers_hw.one_u_12(), Policy())
     assert isinstance(plan, Plan)
-    lines = [line.strip() for line in as_text(plan_file(plan), False).splitlines()]
-    assert any(re.fullmatch(r"Decision +Value +Why", line) for line in lines)
-    assert "Details of a decision, for example `layout`: millrace plan --explain DECISION" in lines
-    assert explained(decision(plan, "layout"), False).startswith("layout\n")
+    said = [line.strip() for line in lines(plan_file(plan))]
+    assert any(re.fullmatch(r"Decision +Value +Why", line) for line in said)
+    assert "Details of a decision, for example `layout`: millrace plan --explain DECISION" in said
+    assert next(explained(decision(plan, "layout"))) == "layout"
 
 
 def test_a_value_that_is_none_is_a_dash() -> None:

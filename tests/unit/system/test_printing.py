@@ -132,11 +132,17 @@ def test_last_column_is_cut_where_that_is_wanted() -> None:
 
 
 def test_widest_columns_give_their_room_and_narrow_ones_keep_it() -> None:
-    assert fitted([10, 20, 30], 60) == [10, 20, 30]
-    assert fitted([10, 20, 80], 60) == [10, 20, 30]
-    assert fitted([10, 80, 80], 60) == [10, 25, 25]
+    words = [4, 4, 4]
+    assert fitted([10, 20, 30], words, 60) == [10, 20, 30]
+    assert fitted([10, 20, 80], words, 60) == [10, 20, 30]
+    assert fitted([10, 80, 80], words, 60) == [10, 25, 25]
     # a terminal of no use: cells keep what can be read
-    assert fitted([10, 80, 80], 5) == [8, 8, 8]
+    assert fitted([10, 80, 80], words, 5) == [6, 6, 6]
+
+
+def test_words_are_broken_where_nothing_else_helps() -> None:
+    assert fitted([31, 80, 80], [31, 10, 10], 81) == [31, 25, 25]
+    assert fitted([31, 80, 80], [31, 80, 80], 81) == [27, 27, 27]
 
 
 def test_columns_of_the_environment_are_the_width(monkeypatch: pytest.MonkeyPatch) -> None:

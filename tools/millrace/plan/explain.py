@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One decision with everything that led to it (`millrace plan --explain DECISION`)."""
 
+from collections.abc import Iterator
 from difflib import get_close_matches
-from io import StringIO
 from typing import Literal
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from millrace.plan.model import Decision, Proposal, Refusal
-from millrace.plan.text import WIDTH
 from millrace.plan.values import shown, value_in_words
 from millrace.system.documents import Contract
 from millrace.system.errors import BadInput, Refused
+from millrace.system.printing import Terminal, fields, line, table, terminal
 
 
 class Explanation(Contract):
@@ -38,33 +33,18 @@ def explanation(proposal: Proposal, name: str) -> Explanation:
     raise BadInput(f"no decision {name!r}; {meant}: {others}")
 
 
-def as_text(decision: Decision, colour: bool) -> str:
-    """Return text for a terminal: value, reason, source, and the choices that were compared with their numbers."""
-    out = StringIO()
-    console = Console(file=out, width=WIDTH, force_terminal=colour, no_color=not colour, highlight=False)
-    console.print(Text(decision.name, "bold"))
-    for heading, words in (
-        ("Value", value_in_words(decision)),
-        ("Why", decision.reason),
-        ("From", decision.source),
-    ):
-        table = Table.grid(padding=(0, 1))
-        table.add_column(width=6)
-        table.add_column(ratio=1)
-        table.add_row(heading, Text(words))
-        console.print(table)
+def lines(decision: Decision, on: Terminal | None = None) -> Iterator[str]:
+    """Yield text for a terminal: value, reason, source, and the choices that were compared with their numbers."""
+    on = on or terminal()
+    yield line(decision.name, "bold", on)
+    yield from fields([("Value", value_in_words(decision)), ("Why", decision.reason), ("From", decision.source)], on=on)
     if decision.considered:
-        console.print(_considered(decision))
-    return out.getvalue()
+        yield from _considered(decision, on)
 
 
-def _considered(decision: Decision) -> Table:
-    table = Table(title="Compared, best first", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for number, key in enumerate(decision.considered[0]):
-        # a title of two words wraps, and takes no room from a word beside it
-        least = max(map(len, key.split("_")))
-        title = key.replace("_", " ")
-        table.add_column(title, justify="right" if number else "left", no_wrap=not number, min_width=least)
-    for row in decision.considered:
-        table.add_row(*(Text(shown(key, value)) for key, value in row.items()))
-    return table
+def _considered(decision: Decision, on: Terminal) -> Iterator[str]:
+    titles = [key.replace("_", " ") for key in decision.considered[0]]
+    rows = [[shown(key, value) for key, value in row.items()] for row in decision.considered]
+    yield ""
+    yield "Compared, best first"
+    yield from table(titles, rows, right=titles[1:], indent=2, on=on)

@@ -71,16 +71,15 @@ def plan(
 
 def _table(file: "PlanFile", in_force: bool, here: bool) -> "Iterator[str]":
     from millrace.inventory.drive_tests import by_serial
-    from millrace.plan.text import as_text, stdout_is_terminal
+    from millrace.plan.text import lines
 
-    yield as_text(file, stdout_is_terminal(), in_force, by_serial() if here else None).removesuffix("\n")
+    return lines(file, in_force, by_serial() if here else None)
 
 
 def _explained(found: "Explanation") -> "Iterator[str]":
-    from millrace.plan.explain import as_text
-    from millrace.plan.text import stdout_is_terminal
+    from millrace.plan.explain import lines
 
-    yield as_text(found.decision, stdout_is_terminal()).removesuffix("\n")
+    return lines(found.decision)
 
 
 def _inventory(file: str | None) -> "Inventory":

@@ -18,7 +18,7 @@ from millrace.system.text import printable
 Style = Literal["", "bold", "dim", "red", "green", "yellow", "cyan"]
 
 GAP = "  "
-LEAST = 8
+LEAST = 6
 """Columns that a cell keeps, however narrow the terminal is."""
 LAST_LEAST = 24
 """Columns of the last cell below which other cells wrap, too."""
@@ -94,9 +94,12 @@ def table(
         return
     on = on or terminal()
     blocks.insert(0, [_block(title) for title in headers])
-    widths = [max(width(line) for row in blocks for line in row[number].lines) for number in range(len(headers))]
+    columns = [[line for row in blocks for line in row[number].lines] for number in range(len(headers))]
+    widths = [max(map(width, column)) for column in columns]
     if on.columns is not None:
-        widths = fitted(widths, on.columns - indent - len(GAP) * (len(headers) - 1))
+        words = [max((width(word) for line in column for word in line.split()), default=0) for column in columns]
+        # the first names the row: it is what is searched for and copied
+        widths = fitted(widths, [widths[0], *words[1:]], on.columns - indent - len(GAP) * (len(headers) - 1))
     aligned = [title in right for title in headers]
     for row in blocks:
         parts = [wrapped(block.lines, most) for block, most in zip(row, widths, strict=True)]
@@ -123,12 +126,13 @@ def fields(pairs: Iterable[tuple[str, Cell]], *, indent: int = 0, on: Terminal |
             yield Line(f"{before}{GAP}{_styled(part, block.style, on)}" if part else before.rstrip())
 
 
-def notes(lines: Iterable[str], *, indent: int = 2, on: Terminal | None = None) -> Iterator[Line]:
-    """Yield indented lines of text."""
+def notes(lines: Iterable[str], *, indent: int = 2, style: Style = "", on: Terminal | None = None) -> Iterator[Line]:
+    """Yield sentences, indented and as wide as the terminal at most."""
     on = on or terminal()
     most = None if on.columns is None else max(on.columns - indent, LEAST)
-    for line in lines:
-        yield from (Line(" " * indent + part) for part in wrapped([printable(line)], most))
+    for each in lines:
+        for part in wrapped([printable(each)], most):
+            yield Line(" " * indent + _styled(part, style, on))
 
 
 def line(text: str, style: Style, on: Terminal | None = None) -> Line:
@@ -165,18 +169,23 @@ def padded(text: str, columns: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Return widths of columns that fit: the last one gives first, then all that are wider than the others."""
+def fitted(widths: Sequence[int], words: Sequence[int], room: int) -> list[int]:
+    """Return widths of columns that fit: the last one gives first, then all that are wider than the others.
+
+    `words` are the longest words of each column, which are broken where nothing else helps.
+    """
     found = list(widths)
     if sum(found) <= room:
         return found
     last = max(room - sum(found[:-1]), min(LAST_LEAST, found[-1]))
     if sum(found[:-1]) + last <= room:
         return [*found[:-1], last]
-    most = max(found)
-    while most > LEAST and sum(min(each, most) for each in found) > room:
-        most -= 1
-    return [min(each, most) for each in found]
+    for least in (words, [LEAST] * len(found)):
+        for most in range(max(found), LEAST - 1, -1):
+            narrow = [min(each, max(most, word)) for each, word in zip(found, least, strict=True)]
+            if sum(narrow) <= room:
+                return narrow
+    return [min(each, LEAST) for each in found]
 
 
 def wrapped(lines: Iterable[str], columns: int | None) -> list[str]:

@@ -35,7 +35,9 @@ class Part:
 def parts() -> list[Part]:
     """Return all files of an archive, in the order of their names."""
     found = [
-        Part("capture.tar.zst", "hardware of this server (tools/inventory of the source tree reads it)", _capture, True),
+        Part(
+            "capture.tar.zst", "hardware of this server (tools/inventory of the source tree reads it)", _capture, True
+        ),
         _document(
             "config.json", "desired state: shares, users, ports; no passwords", paths.state_dir() / "config.json"
         ),

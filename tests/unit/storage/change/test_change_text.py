@@ -32,12 +32,12 @@ def test_what_is_written_is_shown_with_serial_and_bay() -> None:
     proposal = DriveProposal(sha256="ab12", plan=plan(), steps=steps_in_words(plan()))
     assert list(proposal_lines(proposal)) == [
         "Replace:",
-        "  old drive   drive OLD (bay 7)",
-        "  new drive   drive NEW (bay 7), ACME 7, 7.68 TB; it is blank, and is written",
-        "  step 1      Write a partition table to drive NEW: millrace-data-03 99 GiB, millrace-log-03 4 GiB.",
-        "  step 2      Array log: add millrace-log-03; md rebuilds onto it where a member is missing.",
-        "  step 3      Array data: add millrace-data-03; md rebuilds onto it where a member is missing.",
-        "  hash        ab12",
+        "  Old drive:  drive OLD (bay 7)",
+        "  New drive:  drive NEW (bay 7), ACME 7, 7.68 TB; it is blank, and is written",
+        "  Step 1:     Write a partition table to drive NEW: millrace-data-03 99 GiB, millrace-log-03 4 GiB.",
+        "  Step 2:     Array log: add millrace-log-03; md rebuilds onto it where a member is missing.",
+        "  Step 3:     Array data: add millrace-data-03; md rebuilds onto it where a member is missing.",
+        "  Hash:       ab12",
     ]
 
 

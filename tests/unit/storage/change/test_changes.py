@@ -87,7 +87,7 @@ def test_member_that_was_erased_takes_its_own_place(world: World, named: str | N
     drop(world, "D1")
     put_in(world, "D1")
     shown = list(proposal_lines(proposed(world, "D1", named)))
-    assert len([line for line in shown if line.lstrip().startswith(("old drive", "new drive"))]) == 1
+    assert len([line for line in shown if line.lstrip().startswith(("Old drive:", "New drive:"))]) == 1
     replaced(world, "D1", named)
     done = change_journal.last()
     assert done is not None and result(done) == "drive D1 has its place again"

@@ -2,6 +2,7 @@
 """From the verb to the unit and to the record of a test; the drive is a file, and everything below is real."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_verb_says_what_it_does_and_how_it_ended(server: Server, capsys: pytest.
     server.manager.run = run
     assert program.run(["drive", "test", "/dev/vdb", "--quick", "--yes"]) == 0
     out = capsys.readouterr().out
-    assert f"To be tested: {SERIAL}" in out and "Expected: less than 10 minutes" in out
+    assert re.search(rf"To be tested:\n  Bay .*\n .*\b{SERIAL}\b", out) and "Expected: less than 10 minutes" in out
     assert f"drive {SERIAL}: passed; the drive is blank" in out
     assert program.run(["drive", "show", SERIAL]) == 0
     assert "passed on " in capsys.readouterr().out

@@ -55,7 +55,7 @@ def test_a_dry_run_lists_the_steps_and_writes_nothing(world: World) -> None:
     steps = json.loads(says(provision_verbs.provision, "--dry-run", "--json"))
     assert (steps["schema_version"], steps["plan_sha256"]) == (1, digest)
     assert steps["steps"][-3:] == ["array data", "array log", "filesystem"]
-    assert "1  partition D0" in says(provision_verbs.provision, "--dry-run")
+    assert "   1  partition D0" in says(provision_verbs.provision, "--dry-run")
     assert world.calls == []
 
 

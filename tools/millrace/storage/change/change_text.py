@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from millrace.storage.change.candidates import named
 from millrace.storage.change.change_model import ChangeProgress
 from millrace.storage.record.drive_change import ChangedDrive, DriveChange, DrivePlan, DriveProposal
+from millrace.system.printing import fields
 from millrace.system.text import binary, pace, size
 
 TITLES = {"replace": "Replace", "add": "Add", "remove": "Remove"}
@@ -15,15 +16,14 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
     """Return what is shown before it is confirmed: the drives, what is written, the hash."""
     plan = proposal.plan
     yield f"{TITLES[plan.verb]}:"
+    found: list[tuple[str, str]] = []
     if plan.old and not _is_same(plan):
-        yield f"  {'old drive ' if plan.new else 'drive     '}  {_about(plan.old)}"
+        found.append(("Old drive" if plan.new else "Drive", _about(plan.old)))
     if plan.new:
-        yield f"  new drive   {_about(plan.new)}; it is blank, and is written"
-    for number, step in enumerate(proposal.steps, start=1):
-        yield f"  step {number}      {step}"
-    for difference in proposal.differences:
-        yield f"  differs     {difference}"
-    yield f"  hash        {proposal.sha256}"
+        found.append(("New drive", f"{_about(plan.new)}; it is blank, and is written"))
+    found += [(f"Step {number}", step) for number, step in enumerate(proposal.steps, start=1)]
+    found += [("Differs", difference) for difference in proposal.differences]
+    yield from fields([*found, ("Hash", proposal.sha256)], indent=2)
 
 
 def steps_in_words(plan: DrivePlan) -> list[str]:

@@ -10,13 +10,15 @@ from millrace.storage.drive.drive_model import DriveRow
 from millrace.storage.drive.drive_text import size_or_nothing
 from millrace.storage.drive_test.may_test import expected
 from millrace.storage.record.test_order import DriveTestLine
+from millrace.system.printing import table
 from millrace.system.text import pace
 
 
 def before_tests(drives: Sequence[DriveRow], quick: bool) -> Iterator[str]:
     """Return what is about to be tested, and how long that is expected to take."""
-    for one in drives:
-        yield f"To be tested: {one.serial}, {one.model}, {size_or_nothing(one.size_bytes)}, {one.bay or 'bay unknown'}"
+    yield "To be tested:"
+    rows = [(one.bay or None, one.serial, one.model, size_or_nothing(one.size_bytes)) for one in drives]
+    yield from table(("Bay", "Serial", "Model", "Size"), rows, right=("Size",), indent=2)
     longest = max(one.size_bytes or 0 for one in drives)
     yield f"Expected: {expected(longest, quick)}, all drives at the same time."
     yield "The drives are written and read, and blank afterwards. Power cuts are not tested."

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from millrace.storage.drive.drive_model import DriveRow
 from millrace.storage.drive.drive_text import size_or_nothing, verdict
 from millrace.storage.record.erasure import EraseLine, EraseProgress, Erasure
+from millrace.system.printing import fields
 from millrace.system.text import pace
 
 
 def before_erase(drive: DriveRow) -> Iterator[str]:
     """Return what is about to be erased."""
     yield f"All data on this drive will be lost: {drive.serial}, {drive.model}, {size_or_nothing(drive.size_bytes)}"
-    yield f"  Bay:      {drive.bay or 'unknown'}"
-    yield f"  Verdict:  {verdict(drive)}"
+    yield from fields([("Bay", drive.bay or "unknown"), ("Verdict", verdict(drive))], indent=2)
 
 
 def erased(ended: Erasure) -> Iterator[str]:

@@ -104,9 +104,8 @@ def _table(found: "ConnectionList") -> Iterator[str]:
 
 
 def _row(one: "ConnectionRow") -> Iterator[str]:
+    from millrace.system.printing import table
     from millrace.system.text import size
 
-    for path in one.paths:
-        yield f"  {path.address:<20} {path.state}"
-    for each in one.namespaces:
-        yield f"  {each.device}  {size(each.size)}"
+    yield from table(("Path", "State"), [(path.address, path.state) for path in one.paths], indent=2)
+    yield from table(("Device", "Size"), [(each.device, size(each.size)) for each in one.namespaces], indent=2)

@@ -12,6 +12,7 @@ from millrace.storage.provision import apply, approval, follow
 from millrace.storage.record.identity import new_transaction
 from millrace.storage.record.pool_file import load_pool
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 from millrace.system.users import as_root
 
 
@@ -73,8 +74,7 @@ def _outcome(outcome: apply.Outcome) -> Iterator[str]:
 
 def _steps(found: apply.Steps) -> Iterator[str]:
     yield f"plan {found.plan_sha256} would be built in {len(found.steps)} steps:"
-    for number, step in enumerate(found.steps, start=1):
-        yield f"{number:4}  {step}"
+    yield from table(("Step", "What it does"), list(enumerate(found.steps, start=1)), right=("Step",))
 
 
 def _report(line: str) -> None:

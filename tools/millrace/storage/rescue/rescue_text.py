@@ -10,6 +10,7 @@ from millrace.storage.rescue.rescue_steps import Choices
 from millrace.storage.rescue.step_names import StepName
 from millrace.system import paths
 from millrace.system.names import several
+from millrace.system.printing import Cell, notes, table
 
 TITLES: dict[StepName, str] = {
     "stop": "Stop serving and unmount the pool",
@@ -27,6 +28,9 @@ LOSSES = [
     "lost+found without their names; this includes writes that were acknowledged to clients (fsync).",
     "The contents of older files that were not changed in that time are not touched.",
 ]
+
+
+STEPS = ("Step", "State", "Name", "What it does", "Result")
 
 
 def happened(pool: Pool, rescue: Rescue) -> str:
@@ -81,18 +85,17 @@ def explanation(name: StepName, pool: Pool, rescue: Rescue, choices: Choices, dr
 def header(state: RescueState) -> Iterator[str]:
     """Yield what is shown first: what may be lost, and why."""
     yield "What may be lost:"
-    yield from (f"  - {one}" for one in state.losses)
+    yield from notes(f"- {one}" for one in state.losses)
     yield ""
     yield "What happened:"
-    yield f"  {state.happened}"
-    yield from (f"  note: {one}" for one in state.notes)
+    yield from notes([state.happened, *(f"note: {one}" for one in state.notes)])
     yield ""
 
 
 def lines(state: RescueState) -> Iterator[str]:
     """Yield the whole state for a terminal."""
     yield from header(state)
-    yield from (line for number, step in enumerate(state.steps, start=1) for line in _step(number, step))
+    yield from table(STEPS, [_step(*each) for each in enumerate(state.steps, start=1)])
     yield from _judgement(state)
     yield ""
     yield from _work(state)
@@ -105,7 +108,7 @@ def end(state: RescueState) -> Iterator[str]:
         yield "The log came back: the rescue has ended, and nothing of the pool was changed."
         return
     yield "The pool is served again. Next:"
-    yield from (f"  - {one}" for one in state.ending)
+    yield from notes(f"- {one}" for one in state.ending)
 
 
 def asked(state: RescueState) -> Iterator[str]:
@@ -113,9 +116,7 @@ def asked(state: RescueState) -> Iterator[str]:
     number, step = next((number, one) for number, one in enumerate(state.steps, start=1) if one.name == state.next)
     yield ""
     yield f"Step {number} of {len(state.steps)}: {step.title} ({step.name})"
-    yield f"  {step.explanation}"
-    if step.need:
-        yield f"  {step.need}"
+    yield from notes([step.explanation, *([step.need] if step.need else [])])
 
 
 def result(state: RescueState, name: StepName) -> Iterator[str]:
@@ -153,9 +154,8 @@ def status_lines(status: RescueStatus) -> Iterator[str]:
     yield from lines(status.rescue)
 
 
-def _step(number: int, step: ShownStep) -> Iterator[str]:
-    mark = {"pending": " ", "started": ">", "done": "x"}[step.state]
-    yield f"{number} [{mark}] {step.name:<7} {step.title}{f': {step.result}' if step.result else ''}"
+def _step(number: int, step: ShownStep) -> list[Cell]:
+    return [number, step.state, step.name, step.title, step.result or ""]
 
 
 def _work(state: RescueState) -> Iterator[str]:
@@ -171,6 +171,6 @@ def _judgement(state: RescueState) -> Iterator[str]:
     found = state.journal.judgement if state.journal else None
     if found and found.problem_count:
         yield f"xfs_repair -n reports {found.problem_count} problems:"
-        yield from (f"  {line}" for line in found.problems)
+        yield from notes(found.problems)
         if found.problem_count > len(found.problems):
             yield f"  and {found.problem_count - len(found.problems)} more"

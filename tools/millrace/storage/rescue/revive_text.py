@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from millrace.storage.rescue.revive_model import Part, Revival, RevivedArray, RevivedMember
 from millrace.system.names import several
+from millrace.system.printing import Cell, notes, table
 from millrace.system.text import moment
 
 PARTS: dict[Part, str] = {
@@ -39,13 +40,9 @@ def lines(found: Revival) -> Iterator[str]:
 def _array(one: RevivedArray) -> Iterator[str]:
     broke = f"; it broke at {moment(one.broke)}" if one.broke else ""
     yield f"Array {one.name} ({one.level.upper()}) needs {one.needed} members{broke}"
-    rows = [_row(one, member) for member in one.members]
-    widths = [max(len(row[column]) for row in [*rows, _TITLES]) for column in range(len(_TITLES))]
-    for row in [_TITLES, *rows]:
-        yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+    yield from table(_TITLES, [_row(one, member) for member in one.members], indent=2)
     if one.doubt:
-        yield f"  In doubt: {one.doubt}."
-        yield from (f"  {line}" for line in _risk(one))
+        yield from notes([f"In doubt: {one.doubt}.", *_risk(one)])
     yield ""
 
 
@@ -73,15 +70,8 @@ def _is_forced(array: RevivedArray) -> bool:
     return any(member.part == "brought-back" for member in array.members)
 
 
-def _row(array: RevivedArray, one: RevivedMember) -> tuple[str, ...]:
-    return (
-        one.bay or "-",
-        one.serial,
-        "-" if one.slot is None else str(one.slot),
-        "-" if one.events is None else str(one.events),
-        moment(one.written) if one.written else "-",
-        _part(array, one),
-    )
+def _row(array: RevivedArray, one: RevivedMember) -> tuple[Cell, ...]:
+    return (one.bay, one.serial, one.slot, one.events, moment(one.written) if one.written else None, _part(array, one))
 
 
 def _part(array: RevivedArray, one: RevivedMember) -> str:

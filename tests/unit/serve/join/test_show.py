@@ -32,7 +32,7 @@ def test_show_prints_the_membership(joined: Member) -> None:
         "AD.EXAMPLE.COM (EXAMPLE)",
         "MILLRACE$, millrace.ad.example.com",
         "dc1.ad.example.com",
-        "Trust      yes",
+        "Trust:       yes",
         "nfs/millrace.ad.example.com",
         "1000000 to 1074741823",
     ):

@@ -142,9 +142,10 @@ def test_the_list_has_the_command_that_confirms(
     manage()
     assert listed(capsys, "list").splitlines() == [
         "NFS is closed: no client network is confirmed.",
-        "10.0.0.0/24  enp1s0           fixed address, proposed",
-        "10.5.0.0/24  enp1s0           fixed address, proposed",
-        "10.9.0.0/24  enp2s0           address from DHCP or a router",
+        "Network      Port    Address",
+        "10.0.0.0/24  enp1s0  fixed, proposed",
+        "10.5.0.0/24  enp1s0  fixed, proposed",
+        "10.9.0.0/24  enp2s0  from DHCP or a router",
         "Confirm client networks: millrace share networks set 10.0.0.0/24 10.5.0.0/24",
     ]
     networks_set(appliance, "10.9.0.0/24")

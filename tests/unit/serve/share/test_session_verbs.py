@@ -33,9 +33,10 @@ def said(monkeypatch: pytest.MonkeyPatch, found: SessionList, *words: str) -> tu
 
 def test_a_line_has_the_host_the_way_and_the_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     out, _ = said(monkeypatch, SessionList(sessions=[NFS, SMB], warnings=[]))
-    assert [line.split() for line in out.splitlines()] == [
-        ["10.0.0.9", "nfs", "4.2", "rdma", "?", "lanes", "3", "open", "Linux", "NFSv4.2", "gpu1"],
-        ["10.0.0.9", "smb", "3.1.1", "tcp", "4", "lanes", "3", "open", "anna"],
+    assert out.splitlines() == [
+        "Client    Protocol  Version  Transport  Lanes  Open files  Name",
+        "10.0.0.9  nfs       4.2      rdma           ?           3  Linux NFSv4.2 gpu1",
+        "10.0.0.9  smb       3.1.1    tcp            4           3  anna",
     ]
 
 

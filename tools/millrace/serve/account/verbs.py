@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 from millrace.system.prompt import secret
 from millrace.system.run import attempt
 
@@ -150,8 +151,8 @@ def remove_group(name: str, show: Output) -> None:
 
 
 def _users(found: "UserList") -> Iterator[str]:
-    for one in found.users:
-        yield f"{one.name:<32} {one.uid}  {', '.join(one.groups)}"
+    rows = [(one.name, one.uid, ", ".join(one.groups)) for one in found.users]
+    yield from table(("User", "UID", "Groups"), rows, right=("UID",))
     if not found.users:
         yield "No users besides admin."
 
@@ -162,8 +163,7 @@ def _rendered(made: "UserList") -> Iterator[str]:
 
 
 def _group_rows(found: "GroupList") -> Iterator[str]:
-    for one in found.groups:
-        yield f"{one.name:<32} {one.gid}"
+    yield from table(("Group", "GID"), [(one.name, one.gid) for one in found.groups], right=("GID",))
     if not found.groups:
         yield "No groups yet."
 

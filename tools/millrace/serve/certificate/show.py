@@ -5,6 +5,7 @@ from millrace.serve.certificate import files, pem
 from millrace.serve.certificate.identity import days_left
 from millrace.serve.certificate.model import CertificateReport, Current
 from millrace.system.errors import Refused
+from millrace.system.printing import fields, table
 
 
 def show() -> CertificateReport:
@@ -50,14 +51,19 @@ def rows(shown: CertificateReport) -> list[str]:
     """Return text for a terminal."""
     certificate = shown.certificate
     whose = "this server's own CA" if shown.origin == "own" else "installed"
+    trusted = [(one.subject, f"{one.fingerprint[:23]}…", one.not_after[:10]) for one in shown.trusted]
     return [
-        f"Subject      {certificate.subject}",
-        f"Names        {', '.join(certificate.names)}",
-        f"Addresses    {', '.join(certificate.addresses) or 'none'}",
-        f"Issuer       {certificate.issuer} ({whose})",
-        f"Valid        {certificate.not_before} to {certificate.not_after} ({shown.days_left} days left)",
-        f"Fingerprint  {certificate.fingerprint} (SHA-256)",
+        *fields(
+            [
+                ("Subject", certificate.subject),
+                ("Names", ", ".join(certificate.names)),
+                ("Addresses", ", ".join(certificate.addresses) or "none"),
+                ("Issuer", f"{certificate.issuer} ({whose})"),
+                ("Valid", f"{certificate.not_before} to {certificate.not_after} ({shown.days_left} days left)"),
+                ("Fingerprint", f"{certificate.fingerprint} (SHA-256)"),
+            ]
+        ),
         "",
         "Clients of mtls shares may show certificates of:",
-        *(f"  {one.subject}  {one.fingerprint[:23]}…  to {one.not_after[:10]}" for one in shown.trusted),
+        *table(("Subject", "Fingerprint", "Valid until"), trusted, indent=2),
     ]

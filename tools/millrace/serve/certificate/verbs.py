@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 
 if TYPE_CHECKING:
     from millrace.serve.certificate.model import CertificateChange, TrustedAuthorities
@@ -131,5 +132,5 @@ def _changed(report: "CertificateChange") -> Iterator[str]:
 
 
 def _authorities(found: "TrustedAuthorities") -> Iterator[str]:
-    for one in found.trusted:
-        yield f"{one.fingerprint}  to {one.not_after[:10]}  {one.subject}"
+    rows = [(one.fingerprint, one.not_after[:10], one.subject) for one in found.trusted]
+    return table(("Fingerprint", "Valid until", "Subject"), rows)

@@ -7,6 +7,7 @@ from millrace.serve.domain.keys import keys
 from millrace.serve.domain.model import DomainReport, Key
 from millrace.serve.domain.net import read_only_net
 from millrace.system.errors import MillraceError
+from millrace.system.printing import fields
 from millrace.system.run import Runner, last_words
 
 NOT_JOINED = "Not a member of a domain: millrace domain join REALM ACCOUNT"
@@ -56,17 +57,18 @@ def lines(report: DomainReport) -> list[str]:
     services = sorted({one.principal.partition("@")[0] for one in report.keys if "/" in one.principal})
     clock = "not known" if report.clock_offset is None else f"{report.clock_offset} s from the domain's"
     trust = {True: "yes", False: "no", None: "not known"}[report.trusted]
-    return [
-        f"Domain     {domain.realm} ({domain.workgroup})",
-        f"Account    {domain.machine}$, {report.host_name}",
-        f"Controller {report.controller or 'none reachable'}",
-        f"DNS        {', '.join(domain.dns) or 'from the network configuration'}",
-        f"Trust      {trust}",
-        f"Clock      {clock}",
-        f"Keys       {', '.join(services) or 'none'}",
-        f"Numbers    {_range(report.ids)} (users and groups), {_range(report.other_ids)} (Windows' own groups)",
-        *(f"Problem    {one}" for one in report.problems),
+    numbers = f"{_range(report.ids)} (users and groups), {_range(report.other_ids)} (Windows' own groups)"
+    pairs = [
+        ("Domain", f"{domain.realm} ({domain.workgroup})"),
+        ("Account", f"{domain.machine}$, {report.host_name}"),
+        ("Controller", report.controller or "none reachable"),
+        ("DNS", ", ".join(domain.dns) or "from the network configuration"),
+        ("Trust", trust),
+        ("Clock", clock),
+        ("Keys", ", ".join(services) or "none"),
+        ("Numbers", numbers),
     ]
+    return list(fields([*pairs, *(("Problem", one) for one in report.problems)]))
 
 
 def _range(found: ids.IdRange | None) -> str:

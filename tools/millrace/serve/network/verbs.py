@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
@@ -57,9 +58,11 @@ def set_(
 
 
 def _rows(found: "PortList") -> Iterator[str]:
+    rows = []
     for one in found.ports:
         speed = f"{one.speed / 1000:g} Gbit/s" if one.speed else "link" if one.carrier else "no link"
         addresses = ", ".join(one.addresses) or "no address"
-        use = "  (management)" if one.management else ""
+        use = " (management)" if one.management else ""
         by = f"part of {one.part_of}" if one.part_of else "fixed" if one.fixed else "DHCP or credential"
-        yield f"{one.name:<15} {one.mac}  {speed:<12} {by:<20} {addresses}{use}"
+        rows.append((one.name, one.mac, speed, by, f"{addresses}{use}"))
+    return table(("Port", "MAC", "Link", "Set by", "Addresses"), rows)

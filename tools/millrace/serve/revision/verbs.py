@@ -9,6 +9,7 @@ import click
 
 from millrace.system.documents import Contract
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def import_(file: Path, show: Output) -> None:
 
 
 def _changes(found: History) -> Iterator[str]:
-    for one in found.changes:
-        yield f"{one.number:>5}  {one.when}  {one.who:<12} {one.what}"
+    rows = [(one.number, one.when, one.who, one.what) for one in found.changes]
+    yield from table(("Number", "Time", "User", "Change"), rows, right=("Number",))
     if not found.changes:
         yield "No changes yet."
 

@@ -16,6 +16,7 @@ from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Refused
 from millrace.system.names import several
 from millrace.system.net import Interface
+from millrace.system.printing import table
 from millrace.system.users import invoking_user, only_root
 
 NONE = "none"
@@ -79,12 +80,17 @@ def lines(found: ClientNetworks) -> list[str]:
     served = found.policy or found.confirmed
     by = "named by the policy" if found.policy else "confirmed"
     first = f"NFS is open to {', '.join(served)} ({by})." if served else CLOSED
-    width = max((len(one.network) for one in found.found), default=0)
-    rows = [
-        f"{one.network:<{width}}  {one.port:<15}  "
-        + ("address from DHCP or a router" if one.leased else "fixed address")
-        + (", proposed" if one.proposed and not served else "")
-        for one in found.found
-    ]
+    rows = table(
+        ("Network", "Port", "Address"),
+        [
+            (
+                one.network,
+                one.port,
+                ("from DHCP or a router" if one.leased else "fixed")
+                + (", proposed" if one.proposed and not served else ""),
+            )
+            for one in found.found
+        ],
+    )
     todo = remedy(found.found) if any(one.proposed for one in found.found) else "millrace share networks set NETWORK…"
     return [first, *rows] if served else [first, *rows, f"Confirm client networks: {todo}"]

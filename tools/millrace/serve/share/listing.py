@@ -8,6 +8,7 @@ from millrace.serve.share.model import Share
 from millrace.serve.share.usage import usage
 from millrace.storage.record.model import Pool
 from millrace.system.net import Interface
+from millrace.system.printing import table
 from millrace.system.run import Runner, attempt
 from millrace.system.text import size
 
@@ -19,9 +20,9 @@ def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = a
 
 
 def rows(found: Sequence[Share]) -> list[str]:
-    """Return one line for each share."""
-    width = max((len(one.name) for one in found), default=0)
-    return [f"{one.name:<{width}}  {one.profile:<10}  {_space(one):<22}  {_served(one)}" for one in found]
+    """Return the table of shares as lines; without shares there are none."""
+    cells = [(one.name, one.profile, _space(one), _served(one)) for one in found]
+    return list(table(("Name", "Type", "Used", "Served"), cells))
 
 
 def _space(share: Share) -> str:

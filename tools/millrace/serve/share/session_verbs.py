@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import Cell, table
 
 if TYPE_CHECKING:
     from millrace.serve.share.session import SessionList
+
+HEADERS = ("Client", "Protocol", "Version", "Transport", "Lanes", "Open files", "Name")
 
 
 @click.group()
@@ -29,11 +32,18 @@ def list_(show: Output) -> None:
 
 
 def _rows(found: "SessionList") -> Iterator[str]:
-    for one in found.sessions:
-        lanes = "?" if one.lanes is None else str(one.lanes)
-        yield (
-            f"{one.host or '?':<24} {one.protocol} {one.version:<10} {one.transport:<8} {lanes:>3} lanes  "
-            f"{'?' if one.open_files is None else one.open_files:>6} open  {one.name}"
-        )
+    rows: list[list[Cell]] = [
+        [
+            one.host or "?",
+            one.protocol,
+            one.version,
+            one.transport,
+            "?" if one.lanes is None else one.lanes,
+            "?" if one.open_files is None else one.open_files,
+            one.name,
+        ]
+        for one in found.sessions
+    ]
+    yield from table(HEADERS, rows, right=("Lanes", "Open files"))
     if not found.sessions and not found.warnings:
         yield "No clients are connected."

@@ -8,6 +8,7 @@ import click
 
 from millrace.system.nvme import Transport
 from millrace.system.output import Output, prints
+from millrace.system.printing import Cell, fields, table
 
 if TYPE_CHECKING:
     from millrace.serve.volume.export import Order
@@ -204,8 +205,8 @@ def _table(found: "VolumeList") -> Iterator[str]:
 
     if not found.volumes:
         yield "This server has no volumes: millrace volume create NAME --size 10T"
-    for one in found.volumes:
-        yield f"{one.name:<20} {size(one.size):>9}  {_state(one)}"
+    rows = [(one.name, size(one.size), _state(one)) for one in found.volumes]
+    yield from table(("Name", "Size", "Export"), rows, right=("Size",))
 
 
 def _state(one: "VolumeRow") -> str:
@@ -223,13 +224,19 @@ def _state(one: "VolumeRow") -> str:
 def _details(one: "VolumeRow") -> Iterator[str]:
     from millrace.system.text import moment, size
 
-    yield f"{one.name}: {size(one.size)}, {size(one.allocated)} allocated, {_state(one)}"
-    yield f"created {moment(one.created)} by {one.by}"
-    yield f"NQN {one.nqn}"
-    yield f"NGUID and UUID {one.uuid}"
+    found: list[tuple[str, Cell]] = [
+        ("Volume", one.name),
+        ("Size", f"{size(one.size)}, {size(one.allocated)} allocated"),
+        ("Export", _state(one)),
+        ("Created", f"{moment(one.created)} by {one.by}"),
+        ("NQN", one.nqn),
+        ("NGUID and UUID", str(one.uuid)),
+    ]
     if one.origin:
-        yield f"cloned from {one.origin}"
+        found.append(("Cloned from", str(one.origin)))
     if one.export is not None:
-        yield from (f"allowed host {host}" for host in one.export.hosts)
-        yield "hosts authenticate with DH-HMAC-CHAP" if one.authenticated else "hosts are known by their NQN alone"
+        found.append(("Allowed hosts", one.export.hosts or None))
+        found.append(("Authentication", "DH-HMAC-CHAP" if one.authenticated else "hosts are known by their NQN alone"))
+    yield from fields(found)
+    if one.export is not None:
         yield from one.connect

@@ -46,8 +46,12 @@ def test_routes_are_added_listed_and_removed() -> None:
     ]
     typed("route", "add", "syslog", "log")
     said = typed("route", "list").stdout
-    assert "chat         webhook: https://chat.example.com, sign of life at 08:00\n" in said
-    assert "log          syslog: the journal\n" in said and "last delivery: none yet; 0 waiting" in said
+    assert said.splitlines() == [
+        "Route  Kind     Last delivery  Waiting  Receiver",
+        "chat   webhook  none yet             0  https://chat.example.com, sign of life at 08:00",
+        "log    syslog   none yet             0  the journal",
+        "ops    mail     none yet             0  ops@example.com by smtp.example.com:587",
+    ]
     assert "s3cret" not in said and "pass-word" not in said + done.stdout
     for name in ("chat", "ops", "log"):
         said = typed("route", "remove", name).stdout
@@ -60,11 +64,10 @@ def test_mail_without_encryption_is_said_to_be() -> None:
 
 
 def test_syslog_receiver_is_reached_by_tls_unless_it_is_said_otherwise() -> None:
-    assert (
-        "syslog: log.example.com:6514\n" in typed("route", "add", "syslog", "a", "--server", "log.example.com").stdout
-    )
+    said = typed("route", "add", "syslog", "a", "--server", "log.example.com").stdout
+    assert said.endswith("  log.example.com:6514\n")
     plain = typed("route", "add", "syslog", "b", "--server", "[2001:db8::1]:601", "--security", "none").stdout
-    assert "syslog: [2001:db8::1]:601, unencrypted\n" in plain
+    assert "  [2001:db8::1]:601, unencrypted\n" in plain
 
 
 def test_what_cannot_be_a_route_is_bad_input() -> None:
@@ -85,13 +88,14 @@ def test_alerts_are_listed_with_remedy_key_and_who_knows() -> None:
     write_model(paths.alert_report_file(), report)
     by = Acknowledgement(key="nfs", since=stamp(), level=Level.WARN, who="ann", at=stamp())
     write_model(paths.alert_dir() / "acknowledged.json", Acknowledgements(acknowledged=[by]))
+    margin = " " * (22 + len(stamp()))
     assert typed("list").stdout.splitlines() == [
-        "FAIL    arrays data is FAIL.",
-        "        Replace the drive.",
-        f"        arrays/data, since {stamp()}",
-        "WARN    nfs  is WARN.",
-        "        Replace the drive.",
-        f"        nfs, since {stamp()}, acknowledged by ann",
+        f"Level  Key          Since{' ' * (len(stamp()) - 5)}  Problem",
+        f"FAIL   arrays/data  {stamp()}  arrays data is FAIL.",
+        f"{margin}Replace the drive.",
+        f"WARN   nfs          {stamp()}  nfs  is WARN.",
+        f"{margin}Replace the drive.",
+        f"{margin}acknowledged by ann",
         "Not delivered yet: 1. millrace alert route list shows the reason.",
     ]
     assert json.loads(typed("ack", "arrays/data", "--json").stdout)["alerts"][0]["acknowledged"]

@@ -48,6 +48,6 @@ def test_what_is_not_known_of_a_drive_is_unknown() -> None:
 
 def test_actions_that_are_possible_now_are_shown() -> None:
     spare = row(server(drive("S"), states={"S": "spare"}, spares=["S"]), "S")
-    assert details(spare)[-1] == "Possible now:   remove, locate"
+    assert details(spare)[-1] == "Possible now:    remove, locate"
     gone = row(server(without=["D1"]), "D1")
-    assert details(gone)[-1] == "Possible now:   nothing"
+    assert details(gone)[-1] == "Possible now:    nothing"

@@ -39,7 +39,7 @@ def test_a_user_without_rights_sees_all_drives(box: Box, capsys: pytest.CaptureF
 
 def test_one_drive_is_shown(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["drive", "show", serial(3)]) == 0
-    assert f"Serial:         {serial(3)}\nVerdict:        missing\nBay:            4\n" in capsys.readouterr().out
+    assert f"Serial:          {serial(3)}\nVerdict:         missing\nBay:             4\n" in capsys.readouterr().out
     assert run(["drive", "show", serial(3), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drive"]["verdict"] == "missing"
 

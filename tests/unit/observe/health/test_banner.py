@@ -126,13 +126,13 @@ def test_status_is_one_screen() -> None:
         notes=[],
     )
     assert lines(seen) == [
-        "Health   WARN",
+        "Health:  WARN",
         "         WARN: No pool yet. The plan: RAID6 of 10 drives.",
-        "Pool     /srv/pool, 80 TB, 1 TB free",
-        "Feeds    24 H100 with 3D-U-Net (predicted, not measured yet; bottleneck: nic)",
-        "Share    data  SMB; NFS to 10.0.0.0/24",
-        "Job      rebuild, array data: 12.5%, 205 MB/s, 10 min left",
-        "Next     No pool yet. The plan: RAID6 of 10 drives. Read it (millrace plan), then: millrace approve "
+        "Pool:    /srv/pool, 80 TB, 1 TB free",
+        "Feeds:   24 H100 with 3D-U-Net (predicted, not measured yet; bottleneck: nic)",
+        "Share:   data  SMB; NFS to 10.0.0.0/24",
+        "Job:     rebuild, array data: 12.5%, 205 MB/s, 10 min left",
+        "Next:    No pool yet. The plan: RAID6 of 10 drives. Read it (millrace plan), then: millrace approve "
         + "a" * 64,
     ]
     much = seen.model_copy(
@@ -145,7 +145,7 @@ def test_status_is_one_screen() -> None:
     )
     assert len(lines(much)) <= 24
     assert "         … and 317 more (320 in all): millrace share list" in lines(much)
-    assert sum(line.startswith("Share ") for line in lines(much)) == 3
+    assert sum(line.startswith("Share:") for line in lines(much)) == 3
 
 
 def test_what_is_ok_has_no_remedy() -> None:

@@ -298,9 +298,9 @@ def test_contents_are_listed_before_anything_is_collected(
     file = tmp_path / "a.tar.zst"
     said = CliRunner().invoke(millrace, ["support", str(file)], catch_exceptions=False).stdout.splitlines()
     assert said[0] == f"{file} will contain:"
-    assert [line.split()[0] for line in said[1:3]] == ["a.txt", "b.txt"]
-    assert said[3].startswith("b.txt is not available: KeyError")
-    assert said[4] == f"{file} is written. Names, addresses and serial numbers in it are not the real ones."
+    assert [line.split()[0] for line in said[1:4]] == ["File", "a.txt", "b.txt"]
+    assert said[4].startswith("b.txt is not available: KeyError")
+    assert said[5] == f"{file} is written. Names, addresses and serial numbers in it are not the real ones."
     shown = CliRunner().invoke(millrace, ["support", str(tmp_path / "b.tar.zst"), "--json"], catch_exceptions=False)
     assert [one["name"] for one in json.loads(shown.stdout)["parts"]] == ["a.txt", "b.txt"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 
 if TYPE_CHECKING:
     from millrace.cli.schema.document import Schema
@@ -24,7 +25,8 @@ def schema(show: Output) -> None:
 def _rows(found: "Schema") -> Iterator[str]:
     from millrace.cli.schema.outputs import outputs
 
-    models = outputs()
-    width = max(map(len, models))
-    for verb, where in models.items():
-        yield f"{verb:<{width}}  {where.partition(':')[2]}" + (", a line each" if verb in found.lines else "")
+    rows = [
+        (verb, where.partition(":")[2] + (", a line each" if verb in found.lines else ""))
+        for verb, where in outputs().items()
+    ]
+    return table(("Verb", "Document"), rows)

@@ -11,8 +11,9 @@ import click
 from millrace.system.errors import BadInput, Failed
 from millrace.system.names import several
 from millrace.system.output import Output, prints
+from millrace.system.printing import Cell, table
 from millrace.system.run import attempt
-from millrace.system.text import one_line, shown
+from millrace.system.text import shown
 
 if TYPE_CHECKING:
     from millrace.observe.alert.model import AlertList, Route, RouteList, TestReport
@@ -212,12 +213,11 @@ def _valid(make: Callable[[], Made]) -> Made:
 
 
 def _alert_lines(found: "AlertList") -> Iterator[str]:
+    rows: list[list[Cell]] = []
     for one in found.alerts:
-        by = f", acknowledged by {one.acknowledged}" if one.acknowledged else ""
-        yield f"{one.level:<7} {one.sentence}"
-        if one.todo:
-            yield f"{'':7} {one.todo}"
-        yield f"{'':7} {one.key}, since {one.since}{by}"
+        by = f"acknowledged by {one.acknowledged}" if one.acknowledged else ""
+        rows.append([one.level, one.key, one.since, [line for line in (one.sentence, one.todo, by) if line]])
+    yield from table(("Level", "Key", "Since", "Problem"), rows)
     if not found.alerts:
         yield "No alert is open."
     if found.waiting:
@@ -239,13 +239,13 @@ def _show_routes(show: Output) -> None:
 
 
 def _route_lines(found: "RouteList") -> Iterator[str]:
+    rows: list[list[Cell]] = []
     for one in found.routes:
         daily = f", sign of life at {one.daily}" if one.daily else ""
-        yield f"{one.name:<12} {one.kind}: {one.to}{'' if one.secure else ', unencrypted'}{daily}"
-        for ca in one.authorities:
-            yield f"{'':12} verified against {one_line(ca.subject)}, which ends on {ca.not_after[:10]}"
-        yield f"{'':12} last delivery: {one.delivered or 'none yet'}; {one.waiting} waiting"
-        if one.problem:
-            yield f"{'':12} {one.problem}"
+        about = [f"{one.to}{'' if one.secure else ', unencrypted'}{daily}"]
+        about += [f"verified against {ca.subject}, which ends on {ca.not_after[:10]}" for ca in one.authorities]
+        about += [one.problem] if one.problem else []
+        rows.append([one.name, one.kind, one.delivered or "none yet", one.waiting, about])
+    yield from table(("Route", "Kind", "Last delivery", "Waiting", "Receiver"), rows, right=("Waiting",))
     if not found.routes:
         yield "There is no route: millrace alert route add --help"

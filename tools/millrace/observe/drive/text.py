@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from millrace.inventory.drive_tests import DriveTest, in_words
 from millrace.storage.drive.drive_model import DriveRow
 from millrace.storage.drive.drive_text import size_or_nothing, verdict
+from millrace.system import printing
 from millrace.system.text import size
 
 HEAD = ["Bay", "Serial", "Model", "Size", "Role", "Verdict", "°C", "Worn"]
@@ -16,9 +17,7 @@ def table(drives: Sequence[DriveRow]) -> list[str]:
     """Return one line for each drive under a line of titles."""
     if not drives:
         return ["This server has no drives."]
-    cells = [HEAD, *(_cells(one) for one in drives)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
-    return ["  ".join(_padded(*each) for each in zip(HEAD, line, widths, strict=True)).rstrip() for line in cells]
+    return list(printing.table(HEAD, map(_cells, drives), right=FIGURES))
 
 
 def details(drive: DriveRow) -> list[str]:
@@ -42,7 +41,7 @@ def details(drive: DriveRow) -> list[str]:
         **_test(drive.test),
         "Possible now": ", ".join(drive.actions) or "nothing",
     }
-    return [f"{name + ':':<16}{text or 'unknown'}" for name, text in values.items()]
+    return list(printing.fields((name, text or "unknown") for name, text in values.items()))
 
 
 def _test(test: DriveTest | None) -> dict[str, str | None]:
@@ -68,7 +67,7 @@ def _test(test: DriveTest | None) -> dict[str, str | None]:
     return found
 
 
-def _cells(drive: DriveRow) -> list[str]:
+def _cells(drive: DriveRow) -> list[str | None]:
     found = [
         drive.bay,
         drive.serial,
@@ -79,11 +78,7 @@ def _cells(drive: DriveRow) -> list[str]:
         _unit(drive.temperature_celsius),
         _unit(drive.wear_percent, "%"),
     ]
-    return [text or "-" for text in found]
-
-
-def _padded(title: str, text: str, width: int) -> str:
-    return text.rjust(width) if title in FIGURES else text.ljust(width)
+    return [text or None for text in found]
 
 
 def _unit(number: int | None, unit: str = "") -> str:

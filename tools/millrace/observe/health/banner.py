@@ -7,9 +7,11 @@ from millrace.observe.health.model import Health, Level
 from millrace.system import paths
 from millrace.system.files import write_text
 from millrace.system.net import Address, Interface
+from millrace.system.printing import padded
 from millrace.system.run import attempt
 
 BANNER = "run/issue.d/50-millrace.issue"
+LEVEL = max(map(len, Level))
 
 _WORDS = {
     Level.OK: "no problem found",
@@ -25,8 +27,8 @@ def banner(version: str, interfaces: Sequence[Interface], health: Health) -> str
     lines = ["", f"Millrace {version}", "", *_addresses(interfaces), "", verdict]
     for finding in health.findings:
         if finding.level is not Level.OK:
-            lines.append(f"  {finding.level:<7} {finding.sentence}")
-            lines += [f"          {finding.todo}"] if finding.todo else []
+            lines += [f"  {padded(finding.level, LEVEL)} {finding.sentence}"]
+            lines += [f"  {padded('', LEVEL)} {finding.todo}"] if finding.todo else []
     return "\n".join(lines).replace("\\", "\\\\") + "\n\n"
 
 
@@ -35,7 +37,7 @@ def _addresses(interfaces: Sequence[Interface]) -> list[str]:
     if not urls:
         return ["No port of this server has an address yet: plug in a network cable, or set one up."]
     width = max(len(url) for url, _ in urls)
-    return [f"  {url:<{width}}  ({name})" for url, name in urls]
+    return [f"  {padded(url, width)}  ({name})" for url, name in urls]
 
 
 def url(address: Address) -> str:

@@ -22,6 +22,7 @@ from millrace.system.errors import MillraceError
 from millrace.system.mounts import mounted
 from millrace.system.net import Interface
 from millrace.system.os_release import image_version
+from millrace.system.printing import fields
 from millrace.system.text import pace, size
 
 T = TypeVar("T")
@@ -125,23 +126,24 @@ def space_of(mountpoint: str) -> Space | None:
 def lines(status: Status) -> list[str]:
     """Return one screen of text, whatever the number of shares and drives."""
     wrong = [one for one in worst_first(status.health) if one.level is not Level.OK]
-    return [
-        f"Health   {status.health.level}",
+    pairs = [
+        ("Health", str(status.health.level)),
         *_first("", [f"{one.level}: {one.sentence}" for one in wrong], MOST_FINDINGS, "millrace health"),
-        f"Pool     {_pool(status)}",
-        *([f"Feeds    {sentence(status.fed)}"] if status.fed else []),
+        ("Pool", _pool(status)),
+        *([("Feeds", sentence(status.fed))] if status.fed else []),
         *_first("Share", [_share(share) for share in status.shares], MOST_SHARES, "millrace share list"),
         *_first("Job", [_job(job) for job in status.jobs], MOST_JOBS, "millrace status --json"),
         *_first("Next", status.next, MOST_NEXT, "millrace health"),
         *_first("Note", status.notes, MOST_JOBS, "millrace status --json"),
     ]
+    return list(fields(pairs))
 
 
-def _first(title: str, entries: Sequence[str], most: int, rest: str) -> list[str]:
-    """A line each for the first of them, and where to read the others."""
-    found = [f"{title:<8} {one}" for one in entries[:most]]
+def _first(title: str, entries: Sequence[str], most: int, rest: str) -> list[tuple[str, str]]:
+    """A field each for the first of them, and where to read the others."""
+    found = [(title, one) for one in entries[:most]]
     if len(entries) > most:
-        found.append(f"{'':8} … and {len(entries) - most} more ({len(entries)} in all): {rest}")
+        found.append(("", f"… and {len(entries) - most} more ({len(entries)} in all): {rest}"))
     return found
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 
 if TYPE_CHECKING:
     from millrace.observe.health.model import Health
@@ -40,10 +41,8 @@ def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
 
 
 def _rows(found: "Health") -> Iterator[str]:
-    for finding in found.findings:
-        yield f"{finding.level:<7} {finding.check:<10} {finding.sentence}"
-        if finding.todo:
-            yield f"{'':18} {finding.todo}"
+    rows = [(one.level, one.check, [one.sentence, *([one.todo] if one.todo else [])]) for one in found.findings]
+    return table(("Level", "Check", "Finding"), rows)
 
 
 def _for_units(smart: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import padded
 
 if TYPE_CHECKING:
     from millrace.observe.live.model import ProtocolRates, Watch
@@ -20,6 +21,8 @@ REST = 4
 """A server that is slow to look has other work: it is left alone for so many times as long as the look took,"""
 LONGEST_REST = 30.0
 """but no longer than this, in seconds."""
+LEVEL = 7
+"""Columns of the health, so that what follows does not move from line to line."""
 
 
 @click.command()
@@ -66,7 +69,7 @@ def _print(lines: "Iterable[Watch]") -> None:
 def _text(one: "Watch") -> str:
     jobs = "".join(f"  {job.name} {'waiting' if job.progress is None else f'{job.progress:.1%}'}" for job in one.jobs)
     around = "  LOCALIO in use" if one.localio else ""
-    return f"{one.health:<7}  " + "  ".join(map(_rates, one.protocols)) + around + jobs
+    return f"{padded(one.health, LEVEL)}  " + "  ".join(map(_rates, one.protocols)) + around + jobs
 
 
 def _rates(one: "ProtocolRates") -> str:

@@ -17,6 +17,7 @@ from millrace.storage.record.scrub_record import in_words
 from millrace.system import paths
 from millrace.system.errors import MillraceError
 from millrace.system.mounts import mounted
+from millrace.system.printing import Cell, notes, table
 from millrace.system.run import Runner, attempt
 from millrace.system.text import pace, size
 
@@ -81,17 +82,20 @@ def _shares(pool: Pool, used: dict[int, int], notes: list[str]) -> list[ShareUsa
     ]
 
 
+MEMBERS = ("Bay", "Serial", "Partition", "Device", "State")
+
+
 def lines(found: PoolState) -> list[str]:
     """Return text for a terminal."""
     filesystem = found.filesystem
     said = [f"{filesystem.mountpoint}: XFS {filesystem.uuid}, {_space(filesystem)}"]
     for array in found.arrays:
         said += ["", f"{array.name}: {array.level}, {array.state}{_degraded(array)}{_sync(array)}"]
-        said += [f"  {_member(one)}" for one in array.members]
-        said += [f"  {in_words(array.last_scrub)}"] if array.level != "raid0" else []
+        said += table(MEMBERS, map(_member, array.members), indent=2)
+        said += notes([in_words(array.last_scrub)]) if array.level != "raid0" else []
     said += [""] * bool(found.backends)
     said += [f"external device {one.serial} ({one.role}): {one.device or 'missing'}" for one in found.backends]
-    said += [""] + [f"share {one.name}: {_used(one)}" for one in found.shares]
+    said += ["", *table(("Share", "Used"), [(one.name, _used(one)) for one in found.shares])]
     return said + [f"note: {note}" for note in found.notes]
 
 
@@ -120,10 +124,9 @@ def _sync(array: LiveArray) -> str:
     return f", {array.sync.action} at {array.sync.progress:.1%}{left}"
 
 
-def _member(member: Member) -> str:
-    place = f"  bay {member.bay}" if member.bay else ""
-    later = "" if member.planned else "  put in later"
-    return f"{member.serial:<24} {member.label:<20} {member.device or '-':<12} {member.state}{place}{later}".rstrip()
+def _member(member: Member) -> list[Cell]:
+    state = member.state if member.planned else f"{member.state}, put in later"
+    return [member.bay, member.serial, member.label, member.device, state]
 
 
 def _used(share: ShareUsage) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import table
 
 if TYPE_CHECKING:
     from millrace.observe.support.model import SupportArchive, SupportContents
@@ -62,7 +63,7 @@ def _print(planned: "Sequence[Part]") -> None:
 
 
 def _contents(found: "SupportContents") -> Iterator[str]:
-    yield from (f"  {one.name:<22} {one.what}" for one in found.files)
+    return table(("File", "Contents"), [(one.name, one.what) for one in found.files], indent=2)
 
 
 def _lines(found: "SupportArchive") -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import Cell, notes, table
 from millrace.system.text import binary
 
 if TYPE_CHECKING:
@@ -29,25 +30,24 @@ def _lines(found: "Topology") -> list[str]:
         title = "No node" if node.node is None else f"Node {node.node}"
         nfsd = f", {node.nfsd.threads} NFS threads" if node.nfsd.threads else ""
         said += ["", f"{title}: CPUs {node.cpus or 'none'}, {binary(node.memory_bytes)}{nfsd}"]
-        said += [f"  {_drive(one)}" for one in node.drives]
-        said += [f"  {_port(one)}" for one in node.ports]
+        said += table(("Drive", "Serial", "Array", "State"), map(_drive, node.drives), indent=2)
+        said += table(("Port", "Driver", "Link", "RDMA", "Interrupts"), map(_port, node.ports), indent=2)
     if found.nfsd.threads:
         said += ["", f"{found.nfsd.threads} NFS threads run on any of the CPUs {found.nfsd.cpus}"]
     for finding in found.findings:
-        said += ["", f"{finding.severity.upper()} {finding.subject}: {finding.what}", f"  {finding.todo}"]
+        said += ["", f"{finding.severity.upper()} {finding.subject}: {finding.what}", *notes([finding.todo])]
     return said
 
 
-def _drive(drive: "TopologyDrive") -> str:
+def _drive(drive: "TopologyDrive") -> list[Cell]:
     place = f"bay {drive.bay}" if drive.bay else drive.pci_address or drive.name
     array = "/".join(filter(None, (drive.array, drive.leg))) or drive.role or drive.state
     state = "pulled" if not drive.present else drive.member or ""
-    return f"drive {place:<14} {drive.serial:<22} {array:<12} {state}".rstrip()
+    return [place, drive.serial, array, state]
 
 
-def _port(port: "TopologyPort") -> str:
+def _port(port: "TopologyPort") -> list[Cell]:
     speed = f"{port.speed_mbit} Mbit/s" if port.speed_mbit else "speed not known"
     link = speed if port.link else "no link"
-    cpus = f", interrupts on CPUs {port.irq_cpus}" if port.irq_cpus else ""
-    rdma = f", RDMA {port.rdma}" if port.rdma else ""
-    return f"port  {port.name:<14} {port.driver}, {link}{rdma}{cpus}"
+    cpus = f"on CPUs {port.irq_cpus}" if port.irq_cpus else None
+    return [port.name, port.driver, link, port.rdma or None, cpus]

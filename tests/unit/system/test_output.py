@@ -59,10 +59,6 @@ def test_text_is_lines_and_warnings_go_to_stderr() -> None:
     assert (made.stdout, made.stderr) == ("counted 3\n", "warning: careful\n")
 
 
-def test_text_that_prints_by_itself_is_printed_once() -> None:
-    assert run(lambda show: show(Count(number=3), lambda one: click.echo(one.number))).stdout == "3\n"
-
-
 def test_verb_without_text_prints_its_document() -> None:
     assert json.loads(run(lambda show: show(Count(number=3))).stdout) == {"number": 3}
 

@@ -41,12 +41,12 @@ class Output:
     def __call__(
         self,
         document: Model,
-        text: Callable[[Model], Iterable[str] | None] | None = None,
+        text: Callable[[Model], Iterable[str]] | None = None,
         warnings: Iterable[str] = (),
     ) -> None:
         """Print `document`, or the lines of `text` and on stderr `warnings`, which the document has, too.
 
-        `text` is called for text alone and may print by itself; without it, the document is always printed.
+        `text` is called for text alone; without it, the document is always printed.
         TypeError for a document that the verb does not declare.
         """
         if not any(isinstance(document, contract(where)) for where in self._option.contracts.values()):
@@ -54,7 +54,7 @@ class Output:
         if self._json or text is None:
             click.echo(document.model_dump_json(indent=None if self._option.lines else 2))
             return
-        self.text(text(document) or ())
+        self.text(text(document))
         for warning in warnings:
             click.echo(safe(f"warning: {warning}"), err=True)
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs on a terminal."""
 
-import pytest
-
 from millrace.measure.bench.report import text
 from millrace.measure.bench.result.ceilings import with_ceilings
 from millrace.measure.bench.result.environment import Environment
@@ -27,23 +25,20 @@ def measured(**more: object) -> Run:
     )
 
 
-def test_every_rung_has_its_line_and_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    text.run(measured())
-    said = capsys.readouterr().out
+def test_every_rung_has_its_line_and_its_sentence() -> None:
+    said = "\n".join(text.run(measured()))
     assert "L2/nfs-tcp/fsync/fsync" in said
     assert "5 GB/s" in said
     assert "L1/xfs/seq/read: Reached 100% of L0/drives/seq/read" in said
 
 
-def test_an_emulated_run_shows_no_bandwidth(capsys: pytest.CaptureFixture[str]) -> None:
-    text.run(measured(labels=["emulated"]))
-    said = capsys.readouterr().out
+def test_an_emulated_run_shows_no_bandwidth() -> None:
+    said = "\n".join(text.run(measured(labels=["emulated"])))
     assert "GB/s" not in said
     assert "100%" in said
     assert text.EMULATED in said
 
 
-def test_mlperf_is_named_only_to_say_that_this_is_none_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    text.run(measured())
-    said = capsys.readouterr().out
+def test_mlperf_is_named_only_to_say_that_this_is_none_of_it() -> None:
+    said = "\n".join(text.run(measured()))
     assert said.count("MLPerf") == said.count("not an MLPerf result") == 1

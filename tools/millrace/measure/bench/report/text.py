@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs as text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-from rich.table import Table
+import click
 
 from millrace.measure.bench.report.compare import Comparison
 from millrace.measure.bench.report.knee import knees
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.result.model import Accelerators, Quantity, Run, Rung, State
 from millrace.measure.bench.result.outputs import Estimate, Progress, RunList
+from millrace.system.printing import Cell, table
 from millrace.system.text import size
 
-WIDTH = 120
+MEASURED = ("Rung", "Median", "Range", "p99", "Of predicted", "Of below", "Flags")
+COMPARED = ("Rung", "Figure", "Ratio", "95 % interval", "Repeats", "Verdict")
 EMULATED = "Emulated server: only ratios are meaningful, so no bandwidth is shown."
 
 
@@ -34,46 +32,35 @@ def estimate(found: Estimate) -> list[str]:
     ]
 
 
-def runs(found: RunList) -> None:
-    """Print the table of runs."""
-    table = Table(box=SIMPLE_HEAD)
-    for column in ("run", "state", "mode", "layers", "workloads", "labels"):
-        table.add_column(column)
-    for one in found.runs:
-        done = f"{one.done} of {one.rungs}"
-        table.add_row(one.id, one.state, one.mode, " ".join(one.layers), done, ", ".join(one.labels))
-    console = Console(width=WIDTH, highlight=False)
-    console.print(table if found.runs else "No runs yet: start one with `millrace bench run --quick`.")
-    for name in found.broken:
-        console.print(f"{name} cannot be read.")
+def runs(found: RunList) -> Iterator[str]:
+    """Yield the table of runs."""
+    rows = [
+        (one.id, one.state, one.mode, " ".join(one.layers), f"{one.done} of {one.rungs}", ", ".join(one.labels))
+        for one in found.runs
+    ]
+    yield from table(("Run", "State", "Mode", "Layers", "Workloads", "Labels"), rows)
+    if not found.runs:
+        yield "No runs yet: start one with `millrace bench run --quick`."
+    yield from (f"{name} cannot be read." for name in found.broken)
 
 
-def run(found: Run) -> None:
-    """Print one run: a table of rungs, then the bottleneck of each."""
+def run(found: Run) -> Iterator[str]:
+    """Yield one run: a table of rungs, then the bottleneck of each."""
     emulated = "emulated" in found.labels
-    console = Console(width=WIDTH, highlight=False)
     labels = f" ({', '.join(found.labels)})" if found.labels else ""
-    console.print(f"{found.id}: {found.state}{labels}" + (f": {found.reason}" if found.reason else ""))
+    yield f"{found.id}: {found.state}{labels}" + (f": {found.reason}" if found.reason else "")
     if emulated:
-        console.print(EMULATED)
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("rung", no_wrap=True)
-    for column in ("median", "range", "p99", "of predicted", "of below", ""):
-        table.add_column(column)
-    for rung in found.rungs:
-        if rung.state is not State.SKIPPED:
-            table.add_row(*_row(rung, emulated))
-    console.print(table)
-    for rung in found.rungs:
-        if rung.diagnosis:
-            console.print(f"{rung.id}: {rung.diagnosis}")
-    for line in [] if emulated else accelerators(found):
-        console.print(line)
-    for line in knees(found):
-        console.print(line)
-    for reason in dict.fromkeys(rung.reason for rung in found.rungs if rung.reason):
-        console.print(f"Not measured: {reason}")
-    console.print(found.provenance.statement)
+        yield EMULATED
+    yield ""
+    rows = [_row(rung, emulated) for rung in found.rungs if rung.state is not State.SKIPPED]
+    yield from table(MEASURED, rows, right=MEASURED[1:-1], indent=2)
+    yield ""
+    yield from (f"{rung.id}: {rung.diagnosis}" for rung in found.rungs if rung.diagnosis)
+    yield from [] if emulated else accelerators(found)
+    yield from knees(found)
+    reasons = dict.fromkeys(rung.reason for rung in found.rungs if rung.reason)
+    yield from (f"Not measured: {reason}" for reason in reasons)
+    yield found.provenance.statement
 
 
 def accelerators(found: Run) -> list[str]:
@@ -96,16 +83,15 @@ def accelerators(found: Run) -> list[str]:
     return lines
 
 
-def clients(found: BenchClients) -> None:
-    """Print the table of clients."""
-    table = Table(box=SIMPLE_HEAD)
-    for column in ("client", "address", "fio", "processors", "RDMA"):
-        table.add_column(column)
-    for one in found.clients:
-        facts = one.facts
-        table.add_row(one.name, one.address, facts.fio, str(facts.cpus), "yes" if facts.rdma else "no")
-    console = Console(width=WIDTH, highlight=False)
-    console.print(table if found.clients else "No clients yet: add one with `millrace bench clients add HOST`.")
+def clients(found: BenchClients) -> Iterator[str]:
+    """Yield the table of clients."""
+    rows = [
+        (one.name, one.address, one.facts.fio, one.facts.cpus, "yes" if one.facts.rdma else "no")
+        for one in found.clients
+    ]
+    yield from table(("Client", "Address", "fio", "Processors", "RDMA"), rows, right=("Processors",))
+    if not found.clients:
+        yield "No clients yet: add one with `millrace bench clients add HOST`."
 
 
 def rate(quantity: Quantity, value: float) -> str:
@@ -121,25 +107,23 @@ def _utilised(au: float | None) -> str:
     return "by the formula" if au is None else f"at {au:.1f} % utilisation"
 
 
-def comparison(found: Comparison) -> None:
-    """Print what changed from the first run to the second."""
-    console = Console(width=WIDTH, highlight=False)
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("rung", no_wrap=True)
-    for column in ("figure", "ratio", "95 % interval", "repeats", ""):
-        table.add_column(column)
+def comparison(found: Comparison) -> Iterator[str]:
+    """Yield what changed from the first run to the second."""
+    rows: list[list[Cell]] = []
     for one in found.changes:
         span = f"{one.low:.2f} to {one.high:.2f}"
-        table.add_row(
-            one.rung, f"{one.quantity} {one.direction}", f"{one.ratio:.2f}", span, str(one.repeats), one.verdict
-        )
-    console.print(table)
-    for line in [*found.labels, *(f"{name} is not comparable" for name in found.incomparable)]:
-        console.print(line)
+        rows.append([one.rung, f"{one.quantity} {one.direction}", f"{one.ratio:.2f}", span, one.repeats, one.verdict])
+    yield from table(COMPARED, rows, right=("Ratio", "95 % interval", "Repeats"))
+    yield from found.labels
+    yield from (f"{name} is not comparable" for name in found.incomparable)
 
 
 def bar(lines: Iterable[Progress]) -> Progress | None:
     """Show a bar on the terminal until the run ends; return the last line of its progress."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[step]}"), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task("starting", total=1.0, step="")
@@ -148,7 +132,7 @@ def bar(lines: Iterable[Progress]) -> Progress | None:
             step = f"{last.step}/{last.steps}"
             shown.update(task, description=last.what, completed=last.progress, step=step)
     if last is not None:
-        Console(stderr=True, highlight=False).print(f"{last.run}: {last.state}; `millrace bench show {last.run}`")
+        click.echo(f"{last.run}: {last.state}; `millrace bench show {last.run}`", err=True)
     return last
 
 
@@ -158,7 +142,7 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
     if series is None:
         return [rung.id, rung.state, "", "", "", "", ""]
     median, low, high = (rate(series.quantity, value) for value in (series.median, series.low, series.high))
-    span = f"{low} to\n{high}"
+    span = f"{low} to {high}"
     worst = max((one.p99 for one in rung.latencies), default=None)
     return [
         rung.id,

@@ -4,16 +4,28 @@
 from collections.abc import Iterable, Iterator
 
 from millrace.measure.tuner.model import Knob
-from millrace.measure.tuner.run.outputs import Applied, Estimate, Progress, Reverted, RunList, Status, Stopped
+from millrace.measure.tuner.run.outputs import (
+    Applied,
+    Estimate,
+    Progress,
+    Reverted,
+    RunList,
+    RunSummary,
+    Status,
+    Stopped,
+)
 from millrace.plan.measured import source
+from millrace.system.printing import Cell, fields, table
 from millrace.system.text import moment, size
+
+RUNS = ("Run", "Started", "State", "Readings", "Gain", "Notes")
 
 
 def estimate(found: Estimate) -> Iterator[str]:
     """Yield what a run would try, how long it takes, and what prevents it."""
     yield f"Goals: {', '.join(f'{one.title} ({one.weight:.0%})' for one in found.goals)}."
     yield f"{len(found.knobs)} settings, {found.each:.0f} s for each reading:"
-    yield from (f"  {_knob(one)}" for one in found.knobs)
+    yield from table(("Name", "Levels", "Setting"), map(_knob, found.knobs), indent=2)
     yield from (f"Not tried: {one.name}: {one.reason}." for one in found.left_out)
     yield f"Takes at least {found.least / 60:.0f} minutes; the budget is {found.budget / 60:.0f} minutes."
     yield f"Holds up to {size(found.space)} in the pool while it runs."
@@ -64,18 +76,14 @@ def runs(found: RunList) -> Iterator[str]:
     """Yield a line for each run."""
     if not found.runs:
         yield "No runs yet: start one with `millrace tuner run`."
-    for one in found.runs:
-        gain = "" if one.gain is None else f", {one.gain:+.1%}"
-        mark = ", applied" if one.applied else ""
-        why = f": {one.reason}" if one.reason else ""
-        yield f"{one.id}  {moment(one.started)}  {one.state}, {one.readings} readings{gain}{mark}{why}"
+    yield from table(RUNS, map(_run, found.runs), right=("Readings", "Gain"))
     yield from (f"{name} cannot be read." for name in found.broken)
 
 
 def applied(found: Applied) -> Iterator[str]:
     """Yield the settings that are in the policy now."""
     yield f"In force, {found.source}:"
-    yield from (f"  {name}: {value}" for name, value in found.values.items())
+    yield from fields(((name, str(value)) for name, value in found.values.items()), indent=2)
 
 
 def reverted(found: Reverted) -> Iterator[str]:
@@ -83,6 +91,12 @@ def reverted(found: Reverted) -> Iterator[str]:
     yield f"The settings of run {found.run} are no longer in force: {', '.join(found.values) or 'none'}"
 
 
-def _knob(one: Knob) -> str:
+def _run(one: RunSummary) -> list[Cell]:
+    gain = None if one.gain is None else f"{one.gain:+.1%}"
+    about = "; ".join(filter(None, ("applied" if one.applied else "", one.reason)))
+    return [one.id, moment(one.started), one.state, one.readings, gain, about]
+
+
+def _knob(one: Knob) -> list[Cell]:
     levels = ", ".join(f"[{level}]" if level == one.planned else str(level) for level in one.levels)
-    return f"{one.name}: {levels}  {one.title}"
+    return [one.name, levels, one.title]

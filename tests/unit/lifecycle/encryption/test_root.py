@@ -168,4 +168,4 @@ def test_verb_prints_what_the_tpm_asks_for(root_user: Path, monkeypatch: pytest.
     shown = CliRunner().invoke(encryption, ["show"]).stdout
     assert f"encrypted since 2026-11-20 09:30 UTC ({root_user}/dev/vda6, {CIPHER})" in shown
     assert "signed with pcr.key (PCR 11), Secure Boot with its keys of then (PCR 7)" in shown
-    assert "TPM here          MSFT0101:00 (tpm_crb)" in shown
+    assert "TPM here:          MSFT0101:00 (tpm_crb)" in shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import Cell, fields
 from millrace.system.run import attempt
 from millrace.system.text import moment
 
@@ -75,21 +76,24 @@ def _typed(from_stdin: bool) -> str:
 
 
 def _rows(found: "Encryption") -> Iterator[str]:
+    return fields(_pairs(found))
+
+
+def _pairs(found: "Encryption") -> "Iterator[tuple[str, Cell]]":
     if found.device is None:
-        yield "Root file system  not encrypted"
-        if found.without:
-            yield f"                  a new one would not be, either: {found.without}"
+        without = [f"a new one would not be, either: {found.without}"] if found.without else []
+        yield "Root file system", ["not encrypted", *without]
         return
     since = f" since {moment(found.since)}" if found.since else ""
-    yield f"Root file system  encrypted{since} ({', '.join(one for one in (found.device, found.cipher) if one)})"
+    yield "Root file system", f"encrypted{since} ({', '.join(one for one in (found.device, found.cipher) if one)})"
     opens = "this server's TPM" if found.opened is not False else "not this server's TPM: millrace encryption rebind"
-    yield f"Opened by         {opens if found.bound else 'the recovery key only'}"
+    yield "Opened by", opens if found.bound else "the recovery key only"
     if found.bound:
         asks = ["a kernel image signed with pcr.key (PCR 11)"]
         asks += ["Secure Boot with its keys of then (PCR 7)"] if found.secure_boot else []
-        yield f"TPM asks for      {', '.join(asks)}"
-    yield f"TPM here          {found.tpm_name or ('yes' if found.tpm else 'none')}"
-    yield f"Recovery key      {'exists' if found.recovery_key else 'none: millrace encryption recovery-key'}"
+        yield "TPM asks for", ", ".join(asks)
+    yield "TPM here", found.tpm_name or ("yes" if found.tpm else "none")
+    yield "Recovery key", "exists" if found.recovery_key else "none: millrace encryption recovery-key"
 
 
 def _key(made: "RecoveryKey") -> Iterator[str]:

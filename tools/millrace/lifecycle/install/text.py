@@ -4,9 +4,8 @@
 from collections.abc import Iterator
 
 from millrace.lifecycle.install.model import BootCandidate, Installed, InstallReport, InstallStep
+from millrace.system.printing import Cell, table
 from millrace.system.text import size
-
-HEAD = ("Serial", "Model", "Size", "Holds")
 
 
 def report(found: InstallReport) -> Iterator[str]:
@@ -15,27 +14,21 @@ def report(found: InstallReport) -> Iterator[str]:
     if found.problem:
         yield f"Nothing can be installed from here: {found.problem}."
         return
+    rows: list[tuple[Cell, ...]]
     usable = [one for one in found.drives if one.refused is None]
     yield ""
     if usable:
         yield "It can be written to:"
-        yield from table(usable)
+        rows = [(one.serial, one.model, size(one.size_bytes), one.holds or "nothing") for one in usable]
+        yield from table(("Serial", "Model", "Size", "Holds"), rows, right=("Size",), indent=2)
     else:
         yield "It cannot be written to any drive of this server."
     others = [one for one in found.drives if one.refused is not None]
     if others:
         yield ""
         yield "Other drives:"
-        for one in others:
-            yield f"  {one.serial or one.name}  {one.model}  {size(one.size_bytes)}: {one.refused}"
-
-
-def table(drives: list[BootCandidate]) -> Iterator[str]:
-    """Return a line for each drive under a line of titles."""
-    cells = [HEAD, *((one.serial, one.model, size(one.size_bytes), one.holds or "nothing") for one in drives)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
-    for line in cells:
-        yield "  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        rows = [(one.serial or one.name, one.model, size(one.size_bytes), one.refused) for one in others]
+        yield from table(("Serial", "Model", "Size", "Why not"), rows, right=("Size",), indent=2)
 
 
 def before(one: BootCandidate) -> Iterator[str]:

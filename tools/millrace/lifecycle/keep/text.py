@@ -7,7 +7,10 @@ from pathlib import Path
 from millrace.lifecycle.keep import generations
 from millrace.lifecycle.keep.model import KeepList, KeepStatus, KeptGeneration
 from millrace.system.errors import BadInput
+from millrace.system.printing import Cell, table
 from millrace.system.text import moment, size
+
+GENERATIONS = ("Generation", "Written", "Size", "Contents")
 
 
 def listed(where: Path) -> KeepList:
@@ -36,15 +39,17 @@ def _one(where: Path, number: int) -> KeptGeneration:
 
 
 def lines(found: KeepList) -> Iterator[str]:
-    """Return one line for each generation."""
-    for one in found.generations:
-        if one.problem:
-            yield f"{one.generation:>6}  {one.problem}"
-        else:
-            secrets = "secrets encrypted" if one.sealed else "secrets not encrypted"
-            yield f"{one.generation:>6}  {moment(one.written or '')}  {size(one.size)}  {one.members} files, {secrets}"
+    """Yield the table of generations."""
+    yield from table(GENERATIONS, map(_row, found.generations), right=("Generation", "Size"))
     if not found.generations:
         yield f"{found.directory} has no kept state yet: millrace keep now"
+
+
+def _row(one: KeptGeneration) -> list[Cell]:
+    if one.problem:
+        return [one.generation, None, size(one.size), one.problem]
+    secrets = "secrets encrypted" if one.sealed else "secrets not encrypted"
+    return [one.generation, moment(one.written or ""), size(one.size), f"{one.members} files, {secrets}"]
 
 
 def status_lines(found: KeepStatus) -> Iterator[str]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables and fields: widths as a terminal shows them, lines that fit it, and no control characters of strangers."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from host.layout import REPO
 from millrace.system import printing
 from millrace.system.printing import Cell, Line, Styled, Terminal, fields, fitted, line, notes, safe, table, width
 
+PACKAGE = REPO / "tools/millrace"
 FILE = Terminal()
 COLOURS = Terminal(None, colour=True)
 NAMES: list[list[Cell]] = [["data", "7.68 TB", "NFS"], ["a", "960 GB", None]]
@@ -171,6 +174,73 @@ def test_terminal_has_its_width_and_its_colours(environment: dict[str, str], col
         os.close(side)
         os.close(controller)
     assert done.stderr == f"Terminal(columns=72, colour={colour})\n"
+
+
+def padding(tree: ast.AST) -> list[int]:
+    """Lines of a module that pad text: str.ljust and its like, and format specifications with a width."""
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="ljust" | "rjust" | "center")):
+                found.append(node.lineno)
+            case ast.FormattedValue(format_spec=ast.JoinedStr(values=[first, *_])):
+                spec = first.value if isinstance(first, ast.Constant) else ""
+                wide = re.match(r"(?:.?[<>^])|[1-9]", spec) if spec else isinstance(first, ast.FormattedValue)
+                if wide:
+                    found.append(node.lineno)
+    return found
+
+
+def test_no_module_pads_columns_by_itself() -> None:
+    """It would not know what a terminal needs for a character; `padded` of the printer does."""
+    modules = sorted(PACKAGE.rglob("*.py"))
+    found = {str(path.relative_to(PACKAGE)): padding(ast.parse(path.read_text())) for path in modules}
+    assert len(found) > 300
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+# What draws bars on stderr while something goes on; it is imported when that begins.
+BARS = {
+    "measure/bench/report/text.py",
+    "serve/clone/clone_verbs.py",
+    "serve/clone/copy_verbs.py",
+    "storage/drive_test/testing_text.py",
+    "storage/erase/erase_text.py",
+    "storage/provision/provision_verbs.py",
+}
+
+
+def test_rich_draws_bars_only() -> None:
+    imports = {
+        str(path.relative_to(PACKAGE)): set(
+            re.findall(r"^( *)from (rich[.\w]*) import", path.read_text(), re.MULTILINE)
+        )
+        for path in PACKAGE.rglob("*.py")
+    }
+    users = {name: found for name, found in imports.items() if found}
+    assert set(users) == BARS
+    assert set.union(*users.values()) == {("    ", "rich.console"), ("    ", "rich.progress")}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_padding"),
+    [
+        ('f"{name:<20}"', True),
+        ('f"{name:>{width}}"', True),
+        ('f"{name:{width}}"', True),
+        ('f"{number:4}"', True),
+        ('f"{name:·^20}"', True),
+        ("name.ljust(width)", True),
+        ('f"{number:04}"', False),
+        ('f"{number:.3g}"', False),
+        ('f"{number:,.0f}"', False),
+        ('f"{number:+.1%}"', False),
+        ('f"{number:%Y-%m}"', False),
+        ('f"{number}"', False),
+    ],
+)
+def test_padding_is_found(text: str, is_padding: bool) -> None:
+    assert bool(padding(ast.parse(text))) is is_padding
 
 
 def test_no_library_of_terminals_is_imported(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_new_drive_that_is_not_like_its_neighbours_is_shown_with_the_differences
         "Firmware versions differ: 3 × 1, 1 × 2.",
         "Physical sectors differ: 512 bytes, and 4096 bytes on its neighbours.",
     ]
-    assert "  differs     Firmware versions differ: 3 × 1, 1 × 2." in proposal_lines(proposal)
+    assert "  Differs:    Firmware versions differ: 3 × 1, 1 × 2." in proposal_lines(proposal)
 
 
 def test_missing_drive_is_not_removed_from_anything(world: World) -> None:

@@ -49,8 +49,8 @@ def test_routes_are_added_listed_and_removed() -> None:
     assert said.splitlines() == [
         "Route  Kind     Last delivery  Waiting  Receiver",
         "chat   webhook  none yet             0  https://chat.example.com, sign of life at 08:00",
-        "log    syslog   none yet             0  the journal",
         "ops    mail     none yet             0  ops@example.com by smtp.example.com:587",
+        "log    syslog   none yet             0  the journal",
     ]
     assert "s3cret" not in said and "pass-word" not in said + done.stdout
     for name in ("chat", "ops", "log"):

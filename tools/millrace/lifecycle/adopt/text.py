@@ -18,6 +18,7 @@ from millrace.lifecycle.adopt.model import (
 )
 from millrace.lifecycle.keep import home
 from millrace.lifecycle.keep.model import Forgotten
+from millrace.system.printing import notes
 from millrace.system.text import moment
 
 
@@ -27,9 +28,9 @@ def lines(found: Found) -> Iterator[str]:
         yield f"{found.problem}; {found.todo}"
         return
     yield f"pool {found.pool.uuid or '(not readable)'}"
-    yield from (f"  {_array(one)}" for one in found.pool.arrays)
-    yield from (f"  external device {one}" for one in found.pool.devices)
-    yield from (f"  made {one}" for one in found.pool.lacks)
+    yield from notes(_array(one) for one in found.pool.arrays)
+    yield from notes(f"external device {one}" for one in found.pool.devices)
+    yield from notes(f"made {one}" for one in found.pool.lacks)
     if found.pool.kept is not None:
         yield from _kept(found.pool.kept)
     if found.problem:
@@ -116,21 +117,21 @@ def _array(one: FoundArray) -> str:
 
 def _kept(kept: KeptState) -> Iterator[str]:
     if kept.origin != "kept":
-        yield from (f"  {line}" for line in closed(kept.origin, kept.forgotten))
-        yield f"  shares: {', '.join(kept.shares) or 'none'}"
-        yield from (f"  not a share: {problem}" for problem in kept.problems)
-        yield from (f"  damaged and not used: {one}" for one in kept.damaged)
+        yield from notes(closed(kept.origin, kept.forgotten))
+        yield from notes([f"shares: {', '.join(kept.shares) or 'none'}"])
+        yield from notes(f"not a share: {problem}" for problem in kept.problems)
+        yield from notes(f"damaged and not used: {one}" for one in kept.damaged)
         return
-    yield f"  state {kept.generation} of {kept.host}, kept {moment(kept.written)}, Millrace {kept.release}"
-    yield f"  shares: {', '.join(kept.shares) or 'none'}"
-    yield f"  users: {', '.join(kept.users) or 'none'}"
-    yield from (f"  {_port(one)}" for one in kept.ports)
+    yield from notes([f"state {kept.generation} of {kept.host}, kept {moment(kept.written)}, Millrace {kept.release}"])
+    yield from notes([f"shares: {', '.join(kept.shares) or 'none'}"])
+    yield from notes([f"users: {', '.join(kept.users) or 'none'}"])
+    yield from notes(_port(one) for one in kept.ports)
     if kept.domain:
-        yield f"  domain: {kept.domain}"
+        yield from notes([f"domain: {kept.domain}"])
     if kept.sealed:
-        yield "  passwords, keys and identities are encrypted: the passphrase is needed"
-    yield from (f"  not kept: {problem}" for problem in kept.problems)
-    yield from (f"  damaged and not used: {one}" for one in kept.damaged)
+        yield from notes(["passwords, keys and identities are encrypted: the passphrase is needed"])
+    yield from notes(f"not kept: {problem}" for problem in kept.problems)
+    yield from notes(f"damaged and not used: {one}" for one in kept.damaged)
 
 
 def _port(one: KeptPort) -> str:

@@ -19,6 +19,7 @@ from millrace.serve.config.model import Config
 from millrace.system import paths
 from millrace.system.documents import Contract, parse_model, read_model, write_model
 from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.printing import notes
 from millrace.system.text import moment, one_line
 
 CONFIG = "var/lib/millrace/config.json"
@@ -136,8 +137,8 @@ def sentence(one: KeptElsewhere) -> str:
 def lines(one: KeptElsewhere) -> Iterator[str]:
     """Return what is confirmed before a decision."""
     yield f"{sentence(one)}"
-    yield f"  shares: {', '.join(one.shares) or 'none'}"
-    yield f"  users: {', '.join(one.users) or 'none'}"
+    yield from notes([f"shares: {', '.join(one.shares) or 'none'}"])
+    yield from notes([f"users: {', '.join(one.users) or 'none'}"])
 
 
 def _last_status() -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from millrace.lifecycle.reset.model import ResetStatus
 from millrace.serve.config.reset_journal import What
+from millrace.system.printing import notes
 from millrace.system.text import moment
 
 SHOWN = 10
@@ -19,9 +20,9 @@ def lines(found: ResetStatus) -> Iterator[str]:
         yield f"a factory reset by {found.under_way.by} is under way, begun {moment(found.under_way.at)}"
         return
     yield "factory reset with the pool kept: millrace reset start"
-    yield from (f"  {line}" for line in consequences(found, "keep"))
+    yield from notes(consequences(found, "keep"))
     yield "factory reset that also forgets people: millrace reset start --forget-people"
-    yield from (f"  {line}" for line in consequences(found, "forget"))
+    yield from notes(consequences(found, "forget"))
     if found.obstacle:
         yield f"not possible now: {found.obstacle}"
     if found.failed is not None:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from millrace.lifecycle.etc.factory import FACTORY
 from millrace.lifecycle.update.model import LastUpdate, Offer, UpdateStatus
-from millrace.system.text import moment, printable, size
+from millrace.system.printing import notes
+from millrace.system.text import moment, size
 
 OUTCOMES = {
     "installed": "was installed; it starts at the next boot",
@@ -47,12 +48,12 @@ def last_lines(last: LastUpdate) -> Iterator[str]:
     """Yield how an update ended."""
     outcome = OUTCOMES[last.state].format(before=last.before)
     yield f"version {last.version} {outcome} ({moment(last.at)}, {last.by})"
-    yield from (f"  {one}" for one in last.problems)
+    yield from notes(last.problems)
 
 
 def offer_lines(found: Offer) -> Iterator[str]:
     """Yield what `update check` prints; the text of a release is foreign text."""
     yield f"version {found.version}, {size(found.size)}; this server runs {found.running}"
-    yield from (f"  {printable(line)}" for line in found.news.splitlines())
+    yield from notes(found.news.splitlines())
     if found.refusal:
         yield f"it is not installed as it is: {found.refusal}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.printing import notes
 
 if TYPE_CHECKING:
     from millrace.serve.clone.clone_model import Clone, CloneForecast, CloneLine, CloneProgress, CloneStatus
@@ -126,7 +127,7 @@ def _forecast(found: "CloneForecast") -> Iterator[str]:
 
     basis = "at the rate of the last clone" if found.measured else "estimated: this server has not measured a clone yet"
     yield f"{found.source} has {found.entries} files and directories; a clone takes about {_time(found.seconds)}"
-    yield f"  ({basis})"
+    yield from notes([f"({basis})"])
     yield f"{size(found.metadata)} of the pool are written; {size(found.charged)} count against the quota of the target"
     if found.obstacle:
         yield f"It does not fit: {found.obstacle}"

@@ -173,4 +173,4 @@ def _judgement(state: RescueState) -> Iterator[str]:
         yield f"xfs_repair -n reports {found.problem_count} problems:"
         yield from notes(found.problems)
         if found.problem_count > len(found.problems):
-            yield f"  and {found.problem_count - len(found.problems)} more"
+            yield from notes([f"and {found.problem_count - len(found.problems)} more"])

@@ -36,6 +36,7 @@ from millrace.storage.scrub.locate_blocks import locate
 from millrace.storage.scrub.scrub_watch import CheckContext, Watch, now_here
 from millrace.storage.scrub.write_back import write_back
 from millrace.system.errors import Failed, Refused
+from millrace.system.printing import notes
 from millrace.system.run import Runner
 
 _MEANING = {
@@ -79,15 +80,17 @@ def explained(arrays: Sequence[ArrayRecord], keep_data: bool, bays: Mapping[str,
         assert last is not None
         where = f"{len(last.ranges)} range{'s' * (len(last.ranges) > 1)}" if last.ranges else "unknown places"
         yield f"array {one.array.name} ({one.array.level.upper()}): {last.mismatches} sectors in {where} do not match"
-        yield from (f"  {each}" for each in located_in_words(last, bays))
+        yield from notes(located_in_words(last, bays))
         known = 0 if keep_data else restorable(last)
         if known:
-            yield f"  {known} sectors are written to the wrong drive, from the other drives"
+            yield from notes([f"{known} sectors are written to the wrong drive, from the other drives"])
         if known < last.mismatches:
             rest = "the others: " if known else ""
-            yield f"  {rest}{_KEEP if restorable(last) and keep_data else _MEANING[one.array.level]}"
+            yield from notes([f"{rest}{_KEEP if restorable(last) and keep_data else _MEANING[one.array.level]}"])
         if one.array.role is Role.LOG:
-            yield "  XFS reads its log after a power cut only: the copies are made equal, and no file is in doubt"
+            yield from notes(
+                ["XFS reads its log after a power cut only: the copies are made equal, and no file is in doubt"]
+            )
 
 
 def doubtful(arrays: Sequence[ArrayRecord], pool: Pool, run: Runner) -> Iterator[str]:

@@ -30,6 +30,7 @@ from millrace.storage.scrub import scrub_due as due
 from millrace.storage.scrub.lost_rows import in_use
 from millrace.storage.scrub.scrub_pace import seen
 from millrace.system.documents import Contract
+from millrace.system.printing import notes
 from millrace.system.text import KIB, moment, pace, size
 
 RETIRE = "millrace pool scrub retire"
@@ -105,22 +106,24 @@ def lines(found: ScrubStatus) -> Iterator[str]:
     for one in found.arrays:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
         if one.kept.last and one.kept.last.mismatches:
-            yield from (f"  {each}" for each in one.wrong)
-            yield f"  {one.doubt}"
+            yield from notes(one.wrong)
+            yield from notes([one.doubt])
         if one.lost:
-            yield f"  {one.lost} sectors of each member are lost; take them out of use: {RETIRE}"
+            yield from notes([f"{one.lost} sectors of each member are lost; take them out of use: {RETIRE}"])
         if one.kept.retired:
             sectors = sum(row.end - row.begin for row in one.kept.retired)
-            yield f"  {sectors} sectors of each member are lost and retired: no file uses them"
+            yield from notes([f"{sectors} sectors of each member are lost and retired: no file uses them"])
         if one.kept.repair is not None:
-            yield "  a repair is confirmed and not at its end"
+            yield from notes(["a repair is confirmed and not at its end"])
         if one.kept.repaired is not None:
             done = one.kept.repaired
-            yield f"  repaired {moment(done.ended)}: {done.rewritten} sectors rewritten, {done.left} still do not match"
+            yield from notes(
+                [f"repaired {moment(done.ended)}: {done.rewritten} sectors rewritten, {done.left} still do not match"]
+            )
             if done.restored:
-                yield f"  {done.restored} of these were restored on the wrong drive from the others"
+                yield from notes([f"{done.restored} of these were restored on the wrong drive from the others"])
             if done.kept:
-                yield f"  {done.kept}"
+                yield from notes([done.kept])
     checked = found.filesystem
     if checked is not None:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"

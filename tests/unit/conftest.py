@@ -7,6 +7,9 @@ import pytest
 from millrace.system import paths
 from tests.fakes.appliance import Appliance
 
+# the width of the terminal from which tests are run would wrap what they read
+os.environ.pop("COLUMNS", None)
+
 
 @pytest.fixture
 def root_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

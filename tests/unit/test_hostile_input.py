@@ -8,7 +8,6 @@ import hashlib
 import io
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,15 +188,6 @@ def problem(argv: list[str], root: Path, before: dict[str, str]) -> str | None:
     return f"changed although it was refused: {changed[0].removeprefix(str(root))}" if changed else None
 
 
-start = subprocess.Popen.__init__
-
-
-def only_unpacking(process: Any, argv: list[str], *arguments: Any, **options: Any) -> None:
-    """Start zstd, which reads what it is given and writes to a pipe; other tools go through millrace.system.run."""
-    assert argv[0] == "zstd", argv
-    start(process, argv, *arguments, **options)
-
-
 def never(*arguments: Any, **options: Any) -> None:
     raise AssertionError("a process was started past millrace.system.run")
 
@@ -217,8 +207,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
     """A provisioned server whose tools refuse whatever would change it."""
-    monkeypatch.setattr("subprocess.Popen.__init__", only_unpacking)
-    for name in ("os.system", "os.execvp", "os.fork"):
+    for name in ("subprocess.Popen.__init__", "os.system", "os.execvp", "os.fork"):
         monkeypatch.setattr(name, never)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr("os.chown", lambda *arguments, **options: None)

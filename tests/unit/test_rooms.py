@@ -22,6 +22,7 @@ VERBS_OF = {
     "cli/worker": {"answer"},
     "lifecycle/keep": {"keep"},
     "observe/health": {"health", "status"},
+    "observe/jobs": {"job"},
     "observe/live": {"watch"},
     "serve/account": {"user", "group"},
     "serve/join": {"domain"},

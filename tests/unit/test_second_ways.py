@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """There is one way to do a thing, and it is in `system/`; what has another says why here."""
 
+import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from host.layout import REPO
+from millrace.system.jobs.kinds import ALL
 
 PACKAGE = REPO / "tools/millrace"
 
@@ -68,7 +71,6 @@ RULES = {
             "lifecycle/install/dialog.py": "a person says when it ends",
             "cli/worker/resident.py": "it serves until it is stopped",
             "observe/live/verbs.py": "it prints until it is stopped",
-            "measure/bench/result/live.py": "it yields what came since the last look",
             "inventory/settle.py": "done is what two looks in a row agree on, before or after the limit",
             "storage/array/gather.py": "the time that may pass depends on what was seen",
         },
@@ -135,3 +137,52 @@ def test_second_way_is_found(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("tests.unit.test_second_ways.PACKAGE", tmp_path)
     (tmp_path / "new.py").write_text(f"{RULES[name].sample}\n")
     assert set(lines_with(RULES[name].pattern)) == {"new.py"}
+
+
+ENGINE = "system/jobs"
+JOB_UNITS = {kind.unit for kind in ALL}
+ASKS = ("state", "states", "active_state", "is_active", "is_working", "is_under_way")
+BESIDE_THE_ENGINE = {
+    "cli/worker/resident.py": "the units of its periods, each of which looks whether anything is due",
+    "measure/bench/run/bench_job.py": "its limits of processors are properties of its unit",
+}
+"""Who starts, stops or asks the unit of a job in another way than `system/jobs`, and why."""
+
+
+def units_of_jobs(text: str) -> Iterator[str]:
+    """Yield what names the unit of a job in a program, and each question or order of systemd for a unit of its own."""
+    tree = ast.parse(text)
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in JOB_UNITS and id(node) not in said:
+            yield str(node.value)
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            words = [word for one in node.args for word in (one.elts if isinstance(one, ast.List) else [one])]
+            tool = any(isinstance(one, ast.Constant) and one.value == "systemctl" for one in words)
+            unit = any(isinstance(one, ast.Attribute) and one.attr == "unit" for one in words)
+            if unit and (tool or name in ASKS):
+                yield ast.unparse(node)
+
+
+def test_units_of_jobs_are_those_of_the_engine() -> None:
+    texts = {str(path.relative_to(PACKAGE)): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+    found = {name for name, text in texts.items() if not name.startswith(ENGINE) and any(units_of_jobs(text))}
+    assert found == set(BESIDE_THE_ENGINE), f"{ENGINE} starts, stops and asks the unit of a job"
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ('UNIT = "millrace-erase.service"', 1),
+        ('run(["systemctl", "stop", kinds.SCRUB.unit])', 1),
+        ("is_active(JOB.unit, run)", 1),
+        ("units.state(JOB.unit, run)", 1),
+        ('"""Started by millrace-erase.service."""', 0),
+        ('"""millrace-erase.service"""', 0),
+        ('raise Failed(f"see `journalctl -u {JOB.unit}`")', 0),
+        ('UNIT = "millrace-readd.service"', 0),
+    ],
+)
+def test_second_way_to_a_job_is_found(line: str, count: int) -> None:
+    assert len(list(units_of_jobs(line))) == count

@@ -14,6 +14,7 @@ from typing import Any
 
 import openpyxl
 
+from millrace.system.jobs.job import KILLED
 from tests.unit.measure.bench.html import Page
 from tests.vm.box import Box
 from tests.vm.opened import in_chromium
@@ -112,7 +113,7 @@ def a_killed_run_leaves_nothing(box: Box) -> None:
     kill(box)
     nothing_is_left(box)
     newest = box.shown("bench list --json")["runs"][0]
-    assert (newest["state"], newest["reason"]) == ("interrupted", "the program was killed, or the power was cut")
+    assert (newest["state"], newest["reason"]) == ("interrupted", KILLED)
 
 
 def a_read_only_pool_is_refused(box: Box) -> None:

@@ -24,6 +24,7 @@ GENERATORS = (
     "tests.unit.wings",
     "host.soak_rows",
     "tests.unit.boot.units_map",
+    "tests.unit.system.jobs.table_of_pairs",
 )
 """Programs that write their part of the manual into its pages."""
 

@@ -582,6 +582,27 @@ export interface CopyReport {
 }
 
 /**
+ * A job that runs or waits: a kind of long work, or what md does with an array.
+ *
+ * `what` is its object, `progress` is from 0 to 1, `seconds_left` the time that it still takes, `bytes_per_second` the
+ * rate on each drive, `by` the user who ordered it; null is not known. `after_boot` is what becomes of it when the
+ * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
+ */
+export interface CurrentJob {
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    title: string;
+    what: string;
+    state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
+    progress: number | null;
+    seconds_left: number | null;
+    bytes_per_second: number | null;
+    by: string | null;
+    after_boot: "continues" | "continues in its window" | "ends" | "is confirmed again";
+    cancellable: boolean;
+    why: string | null;
+}
+
+/**
  * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
  *
  * `notes` is what is damaged and has no known place, and which names are not listed. `complete` is false where not all
@@ -1453,17 +1474,30 @@ export interface IoSettings {
     write: "buffered" | "dontcache" | "direct" | null;
 }
 
-/**
- * One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known.
- *
- * `bytes_per_second` is the rate of a rebuild or check on each drive.
- */
-export interface Job {
-    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "drive test" | "rescue" | "benchmark" | "tuner";
+/** The last job of each kind of which there was one; those that run or wait come first. */
+export interface JobList {
+    schema_version: 1;
+    jobs: JobStatus[];
+}
+
+/** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
+export interface JobStatus {
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset";
+    title: string;
     what: string;
+    state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
     progress: number | null;
     seconds_left: number | null;
     bytes_per_second: number | null;
+    by: string | null;
+    after_boot: "continues" | "continues in its window" | "ends" | "is confirmed again";
+    cancellable: boolean;
+    why: string | null;
+    schema_version: 1;
+    unit: string;
+    began: string | null;
+    ended: string | null;
+    reason: string | null;
 }
 
 export type JsonValue = unknown;
@@ -3379,7 +3413,7 @@ export interface Status {
     pool: Pool | null;
     space: Space | null;
     shares: Share[];
-    jobs: Job[];
+    jobs: CurrentJob[];
     fed: Fed | null;
     as_root: boolean;
     notes: string[];
@@ -4023,7 +4057,7 @@ export interface Watch {
     protocols: ProtocolRates[];
     drives: DriveRates;
     ports: PortRates[];
-    jobs: Job[];
+    jobs: CurrentJob[];
     localio: number | null;
     notes: string[];
 }
@@ -4137,6 +4171,10 @@ export interface Outputs {
     "install list": InstallReport;
     "install write": InstallStep | Installed;
     "inventory": Inventory;
+    "job cancel": JobStatus;
+    "job follow": JobStatus;
+    "job list": JobList;
+    "job show": JobStatus;
     "keep list": KeepList;
     "keep now": KeepStatus;
     "keep passphrase": KeepStatus;
@@ -4243,4 +4281,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "share clone" | "share copy" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "share clone" | "share copy" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A run from the estimate to the report; it belongs to the server, and the page finds it again. */
-import { render, screen, waitFor, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Comparison, Run, RunList, Submission } from "../../src/types/millrace";
@@ -13,7 +13,8 @@ import { NOTHING, SHOWN, after } from "../../src/pages/benchmark/live";
 import { trendOf } from "../../src/pages/benchmark/Trend";
 import { document, golden, read } from "../documents";
 import { serverIs } from "../golden";
-import { does, open, refuses, says, setAdmin, started, type Call } from "../mocks/cockpit";
+import { jobOf, lineOf } from "../jobs";
+import { does, open, refuses, says, setAdmin, setHidden, started, type Call } from "../mocks/cockpit";
 
 type Line = Outputs["bench follow"];
 const LINES = read("bench-follow.jsonl").trim().split("\n").map((line) => JSON.parse(line) as Line);
@@ -102,14 +103,24 @@ test("figures of an emulated server are not shown, nor before anybody knows what
     expect(within(live).getByText("Bandwidth")).toBeDefined();
 });
 
+test("a run that was begun elsewhere is found", async () => {
+    refuses("bench follow", "no benchmark ran since the server was started");
+    show();
+    await waitFor(() => expect(started("bench follow")).toHaveLength(1));
+    does("bench follow", running);
+    says("status", { ...document<object>("1u12-provisioned/status.json"), jobs: [jobOf("benchmark")] });
+    await act(async () => { setHidden(true); setHidden(false); await Promise.resolve(); });
+    expect(await screen.findByTestId("live")).toBeDefined();
+});
+
 test("stopping asks first", async () => {
     does("bench follow", running);
-    says("bench stop", { schema_version: 1, run: "20261120-111500" });
+    says("job cancel", lineOf(jobOf("benchmark", { state: "cancelled" })));
     const user = show();
     await user.click(await screen.findByRole("button", { name: "Stop" }));
-    expect(started("bench stop")).toHaveLength(0);
+    expect(started("job cancel")).toHaveLength(0);
     await user.click(screen.getByRole("button", { name: "Stop the run" }));
-    await waitFor(() => expect(started("bench stop")).toHaveLength(1));
+    await waitFor(() => expect(started("job cancel").map(({ argv: words }) => words[3])).toEqual(["benchmark"]));
 });
 
 test("a run that has ended says how, and where its results are", async () => {

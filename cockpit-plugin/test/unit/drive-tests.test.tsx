@@ -197,7 +197,7 @@ test("tests are one of the running jobs on the overview", async () => {
     open([]);
     render(<App />);
     const jobs = await screen.findByTestId("jobs");
-    await waitFor(() => expect(jobs.textContent).toContain(`Test of drives: ${ONE}, ${TWO}`));
+    await waitFor(() => expect(jobs.textContent).toContain(`Test of drives: drive ${ONE}: reading back`));
 });
 
 test("tests are shown and confirmed in German", async () => {

@@ -4,6 +4,7 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import type { CertificateReport, RouteList } from "../../src/types/millrace";
+import { StatusProvider } from "../../src/lib/status";
 import Settings from "../../src/pages/settings";
 import { document, golden } from "../documents";
 import { refuses, says, setAdmin, started } from "../mocks/cockpit";
@@ -13,7 +14,7 @@ const PEM = OWN.client_trust ?? "";
 const CHANGED = { schema_version: 1, changed: true, reason: "installed", origin: "installed", certificate: OWN.certificate, warnings: [] };
 
 function show(): ReturnType<typeof userEvent.setup> {
-    render(<Settings />);
+    render(<StatusProvider><Settings /></StatusProvider>);
     return userEvent.setup({ delay: null });
 }
 const panel = async (name: string) => within(await screen.findByTestId(name));

@@ -7,6 +7,7 @@ import { StatusProvider } from "../../src/lib/status";
 import Shares from "../../src/pages/shares";
 import { forgetVerifications } from "../../src/pages/shares/verified";
 import { document, golden } from "../documents";
+import { jobOf, lineOf } from "../jobs";
 import { calls, does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
 
 const STATUS = { schema_version: 1, health: { level: "OK", findings: [] }, pool: {}, space: null, shares: [], jobs: [] };
@@ -28,7 +29,6 @@ beforeEach(() => {
     says("status", STATUS);
     for (const verb of ["share list", "user list", "group list", "config history", "config show", "share networks list", "share verify"]) golden(verb);
     says("session list", document("1u12-provisioned/session-list.json"));
-    says("share clone-status", { schema_version: 1, clone: null, progress: null });
     says("share create --dry-run", document("share-create.--dry-run.json"));
     says("share set --dry-run", document("share-create.--dry-run.json"));
 });
@@ -216,7 +216,6 @@ const CLONE = {
     schema_version: 1, id: "1", source: "models", target: "models-2", sealed: true, share: true, by: "admin", state: "done", boot: "b", began: "2026-11-20T12:00:00+00:00",
     ended: null, reason: null, entries: 1200, changed: 0, skipped: 0, seconds: 90, inode: 5, verified: ["NFS: models-2: exported"], warnings: [],
 };
-const PROGRESS = { schema_version: 1, source: "models", target: "models-2", phase: "clone", done: 300, total: 1200, seconds_left: 60 };
 
 test("a share is cloned after its forecast, sealed if asked, and what was verified is shown", async () => {
     does("share clone", (call) => {
@@ -250,12 +249,35 @@ test("a forecast that does not fit offers no clone", async () => {
 });
 
 test("a clone of another session is shown and can be cancelled", async () => {
-    says("share clone-status", { schema_version: 1, clone: { ...CLONE, state: "running" }, progress: PROGRESS });
-    says("share clone-cancel", { ...CLONE, state: "cancelled" });
+    const clone = jobOf("clone", { what: "models to models-2", progress: 0.25, seconds_left: 60 });
+    says("status", { ...STATUS, jobs: [clone] });
+    does("job follow", (call) => call.print(`${JSON.stringify(lineOf(clone))}\n`));
+    does("job cancel", (call) => {
+        says("status", STATUS);
+        call.end(JSON.stringify(lineOf({ ...clone, state: "cancelled" })));
+    });
     const user = show();
-    expect(await screen.findByRole("progressbar", { name: "Cloning models to models-2" })).toBeDefined();
-    await user.click(screen.getByRole("button", { name: "Cancel clone" }));
-    await waitFor(() => expect(started("share clone-cancel")).toHaveLength(1));
+    expect(await screen.findByRole("progressbar", { name: "Clone of a share: models to models-2" })).toBeDefined();
+    await user.click(screen.getByRole("button", { name: "Stop job: Clone of a share" }));
+    await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Stop job" }));
+    await waitFor(() => expect(argv("job cancel")).toEqual(["job", "cancel", "clone", "--json"]));
+});
+
+test("the shares are listed again when a clone has ended", async () => {
+    const clone = jobOf("clone");
+    says("status", { ...STATUS, jobs: [clone] });
+    const asked = () => started("share list").length;
+    let before = 0;
+    does("job follow", (call) => {
+        before = asked();
+        says("status", STATUS);
+        call.print(`${JSON.stringify(lineOf({ ...clone, state: "done" }))}\n`);
+        call.end();
+    });
+    show();
+    await waitFor(() => expect(started("job follow")).toHaveLength(1));
+    await waitFor(() => expect(asked()).toBeGreaterThan(before));
+    expect(screen.queryByTestId("job-clone")).toBeNull();
 });
 
 test("a sealed share is unsealed after a question, and not removed before", async () => {

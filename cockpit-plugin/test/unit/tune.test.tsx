@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The tab Tune from the estimate to settings that are applied and reverted, on documents of the program. */
-import { render, screen, waitFor, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { TunerEstimate, TunerProgress, TunerRun, TunerStatus } from "../../src/types/millrace";
@@ -10,6 +10,7 @@ import Benchmark from "../../src/pages/benchmark";
 import { goalWord, knobWord, levelWord } from "../../src/pages/benchmark/tune-words";
 import { document, golden } from "../documents";
 import { serverIs } from "../golden";
+import { jobOf, lineOf } from "../jobs";
 import { does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
 
 const RUN = document<TunerRun>("tuner-show.json");
@@ -129,18 +130,18 @@ test("a run that is on is found again with its test, its settings and its first 
 
 test("stopping asks first", async () => {
     isRunning();
-    says("tuner stop", { schema_version: 1, running: true, restored: [] });
+    says("job cancel", lineOf(jobOf("tuner", { state: "cancelled" })));
     const user = show();
     await user.click(await screen.findByRole("button", { name: "Stop" }));
-    expect(started("tuner stop")).toHaveLength(0);
+    expect(started("job cancel")).toHaveLength(0);
     await user.click(screen.getByRole("button", { name: "Stop the run" }));
-    await waitFor(() => expect(started("tuner stop")).toHaveLength(1));
+    await waitFor(() => expect(started("job cancel").map(({ argv: words }) => words[3])).toEqual(["tuner"]));
     await waitFor(() => expect(screen.queryByTestId("confirm")).toBeNull());
 });
 
 test("a run that has ended lets the next one start", async () => {
     isRunning();
-    says("tuner stop", { schema_version: 1, running: true, restored: [] });
+    says("job cancel", lineOf(jobOf("tuner", { state: "cancelled" })));
     const user = show();
     await screen.findByTestId("tune-live");
     expect(screen.queryByTestId("tune-estimate")).toBeNull();
@@ -151,6 +152,30 @@ test("a run that has ended lets the next one start", async () => {
     await screen.findByTestId("tune-estimate");
     expect(screen.queryByTestId("tune-live")).toBeNull();
     await waitFor(() => expect(screen.getByRole("button", { name: "Start" })).toHaveProperty("disabled", false));
+});
+
+test("a run that was begun elsewhere is seen to move, and where none runs nothing is asked again", async () => {
+    const job = jobOf("tuner");
+    says("status", { ...document<object>("1u12-provisioned/status.json"), jobs: [job] });
+    does("job follow", (call) => call.print(`${JSON.stringify(lineOf(job))}\n`));
+    vi.useFakeTimers({ shouldAdvanceTime: true });
+    try {
+        isRunning();
+        show();
+        await waitFor(() => expect(started("job follow")).toHaveLength(1));
+        const before = started("tuner status").length;
+        await act(() => vi.advanceTimersByTimeAsync(10_000));
+        expect(started("tuner status").length).toBeGreaterThan(before);
+        says("status", document<object>("1u12-provisioned/status.json"));
+        hasEnded();
+        await act(() => vi.advanceTimersByTimeAsync(10_000));
+        await waitFor(() => expect(screen.queryByTestId("tune-live")).toBeNull());
+        const after = started("tuner status").length;
+        await act(() => vi.advanceTimersByTimeAsync(30_000));
+        expect(started("tuner status")).toHaveLength(after);
+    } finally {
+        vi.useRealTimers();
+    }
 });
 
 test("a run that could not begin says why", async () => {

@@ -4,12 +4,14 @@ import { cleanup, render, screen, waitFor, within } from "@testing-library/react
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { UpdatesPanel } from "../../src/pages/settings/UpdatesPanel";
+import { StatusProvider } from "../../src/lib/status";
 import { document, golden, read } from "../documents";
+import { jobOf, lineOf } from "../jobs";
 import { does, refuses, says, setAdmin, started } from "../mocks/cockpit";
 
 async function show(variant?: string) {
     golden("update status", variant);
-    render(<UpdatesPanel />);
+    render(<StatusProvider><UpdatesPanel /></StatusProvider>);
     const user = userEvent.setup({ delay: null });
     const panel = within(await screen.findByTestId("updates"));
     await panel.findAllByRole("button");
@@ -182,8 +184,13 @@ test("a planned reboot is changed and cancelled", async () => {
 });
 
 test("progress is shown, and nothing else is started meanwhile", async () => {
+    const job = jobOf("update", { what: "version 0.2.0: staging", cancellable: false, why: "an installation is not cancelled" });
+    says("status", { ...document<object>("1u12-provisioned/status.json"), jobs: [job] });
+    does("job follow", (call) => call.print(`${JSON.stringify(lineOf({ ...job, progress: 0.6 }))}\n`));
     const { panel } = await show("running");
-    expect(panel.getByText("An update is under way: staging")).toBeDefined();
+    const bar = await panel.findByRole("progressbar", { name: "Update: version 0.2.0: staging" });
+    await waitFor(() => expect(bar.getAttribute("aria-valuenow")).toBe("60"));
+    expect(panel.getByText("It cannot be stopped: half a version is of no use.")).toBeDefined();
     expect(panel.getByRole("button", { name: "Check for an update…" })).toHaveProperty("disabled", true);
 });
 

@@ -9,12 +9,14 @@ import json
 from collections.abc import Iterable
 from typing import ClassVar
 
+from millrace.system.jobs.kinds import ALL
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.drives import filling, superblocks
 from tests.fakes.drives.answers import NOTHING, export, option
 from tests.fakes.drives.disks import Disk, Running
 from tests.fakes.drives.hardware import BY_PARTUUID, Hardware
+from tests.fakes.jobs import asks_states, shown
 
 # tried with mkfs.xfs 7.2.0
 FEATURES = (
@@ -25,8 +27,14 @@ FEATURES = (
 SUPERBLOCK = {"versionnum": "0xb4a5", "features_ro_compat": "0xf", "features_incompat": "0xeb"}
 
 
+UNITS = {kind.unit for kind in ALL}
+
+
 class Tools(Hardware, Commands):
-    """`unstarted` are arrays that were created and never ran, `made_otherwise` fields that mkfs.xfs writes instead."""
+    """`unstarted` are arrays that were created and never ran, `made_otherwise` fields that mkfs.xfs writes instead.
+
+    `jobs` are states of the units of jobs, which are inactive otherwise.
+    """
 
     TAKEN: ClassVar[Iterable[str]] = (
         "mdadm --detail --export /dev/md*",
@@ -65,6 +73,14 @@ class Tools(Hardware, Commands):
         "systemctl show --property=ActiveState,Job millrace-assemble.service",
         "systemctl show --property=ActiveState,Job millrace-revive.service",
         "systemctl --no-block restart millrace-assemble.service",
+        "systemctl reset-failed millrace-drive.service",
+        "systemctl start --no-block millrace-drive.service",
+        "systemctl show --property=ActiveState,Job millrace-drive.service",
+        "systemctl reset-failed millrace-provision.service",
+        "systemctl start --no-block millrace-provision.service",
+        "systemctl show --property=ActiveState,Job millrace-provision.service",
+        "journalctl --unit millrace-provision.service --identifier=millrace --lines=1 --output=cat",
+        "systemctl show --property=Id,ActiveState,Job millrace-*.service...",
     )
 
     def __init__(self, disks: list[Disk], writable: set[str]) -> None:
@@ -75,14 +91,17 @@ class Tools(Hardware, Commands):
         self.refuse_force = False
         self.made_otherwise: dict[str, str] = {}
         self.activating: set[str] = set()
+        self.jobs: dict[str, str] = {}
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
+        if asks_states(words) and words[-1] in UNITS:
+            return shown(words[2:], self.jobs)
         if "--property=ActiveState,Job" in words:
             return Result(0, f"ActiveState={'activating' if words[-1] in self.activating else 'active'}\nJob=\n", "")
         return (
             GOOD
-            if words[0] in ("daemon-reload", "stop", "--no-block")
+            if words[0] in ("daemon-reload", "stop", "--no-block", "reset-failed", "start")
             else Result(0, "yes\n" if self.knows_older_mount else "no\n", "")
         )
 

@@ -17,6 +17,7 @@ from tests.fakes.commands import GOOD
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.tools import Tools
 from tests.fakes.drives.world import World
+from tests.fakes.jobs import asks_states, shown
 from tests.fakes.mounts import mount, unmount_all
 
 DATA, LOG, POOL = "/dev/md/millrace-data", "/dev/md/millrace-log", "/srv/pool"
@@ -107,6 +108,8 @@ class WithoutLog(World):
             return GOOD
         if words[-1] == RESCUE:
             return self._rescue(words[0])
+        if asks_states(words) and len(words) > 3:
+            return shown(words[2:], self.jobs)
         if words == ["restart", "millrace-assemble.service"]:
             # the arrays run already; what it starts after them is seen in a booted server
             return GOOD

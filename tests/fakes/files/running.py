@@ -38,6 +38,7 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("millrace.observe.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
             ("millrace.storage.drive.facts.datetime", Clock),
             ("millrace.storage.drive.smart.datetime", Clock),
+            ("millrace.storage.scrub.scrub_watch.datetime", Clock),
             ("millrace.observe.health.checks.keep.datetime", Clock),
             ("millrace.observe.health.checks.scrub.datetime", Clock),
             ("millrace.observe.health.checks.trim.datetime", Clock),

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 from host.layout import REPO
+from millrace.system.jobs.kinds import ALL
 from millrace.system.run import Result
 from tests.fakes.commands import Commands, takes
 
@@ -57,6 +58,7 @@ PRINTED = {
     "systemctl is-system-running": "running\n",
     "systemctl --failed --output=json": "[]\n",
     "systemctl show --property=ActiveState --value *": "active\n",
+    "systemctl show --property=ActiveState,Job millrace-*.service": "ActiveState=inactive\nJob=\n",
     "systemctl start millrace-heartbeat.service": "\n",
     "systemctl is-active --quiet *": None,
     "bootctl --print-boot-path": "/boot\n",
@@ -84,10 +86,23 @@ PRINTED = {
 }
 
 
-class Tools(Commands):
-    """Tools that the user with this number runs. Each profile of smbd is a second later than the one before."""
+def _unit(name: str) -> str:
+    works = any(kind.unit == name and kind.may_run() for kind in ALL)
+    return f"Id={name}\nActiveState={'activating' if works else 'inactive'}\nJob="
 
-    TAKEN = (*PRINTED, "smbstatus --profile --json")
+
+class Tools(Commands):
+    """Tools that the user with this number runs. Each profile of smbd is a second later than the one before.
+
+    A job of which a file speaks runs.
+    """
+
+    TAKEN = (
+        *PRINTED,
+        "smbstatus --profile --json",
+        "systemctl show --property=ActiveState,Job millrace-*.service",
+        "systemctl show --property=Id,ActiveState,Job millrace-*.service...",
+    )
 
     def __init__(self, user: int) -> None:
         super().__init__()
@@ -99,6 +114,8 @@ class Tools(Commands):
             return Result(1, "", "smbstatus only works as root!\n")
         if words[:2] == ["smbstatus", "--profile"]:
             return Result(0, self._profile(), "")
+        if words[:2] == ["systemctl", "show"] and "Job" in words[2]:
+            return Result(0, "\n\n".join(map(_unit, words[3:])) + "\n", "")
         printed = next(text for pattern, text in PRINTED.items() if takes(pattern, words))
         if words[:2] == ["mdadm", "--examine"] and printed is None:
             return Result(1, "", f"mdadm: cannot open {words[2]}\n")

@@ -297,6 +297,22 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
     assert not {"KillMode", "KillSignal", "ExecStopPost", "TimeoutStopSec"} & set(sweep)
 
 
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [
+        ("bench", "bench sweep"),
+        ("tuner", "tuner restore"),
+        ("clone", "share clone-end"),
+        ("update", "update install-cleanup"),
+    ],
+)
+def test_job_is_cleaned_up_at_the_end_of_its_unit_where_it_writes_its_record(name: str, verb: str) -> None:
+    found = unit(f"millrace-{name}.service")
+    assert found["ExecStopPost"] == [f"/usr/bin/millrace {verb}"]
+    written = found["ReadWritePaths"][0].split()
+    assert "/var/lib/millrace" in written and {"/run", "/run/millrace"} & set(written)
+
+
 @pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-cleanup@clone.service"])
 def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
     found = unit(name)

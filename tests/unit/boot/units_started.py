@@ -12,6 +12,8 @@ from types import ModuleType
 
 from host.layout import REPO
 from millrace.cli.program import BELOW, VERBS
+from millrace.observe.jobs.registry import MODULES
+from millrace.system.jobs.kinds import ALL
 from tests.unit.boot.units import ADDED, OWN, UDEV, names, settings, unit
 
 PACKAGE = REPO / "tools/millrace"
@@ -49,6 +51,11 @@ def starters() -> Starters:
             instances = found[template(one)][who]
             if (label := instance if instance.isalnum() else "") not in instances:
                 instances.append(label)
+    for kind in ALL:
+        # the engine of jobs starts it for the room whose job it is
+        room = "/".join(MODULES[kind.name].split(".")[1:-1])
+        if not any(f"`{room}/`" in who for who in found[kind.unit]):
+            found[kind.unit][f"code in `{room}/`"].append("")
     for path in OWN.glob("millrace-*.service"):
         if path.is_file() and path.name not in found:
             for room in sorted(set(_naming(path.name)) & set(rooms(path.name))):

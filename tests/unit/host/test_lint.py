@@ -5,6 +5,7 @@ import pytest
 
 from host import lint, test
 from host.junit import Count
+from host.minutes import Minutes
 
 
 @pytest.fixture
@@ -39,6 +40,6 @@ def test_fast_part_of_the_tests_begins_with_every_check(monkeypatch: pytest.Monk
         return argv[0] != "host.systemd"
 
     monkeypatch.setattr(lint, "passes", passes)
-    monkeypatch.setattr(test, "tested", lambda step: Count(passed=5))
-    assert test.run_step(test.Step("unit", ()), {}) == Count(passed=10, failed=1)
+    monkeypatch.setattr(test, "tested", lambda step, spent: Count(passed=5))
+    assert test.run_step(test.Step("unit", ()), {}, Minutes()) == Count(passed=10, failed=1)
     assert ran == ["ruff", "ruff", "mypy", "host.spelling", "host.shell", "host.systemd"]

@@ -16,9 +16,9 @@ from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.inventory.model import Inventory
 from millrace.lifecycle.adopt.model import Found, FoundArray, KeptPort, KeptState
 from millrace.lifecycle.keep.model import KeptElsewhere
-from millrace.storage.provision.follow import Progress
+from millrace.storage.provision.provision_job import Progress
 from millrace.storage.record.model import Approval, Pool, Transaction
-from millrace.storage.record.test_order import DriveTestProgress, DriveTestsProgress
+from millrace.storage.record.test_order import DriveTestOrder, DriveTestProgress, DriveTestsProgress, DriveTestTarget
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, serial
@@ -30,9 +30,9 @@ from tests.unit.plugin import inputs, rescue, tuning, volumes, week
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
-    "config history", "config show", "drive list", "drive progress", "group list", "health", "plan", "pool found",
-    "pool scrub status", "pool show", "session list", "share list", "share networks list", "status", "topology",
-    "user list",
+    "config history", "config show", "drive list", "drive progress", "group list", "health", "job list", "plan",
+    "pool found", "pool scrub status", "pool show", "session list", "share list", "share networks list", "status",
+    "topology", "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
@@ -177,6 +177,8 @@ def _testing(box: Box) -> None:
         seconds_left=9600,
     )
     write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
+    targets = [DriveTestTarget(serial=one, wwid=wwids[one], attached="7") for one in serials[:2]]
+    write_model(paths.drive_test_order_file(), DriveTestOrder(id="1", quick=False, drives=targets))
 
 
 def _building(box: Box) -> None:

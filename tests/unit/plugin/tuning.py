@@ -21,11 +21,11 @@ from millrace.measure.tuner.model import Figures, Goal
 from millrace.measure.tuner.run import guard, order, session
 from millrace.measure.tuner.run import plan as planning
 from millrace.measure.tuner.run.outputs import Request
+from millrace.measure.tuner.run.tuner_job import ORDER, Order
 from millrace.measure.tuner.search.goals import parse
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy
 from millrace.system import paths
-from millrace.system.run import Result
 from tests.fakes.files.box import NOW
 from tests.fakes.tools import stand_in
 from tests.unit.measure.bench.sites import site
@@ -47,7 +47,6 @@ class Bad(TunedServer):
     def __init__(self, root: Path, patch: pytest.MonkeyPatch) -> None:
         super().__init__(root, patch, SLOW)
         self.now = NOW.timestamp()
-        self.unit_runs(False)
         self.verdict = Verdict()
         self.documents: dict[str, str] = {}
         self._readings = 0
@@ -56,7 +55,6 @@ class Bad(TunedServer):
         self.site: Site = site(pool=self.pool, cores=here.cores, memory=here.memory, protocols=["nfs-tcp", "smb"])
         patch.setattr(planning.sites, "site", lambda clients: self.site)
         patch.setattr(guard.guard, "check", lambda *_, **__: self.verdict)
-        patch.setattr(guard.unit, "active", lambda: False)
         patch.setattr("millrace.measure.bench.run.monitor.Watch.complaint", lambda _: None)
         patch.setattr(session, "time", SimpleNamespace(monotonic=lambda: self.now, time=lambda: self.now))
         patch.setattr(session, "_now", NOW.isoformat)
@@ -64,14 +62,10 @@ class Bad(TunedServer):
         patch.setattr(session.ladder, "opened", self._opened)
         patch.setattr(order.store, "new_id", lambda: RUN)
 
-    def unit_runs(self, now: bool) -> None:
-        """Whether the unit of the tuner runs."""
-        self.broken["systemctl show"] = Result(0, "active\n" if now else "inactive\n", "")
-
     def run_all(self) -> None:
         """A whole run; what the verbs print in its middle is kept."""
         asked = Request(goals=GOALS)
-        placed = order.Order(run=RUN, by="admin", request=asked)
+        placed = Order(run=RUN, by="admin", request=asked)
         session.Session(placed, planning.prepare(asked, self), self, Event()).run_all()
 
     @contextmanager
@@ -116,7 +110,7 @@ def _printed(bad: Bad) -> Iterator[tuple[str, str]]:
     yield "tuner-estimate.obstacle.json", said("tuner", "estimate", "--profile=training", "--budget=5m")
     bad.verdict = Verdict()
     yield "tuner-start.json", said("tuner", "start", f"--goal={GOALS}")
-    order.file().unlink()
+    ORDER.remove()
     bad.run_all()
     yield from bad.documents.items()
     yield "tuner-status.json", said("tuner", "status")

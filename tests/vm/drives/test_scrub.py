@@ -44,7 +44,8 @@ def scrubs(box: Box) -> dict[str, Any]:
 
 def wait_checked(box: Box) -> None:
     # a systemctl that fails, because systemd has no time for it, says nothing
-    ended = f"systemctl show -P ActiveState {UNIT} | grep -qxE 'inactive|failed'"
+    begun = f"! systemctl list-jobs --no-legend {UNIT} | grep -q ."
+    ended = f"{begun} && systemctl show -P ActiveState {UNIT} | grep -qxE 'inactive|failed'"
     box.machine.wait_command(ended, "the end of the check", 600)
 
 

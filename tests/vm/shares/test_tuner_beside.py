@@ -38,7 +38,10 @@ def of_ports(box: Box, card: str) -> dict[str, Any]:
 
 def until(box: Box, run: str, condition: str, what: str) -> None:
     """Wait for a condition while a run is active."""
-    box.machine.wait_command(f"{condition} || ! systemctl is-active millrace-tuner.service", what, 1800)
+    # a start does not wait: until then its job is queued
+    state = "systemctl show -P ActiveState -P Job millrace-tuner.service"
+    over = f"{state} | tr -d '0\\n' | grep -xE 'inactive|failed'"
+    box.machine.wait_command(f"{condition} || {over}", what, 1800)
     now = box.shown(f"tuner show {run} --json")
     assert now["state"] == "running", box.say("journalctl -u millrace-tuner -n 30 --no-pager; true") + str(now)
 

@@ -67,6 +67,7 @@ VERBS = {
     "bench": ("millrace.measure.bench.verbs", "Benchmark drives, arrays, NFS/SMB and clients against hardware limits."),
     "tuner": ("millrace.measure.tuner.verbs", "Measure which runtime settings suit this server, and apply the best."),
     "status": ("millrace.observe.health.verbs", "Show health, pool, shares and next steps on one screen."),
+    "job": ("millrace.observe.jobs.job_verbs", "List, follow and cancel long work, from builds to benchmarks."),
     "topology": ("millrace.observe.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
     "watch": ("millrace.observe.live.verbs", "Print throughput, clients and running jobs every second."),
     "health": ("millrace.observe.health.verbs", "Run all health checks and print remedies."),

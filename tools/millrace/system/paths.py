@@ -168,6 +168,16 @@ def erase_progress_file() -> Path:
     return run_dir() / "erase/progress.json"
 
 
+def bench_order_file() -> Path:
+    """What millrace-bench.service is to measure."""
+    return run_dir() / "bench/order.json"
+
+
+def tuner_order_file() -> Path:
+    """What millrace-tuner.service is to try."""
+    return run_dir() / "tuner/order.json"
+
+
 def clone_file() -> Path:
     """The last clone of a share and how it ended."""
     return state_dir() / "clone.json"

@@ -2,6 +2,7 @@
 """The state of systemd units."""
 
 import socket
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from millrace.system.errors import Failed
@@ -24,6 +25,11 @@ class State(NamedTuple):
         """Whether a unit begins, runs or ends: it has not ended while what it runs after a kill is not done."""
         return self.active in ("active", "activating", "deactivating", "reloading")
 
+    @property
+    def works(self) -> bool:
+        """Whether a unit runs, ends, or waits for its start."""
+        return self.queued or self.is_under_way
+
 
 def is_active(unit: str, run: Runner) -> bool:
     """Whether systemd has the unit up."""
@@ -41,6 +47,16 @@ def state(unit: str, run: Runner) -> State:
     result = run([*_SHOW_JOB, unit])
     found = _parse(result.out)
     return State(_reported(unit, found.active, result), found.queued)
+
+
+def states(units: Sequence[str], run: Runner) -> dict[str, State]:
+    """Return the states of several units, asked for at once. Failed: systemd does not report one of them."""
+    if not units:
+        return {}
+    result = run(["systemctl", "show", "--property=Id,ActiveState,Job", *units])
+    blocks = (_fields(block) for block in result.out.split("\n\n"))
+    found = {block["Id"]: _state(block) for block in blocks if "Id" in block}
+    return {unit: _of_these(unit, found, result) for unit in units}
 
 
 def is_working(unit: str, run: Runner) -> bool:
@@ -61,7 +77,19 @@ def _value(unit: str, run: Runner) -> Result:
 
 
 def _parse(text: str) -> State:
-    found = dict(line.split("=", 1) for line in text.split() if "=" in line)
+    return _state(_fields(text))
+
+
+def _fields(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.split() if "=" in line)
+
+
+def _of_these(unit: str, found: Mapping[str, State], result: Result) -> State:
+    _reported(unit, found[unit].active if unit in found else "", result)
+    return found[unit]
+
+
+def _state(found: Mapping[str, str]) -> State:
     # systemd 262 prints an empty value for a unit without a job
     return State(found.get("ActiveState", ""), found.get("Job", "") not in ("", "0"))
 

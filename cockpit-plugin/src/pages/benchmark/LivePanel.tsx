@@ -56,7 +56,7 @@ export function LivePanel({ live, last, figures, onStopped }: {
     const repeat = last.repeat !== null && last.repeats !== null ? format(_("repeat $0 of $1"), last.repeat, last.repeats) : "";
     return (
         <Panel title={format(_("Run $0"), last.run)} wide testId="live" actions={(
-            <AskFirst verb="bench stop" label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
+            <AskFirst verb="job cancel" args={["benchmark"]} label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
                 <p>{_("Results so far are kept and labelled as stopped; test files are removed.")}</p>
             </AskFirst>
         )}>

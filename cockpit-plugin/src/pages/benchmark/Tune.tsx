@@ -12,6 +12,7 @@ import { Empty, ErrorAlert, Loaded } from "../../components/States";
 import { change, moment, number, UNKNOWN } from "../../lib/format";
 import { useVerb, type Result } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
+import { useJob, whileJob } from "../../lib/jobs";
 import { link } from "../../lib/route";
 import { AskFirst } from "./AskFirst";
 import { NewRun } from "./StartPanel";
@@ -30,7 +31,7 @@ function Live({ now, knobs, onStopped }: { now: TunerProgress; knobs: TunerRun["
     const { best, combination, goal, phase, progress, readings, run, seconds_left, what } = now;
     return (
         <Panel title={format(_("Run $0"), run)} wide testId="tune-live" actions={(
-            <AskFirst verb="tuner stop" label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
+            <AskFirst verb="job cancel" args={["tuner"]} label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
                 <p>{_("The settings of the plan come back. Readings so far are kept and labelled as stopped; test files are removed.")}</p>
             </AskFirst>
         )}>
@@ -89,7 +90,8 @@ function History({ of }: { of: Result<Outputs["tuner list"]> }): JSX.Element {
 
 /** `id` is the run that is shown; none: the newest. */
 export function Tune({ id }: { id: string | undefined }): JSX.Element {
-    const status = useVerb("tuner status", [], { every: EVERY });
+    const job = useJob("tuner");
+    const status = useVerb("tuner status", [], whileJob(job, EVERY));
     const history = useVerb("tuner list");
     const clients = useVerb("bench clients list");
     const running = status.data?.running === true;
@@ -97,7 +99,7 @@ export function Tune({ id }: { id: string | undefined }): JSX.Element {
     const { applied, left = [] } = status.data ?? {};
     const chosen = id ?? history.data?.runs[0]?.id;
     const run = useVerb("tuner show", [chosen ?? "latest"], { when: chosen !== undefined });
-    const again = () => { status.reload(); history.reload(); run.reload(); };
+    const again = () => { job.look(); status.reload(); history.reload(); run.reload(); };
     const { progress } = status.data ?? {};
     // Each reading is more of the run; what began, ended or was applied is another line of the history.
     useEffect(() => { if (progress) { history.reload(); run.reload(); } }, [running, progress?.run, progress?.phase, progress?.readings, progress?.state, applied?.run]); // eslint-disable-line react-hooks/exhaustive-deps

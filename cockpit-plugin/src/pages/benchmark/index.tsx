@@ -5,6 +5,7 @@ import { ErrorAlert } from "../../components/States";
 import { Tabs } from "../../components/Tabs";
 import { useVerb } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
+import { useJob } from "../../lib/jobs";
 import { link, useRoute } from "../../lib/route";
 import { ClientsPanel } from "./ClientsPanel";
 import { CompareView } from "./CompareView";
@@ -24,6 +25,9 @@ function Runs(): JSX.Element {
     const clients = useVerb("bench clients list");
     const { last, error, again } = live;
     const running = isRunning(live);
+    const begun = useJob("benchmark").now !== undefined;
+    // Begun elsewhere: what this page follows has ended, or there was none.
+    useEffect(() => { if (begun && !running) again(); }, [begun, again]); // eslint-disable-line react-hooks/exhaustive-deps
     const summary = history.data?.runs.find(({ id }) => id === last?.run);
     const { reload } = history;
     // A run that begins or ends is another line of the history.

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JSX } from "react";
-import type { Job } from "../../types/millrace";
+import type { CurrentJob } from "../../types/millrace";
+import { JobView } from "../../components/JobView";
 import { Panel } from "../../components/Panel";
-import { ProgressEta } from "../../components/ProgressEta";
-import { rate } from "../../lib/format";
-import { _, format } from "../../lib/i18n";
-import { jobTitle } from "../../lib/jobs";
+import { _ } from "../../lib/i18n";
 
-export function Jobs({ jobs }: { jobs: Job[] }): JSX.Element {
+/** What md does is by array; of a kind of job there is one, whose words change while it runs and its dialog is open. */
+const keyOf = ({ name, what, title }: CurrentJob) => (name === title ? `${name} ${what}` : name);
+
+export function Jobs({ jobs, onCancelled }: { jobs: CurrentJob[]; onCancelled: () => void }): JSX.Element {
     return (
-        <Panel title={_("Running jobs")} testId="jobs">
+        <Panel title={_("Jobs")} testId="jobs">
             {jobs.length === 0
                 ? <p>{_("No running jobs: no rebuild, check or benchmark.")}</p>
-                : jobs.map((job) => (
-                    <ProgressEta key={`${job.name} ${job.what}`} title={format(_("job", "$0: $1"), jobTitle(job.name), job.what)} progress={job.progress}
-                        secondsLeft={job.seconds_left} detail={job.bytes_per_second === null ? undefined : rate(job.bytes_per_second)} />
-                ))}
+                : <div className="mr-stack">{jobs.map((job) => <JobView key={keyOf(job)} job={job} onCancelled={onCancelled} />)}</div>}
         </Panel>
     );
 }

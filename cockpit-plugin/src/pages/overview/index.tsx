@@ -47,7 +47,7 @@ export default function Overview(): JSX.Element {
                             <Throughput live={live} />
                             {data.fed && <Feeds fed={data.fed} />}
                             <Capacity pool={data.pool !== null} space={data.space} />
-                            <Jobs jobs={now?.jobs ?? data.jobs} />
+                            <Jobs jobs={now?.jobs ?? data.jobs} onCancelled={reload} />
                             <ClientsPanel now={now} />
                             <System status={data} />
                         </div>

@@ -2,12 +2,13 @@
 import { useState, type JSX } from "react";
 import type { LastUpdate, UpdateStatus } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
+import { JobView } from "../../components/JobView";
 import { Panel } from "../../components/Panel";
-import { ProgressEta } from "../../components/ProgressEta";
 import { Loaded } from "../../components/States";
 import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
+import { useJob, whileJob } from "../../lib/jobs";
 import { Done, type Did } from "./Done";
 import { InstallDialog } from "./InstallDialog";
 import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
@@ -15,9 +16,14 @@ import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
 /** Seconds between two looks at an update, which another administrator may have started. */
 const EVERY_SECONDS = 15;
 
+/** Seconds while one is installed: its end is another line of this card. */
+const EVERY_SECONDS_OF_JOB = 3;
+
 /** The versions on the boot drive: another one is installed, tried, and rolled back. */
 export function UpdatesPanel(): JSX.Element {
-    const found = useVerb("update status", [], { admin: "allowed", every: EVERY_SECONDS });
+    const job = useJob("update");
+    const found = useVerb("update status", [], { admin: "allowed", every: EVERY_SECONDS, ...whileJob(job, EVERY_SECONDS_OF_JOB) });
+    const running = job.now !== undefined || found.data?.running === true;
     const [open, setOpen] = useState<"source" | "install" | "rollback" | "reboot">();
     const [did, setDid] = useState<Did>();
     const close = () => setOpen(undefined);
@@ -35,12 +41,10 @@ export function UpdatesPanel(): JSX.Element {
                     {(now) => (
                         <div className="mr-stack">
                             <Versions now={now} />
-                            {now.progress !== null && (
-                                <ProgressEta title={format(_("An update is under way: $0"), now.progress.step)} progress={share(now)} secondsLeft={null} />
-                            )}
+                            {job.now !== undefined && <JobView job={job.now} onCancelled={job.look} />}
                             {now.refusal !== null && <p>{format(_("No update can be installed now: $0"), now.refusal)}</p>}
                             <div className="mr-actions">
-                                <AdminButton variant="secondary" isDisabled={now.running || now.trial !== null} onClick={() => setOpen("install")}>
+                                <AdminButton variant="secondary" isDisabled={running || now.trial !== null} onClick={() => setOpen("install")}>
                                     {_("Check for an update…")}
                                 </AdminButton>
                                 <AdminButton variant="secondary" onClick={() => setOpen("source")}>{_("Change the source…")}</AdminButton>
@@ -48,7 +52,7 @@ export function UpdatesPanel(): JSX.Element {
                                     <AdminButton variant="secondary" onClick={() => setOpen("reboot")}>{_("Change the reboot…")}</AdminButton>
                                 )}
                                 {(now.other !== null || now.trial !== null) && (
-                                    <AdminButton variant="link" isDanger isDisabled={now.running} onClick={() => setOpen("rollback")}>{_("Go back…")}</AdminButton>
+                                    <AdminButton variant="link" isDanger isDisabled={running} onClick={() => setOpen("rollback")}>{_("Go back…")}</AdminButton>
                                 )}
                             </div>
                             {open === "source" && (
@@ -77,11 +81,6 @@ export function outcome({ version, before, state }: LastUpdate): string {
     case "refused": return format(_("Version $0 was not installed."), version);
     case "rolled-back": return format(_("Version $0 was rolled back to $1."), version, before);
     }
-}
-
-function share({ progress }: UpdateStatus): number | null {
-    if (progress === null || progress.done === null || progress.total === null || progress.total === 0) return null;
-    return progress.done / progress.total;
 }
 
 function Versions({ now }: { now: UpdateStatus }): JSX.Element {

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Clone a share or a directory of one: forecast, progress, cancellation. The work is a unit of the server: it goes on without this page. */
+/** Clone a share or a directory of one, after its forecast. The work is a unit of the server: it goes on without this page. */
 import { useEffect, useRef, useState, type JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
-import type { Clone, CloneForecast, CloneProgress, Share } from "../../types/millrace";
-import { AdminButton } from "../../components/AdminButton";
+import type { Clone, CloneForecast, Share } from "../../types/millrace";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { TextField } from "../../components/Field";
-import { ProgressEta } from "../../components/ProgressEta";
-import { ErrorAlert } from "../../components/States";
 import { bytes, duration, number } from "../../lib/format";
-import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { follow, type CliError } from "../../lib/millrace";
-
-function Progress({ now }: { now: CloneProgress | null }): JSX.Element {
-    const title = now === null ? _("Cloning") : format(_("Cloning $0 to $1"), now.source, now.target);
-    return (
-        <ProgressEta title={title} progress={now === null || now.total === null ? null : now.done / Math.max(now.total, 1)}
-            secondsLeft={now?.seconds_left} detail={now === null ? undefined : format(_("$0 files and directories"), number(now.done))} />
-    );
-}
 
 function Forecast({ of }: { of: CloneForecast }): JSX.Element {
     return (
@@ -31,27 +19,6 @@ function Forecast({ of }: { of: CloneForecast }): JSX.Element {
             <p>{format(_("$0 of the pool are written. Against the quota of the target, $1 count."), bytes(of.metadata), bytes(of.charged))}</p>
             {of.obstacle !== null && <Alert isInline variant="danger" title={_("It does not fit")}>{of.obstacle}</Alert>}
         </>
-    );
-}
-
-/** The clone under way, also of another session; nothing where there is none. */
-export function RunningClone({ onDone }: { onDone: () => void }): JSX.Element | null {
-    const status = useVerb("share clone-status", [], { every: 5 });
-    const cancel = useChange("share clone-cancel", { timeout: 0 });
-    const running = status.data?.clone?.state === "running";
-    const before = useRef(false);
-    useEffect(() => {
-        if (before.current && !running) onDone();
-        before.current = running;
-    }, [running, onDone]);
-    if (!running) return null;
-    return (
-        <div data-testid="running-clone">
-            <ErrorAlert error={cancel.error} />
-            <Progress now={status.data?.progress ?? null} />
-            <AdminButton variant="link" size="sm" isLoading={cancel.busy} isDisabled={cancel.busy}
-                onClick={() => void cancel.go().then(() => status.reload())}>{_("Cancel clone")}</AdminButton>
-        </div>
     );
 }
 

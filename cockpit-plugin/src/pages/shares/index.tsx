@@ -4,6 +4,7 @@ import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/c
 import type { ChangeReport, Share } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { CheckFindings } from "../../components/CheckFindings";
+import { JobPanel } from "../../components/JobView";
 import { NfsClosed } from "../../components/NfsClosed";
 import { PageHeader } from "../../components/PageHeader";
 import { Panel } from "../../components/Panel";
@@ -16,7 +17,7 @@ import { CHANGE_SECONDS } from "../../lib/seconds";
 import { useStatus } from "../../lib/status";
 import { Accounts } from "./Accounts";
 import { Changes } from "./Changes";
-import { CloneShare, RunningClone } from "./CloneShare";
+import { CloneShare } from "./CloneShare";
 import { remember } from "./verified";
 import { RemoveShare } from "./RemoveShare";
 import { UnsealShare } from "./UnsealShare";
@@ -116,7 +117,7 @@ export default function Shares(): JSX.Element {
             {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
             <ErrorAlert error={verify.error} retry={() => void look()} />
             <CheckFindings checks={SERVING} />
-            <RunningClone onDone={list.reload} />
+            <JobPanel kind="clone" onEnded={list.reload} />
             <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">
                 <Panel title={_("Shares")} wide testId="share-list">

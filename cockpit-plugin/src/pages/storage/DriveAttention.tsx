@@ -25,7 +25,7 @@ interface Attention {
 
 export function DriveAttention({ rows }: { rows: DriveRow[] }): JSX.Element {
     const { data } = useStatus();
-    const changing = data?.jobs.some(({ name }) => name === "drive change") ?? false;
+    const changing = data?.jobs.some(({ name }) => name === "drive-change") ?? false;
     const found = rows.map((one) => attention(one, data?.health.findings ?? [])).filter((one) => one !== undefined)
         // The drive that is being replaced has its own panel.
         .filter(({ drive, level }) => !(changing && level === "FAIL" && drive.needs_bytes === null))

@@ -3,6 +3,7 @@ import { useState, type JSX, type ReactNode } from "react";
 import type { DriveName, Plan, Refusal } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Verdict } from "../../components/Health";
+import { JobPanel } from "../../components/JobView";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded } from "../../components/States";
 import { binary, bytes } from "../../lib/format";
@@ -34,6 +35,7 @@ export function PlanPage({ approve, error }: { approve: (sha256: string) => void
         <>
             <ErrorAlert error={error} />
             <ErrorAlert error={looking.error} />
+            <JobPanel kind="erase" />
             <Loaded of={plan} what={_("Loading plan")}>
                 {({ proposal, sha256 }) => (proposal.verdict === "refused" || sha256 === null
                     ? <Refused refusal={proposal as Refusal} again={again} />

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pool as it is now. */
 import { useCallback, useEffect, type JSX } from "react";
-import type { Health, HealthFinding, Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
+import type { CurrentJob, Health, HealthFinding, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
 import { asLevel, HealthLabel, Verdict } from "../../components/Health";
 import { HealthFindings, worstFirst } from "../../components/HealthFindings";
+import { JobPanel } from "../../components/JobView";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
 import { Usage } from "../../components/Usage";
 import { binary, bytes, moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
+import { useJob, whileJob } from "../../lib/jobs";
 import { go, link, useRoute } from "../../lib/route";
 import { useStatus } from "../../lib/status";
 import { Adopted } from "./Adopting";
@@ -31,13 +33,13 @@ const EVERY = 3;
 /** The checks of health that are about what this page shows. */
 const CHECKS = ["pool", "arrays", "backend", "scrub", "trim", "filesystem", "drives", "returns", "apart", "slots", "keep"];
 
-export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX.Element {
+export function PoolPage({ live, health }: { live: CurrentJob[]; health: Health }): JSX.Element {
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });
     const { reload } = pool;
     const [, ...path] = useRoute().path;
     const drives = useDrives(path.length > 0);
     const { reload: listAgain } = drives;
-    const progress = useVerb("drive progress", [], { every: EVERY });
+    const progress = useVerb("drive progress", [], whileJob(useJob("drive-change"), EVERY));
     // A job that came or went changes the arrays and the drives.
     const names = live.map(({ name, what }) => `${name} ${what}`).join();
     useEffect(() => { reload(); listAgain(); }, [names, reload, listAgain]);
@@ -54,6 +56,8 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
             <Adopted done={here.data?.adopted ?? null} />
             <CameHome elsewhere={here.data?.elsewhere ?? null} onDone={decided} />
             <ChangePanel progress={progress} arrays={arrays} />
+            <JobPanel kind="erase" />
+            <JobPanel kind="trim" />
             <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles findings={health.findings.filter((one) => !(here.data?.elsewhere && cameHome(one)))} />
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>

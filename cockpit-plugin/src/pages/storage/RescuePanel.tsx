@@ -10,6 +10,7 @@ import { ErrorAlert, Loading } from "../../components/States";
 import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
+import { useJob, whileJob } from "../../lib/jobs";
 import { useAdmin } from "../../lib/permission";
 import { RescueDialog } from "./RescueDialog";
 import { afterwards, happened, losses, stepExplanation, stepTitle, type StepName } from "./rescue-words";
@@ -27,7 +28,8 @@ export function RescuePanel({ health, drives }: { health: Health; drives: DriveR
     const [asked, ask] = useState<StepName>();
     const [read, setRead] = useState<string>();
     const needed = health.findings.some(({ level, todo }) => level === "FAIL" && todo?.includes(COMMAND));
-    const status = useVerb("pool rescue --status", [], { admin: true, when: admin === true, ...(needed && { every: EVERY }) });
+    const job = useJob("rescue");
+    const status = useVerb("pool rescue --status", [], { admin: true, when: admin === true, ...(needed && whileJob(job, EVERY)) });
     const work = status.data?.work ?? null;
     const running = work?.state === "running";
     const known = status.data?.rescue ?? null;
@@ -51,7 +53,7 @@ export function RescuePanel({ health, drives }: { health: Health; drives: DriveR
                 {state !== undefined && <Steps state={state} work={work} onAsk={ask} />}
                 {state !== undefined && asked !== undefined && asked === state.next && !running && (
                     <RescueDialog name={asked} state={state} blank={drives.filter(({ verdict }) => verdict === "blank")}
-                        onDone={() => { ask(undefined); status.reload(); }} onClose={() => ask(undefined)} />
+                        onDone={() => { ask(undefined); job.look(); status.reload(); }} onClose={() => ask(undefined)} />
                 )}
             </div>
         </Verdict>

@@ -14,16 +14,20 @@ import { ErrorAlert, Loaded } from "../../components/States";
 import { bytes, duration, moment, percent, rate, UNKNOWN } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { jobTitle } from "../../lib/jobs";
+import { jobTitle, useJob, whileJob } from "../../lib/jobs";
 import { RetireDialog } from "./RetireDialog";
 
 /** Seconds: a check takes hours. */
-const EVERY = 5;
+const EVERY_OF_JOB = 5;
+/** Seconds: files in doubt are searched for after it. */
+const EVERY = 30;
 const KIB = 1024;
 const LOG = "log";
 
 export function ScrubPanel(): JSX.Element {
-    const found = useVerb("pool scrub status", [], { every: EVERY });
+    const job = useJob("scrub");
+    const found = useVerb("pool scrub status", [], { every: EVERY, ...whileJob(job, EVERY_OF_JOB) });
+    const look = () => { job.look(); found.reload(); };
     const start = useChange("pool scrub start");
     const stop = useChange("pool scrub stop");
     const [repairs, setRepairs] = useState<ScrubOfArray | null>(null);
@@ -31,9 +35,9 @@ export function ScrubPanel(): JSX.Element {
     const busy = start.busy || stop.busy;
     const runs = found.data !== undefined && found.data.round !== null && found.data.stopped === null;
     const button = runs
-        ? <AdminButton variant="secondary" isLoading={busy} isDisabled={busy} onClick={() => { void stop.go().then(found.reload); }}>{_("Stop check")}</AdminButton>
+        ? <AdminButton variant="secondary" isLoading={busy} isDisabled={busy} onClick={() => { void stop.go().then(look); }}>{_("Stop check")}</AdminButton>
         : (
-            <AdminButton variant="secondary" isLoading={busy} isDisabled={busy || found.data === undefined} onClick={() => { void start.go().then(found.reload); }}>
+            <AdminButton variant="secondary" isLoading={busy} isDisabled={busy || found.data === undefined} onClick={() => { void start.go().then(look); }}>
                 {found.data?.round ? _("Continue check") : _("Check now")}
             </AdminButton>
         );

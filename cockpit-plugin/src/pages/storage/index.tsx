@@ -6,6 +6,7 @@ import { PageHeader } from "../../components/PageHeader";
 import { ErrorAlert, Loaded, Loading } from "../../components/States";
 import { useVerb, type Result } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
+import { useJob, whileJob } from "../../lib/jobs";
 import { useStatus } from "../../lib/status";
 import { useBuilding } from "./useBuilding";
 import { AdoptPanel } from "./AdoptPanel";
@@ -15,14 +16,15 @@ import { PlanPage } from "./PlanPage";
 import { PoolPage } from "./PoolPage";
 import "./storage.css";
 
-/** Seconds: an adoption takes some. */
-const EVERY = 3;
+/** Seconds: an adoption takes some; and a drive that comes late may carry a pool. */
+const EVERY_OF_JOB = 3;
+const EVERY = 15;
 
 export default function Storage(): JSX.Element {
     const status = useStatus();
     const building = useBuilding(status);
     const without = status.data?.pool === null;
-    const found = useVerb("pool found", [], { every: EVERY, when: without });
+    const found = useVerb("pool found", [], { every: EVERY, ...whileJob(useJob("adopt"), EVERY_OF_JOB), when: without });
     // The pool is there with the end of the adoption.
     const adopted = Boolean(found.data?.adopted);
     const { reload } = status;

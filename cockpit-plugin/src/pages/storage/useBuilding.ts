@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Outputs } from "../../types/outputs";
 import type { Result } from "../../lib/hooks";
+import { useJob } from "../../lib/jobs";
 import { follow, type CliError } from "../../lib/millrace";
 
 export interface BuildingNow {
@@ -27,7 +28,7 @@ function progressOf(line: Line): BuildingNow | undefined {
 export function useBuilding(status: Result<Outputs["status"]>): Building {
     const [mine, setMine] = useState<BuildingNow>();
     const [error, setError] = useState<CliError>();
-    const { data, at, reload } = status;
+    const { at, reload } = status;
     const ended = useRef<Date | undefined>(undefined);
     const stop = useRef<AbortController | undefined>(undefined);
     useEffect(() => () => stop.current?.abort(), []);
@@ -56,7 +57,7 @@ export function useBuilding(status: Result<Outputs["status"]>): Building {
     useEffect(() => { if (ended.current !== undefined && at !== undefined && at > ended.current) setMine(undefined); }, [at]);
 
     // Begun elsewhere, or before this page was opened.
-    const job = data?.jobs.find(({ name }) => name === "provision");
-    const seen = job && { progress: job.progress, step: job.what };
+    const { now } = useJob("provision");
+    const seen = now && { progress: now.progress, step: now.what };
     return { now: mine ?? seen, error, approve };
 }

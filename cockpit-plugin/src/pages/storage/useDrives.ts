@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The drives of this server, asked more often while something is seen to move. */
-import { useState } from "react";
 import type { Outputs } from "../../types/outputs";
 import { useVerb, type Result } from "../../lib/hooks";
+import { useJob } from "../../lib/jobs";
 
 /** Seconds: a test must be seen to go on, and a drive that is waited for to arrive. */
 const MOVING = 3;
@@ -10,9 +10,8 @@ const MOVING = 3;
 const EVERY = 15;
 
 export function useDrives(moving = false): Result<Outputs["drive list"]> {
-    const [testing, setTesting] = useState(false);
-    const drives = useVerb("drive list", [], { every: moving || testing ? MOVING : EVERY });
-    const now = drives.data?.drives.some((one) => one.testing !== null) ?? false;
-    if (now !== testing) setTesting(now);
-    return drives;
+    const test = useJob("drive-test").now;
+    const erasure = useJob("erase").now;
+    const isMoving = moving || test !== undefined || erasure !== undefined;
+    return useVerb("drive list", [], { every: isMoving ? MOVING : EVERY });
 }

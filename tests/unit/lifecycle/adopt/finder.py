@@ -15,6 +15,7 @@ from millrace.storage.array.md import same_uuid
 from millrace.system import paths
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
+from tests.fakes.jobs import shown
 from tests.fakes.samples import pool
 from tests.unit.lifecycle.adopt import states
 from tests.unit.lifecycle.adopt.conftest import Drives, Held
@@ -47,6 +48,7 @@ class Finder(Drives):
         "umount *",
         "blkid -p -o export /dev/md*",
         "ip -j addr",
+        "systemctl show --property=Id,ActiveState,Job millrace-*.service...",
     )
 
     def __init__(self) -> None:
@@ -90,6 +92,9 @@ class Finder(Drives):
 
     def now(self) -> str:
         return "2026-11-24T10:00:00+00:00"
+
+    def _systemctl(self, words: list[str], _: str) -> Result:
+        return shown(words[2:])
 
     def _mdadm(self, words: list[str], stdin: str) -> Result:
         match words[0]:

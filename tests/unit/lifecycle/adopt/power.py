@@ -9,10 +9,11 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner
 
-from millrace.lifecycle.adopt import job, verbs
+from millrace.lifecycle.adopt import verbs
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
 from tests.fakes.drives.hardware import PowerCut
+from tests.fakes.jobs import JOBS, shown
 from tests.unit.lifecycle.adopt.test_restore import Tools
 
 
@@ -88,8 +89,7 @@ class Accounts(Tools):
 
     TAKEN: ClassVar = (
         *Tools.TAKEN,
-        f"systemctl start --no-block {job.UNIT}",
-        f"systemctl show --property=ActiveState,Job {job.UNIT}",
+        *JOBS,
     )
 
     def __init__(self, drive: BootDrive) -> None:
@@ -105,4 +105,6 @@ class Accounts(Tools):
     def _systemctl(self, words: list[str], _: str) -> Result:
         if words[:2] == ["start", "--no-block"]:
             assert CliRunner().invoke(verbs.adopting, [], catch_exceptions=False).exit_code == 0
+        if words[0] == "show":
+            return shown(words[2:])
         return GOOD

@@ -19,6 +19,7 @@ from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
 from tests.fakes.drives.hardware import PowerCut
+from tests.fakes.jobs import shown
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import pool
 from tests.unit.lifecycle.adopt import states
@@ -40,6 +41,7 @@ class Accounts(Tools):
         "groupdel *",
         "ip -j addr",
         "systemctl start --no-block millrace-readd.service millrace-serving.target",
+        "systemctl show --property=Id,ActiveState,Job millrace-*.service...",
     )
     users: ClassVar = {"bert": "bert:x:3001:3001::/:/bin/false", "anna": "anna:x:3005:3005::/:/bin/false"}
 
@@ -52,6 +54,9 @@ class Accounts(Tools):
     def _getent(self, words: list[str], _: str) -> Result:
         line = self.there.get(words[-1])
         return Result(0, f"{line}\n", "") if line and words[0] == "passwd" else Result(2, "", "")
+
+    def _systemctl(self, words: list[str], _: str) -> Result:
+        return shown(words[2:]) if words[0] == "show" else GOOD
 
     def _loginctl(self, words: list[str], _: str) -> Result:
         if self.ends_sessions:
@@ -146,7 +151,10 @@ def test_without_a_newer_state_there_is_nothing_to_adopt(came_home: Path) -> Non
     assert paths.pool_file().exists() and not paths.adoption_file().exists()
 
 
-def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(came_home: Path) -> None:
+def test_verb_refuses_another_pool_and_a_server_with_nothing_to_decide(
+    came_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verbs, "attempt", Accounts())
     with pytest.raises(Refused, match="nothing was written"):
         CliRunner().invoke(verbs.adopt, ["11111111-2222-3333-4444-555555555555", "--yes"], catch_exceptions=False)
     home.settle(5)

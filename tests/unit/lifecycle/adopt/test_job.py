@@ -19,8 +19,9 @@ from millrace.serve.config.model import first_config
 from millrace.storage.record.model import MemberRecord
 from millrace.system import paths, run
 from millrace.system.documents import read_model, write_model
-from millrace.system.errors import Failed
+from millrace.system.errors import Failed, Refused
 from tests.fakes.commands import Commands
+from tests.fakes.jobs import JOBS
 from tests.fakes.samples import found_pool, pool
 from tests.unit.lifecycle.adopt import states
 
@@ -32,24 +33,27 @@ FOUND = Found(pool=found_pool(POOL))
 class Systemd(Commands):
     """systemd with the adoption's unit."""
 
-    TAKEN: ClassVar = (
-        f"systemctl show --property=ActiveState,Job {job.UNIT}",
-        f"systemctl start --no-block {job.UNIT}",
-    )
+    TAKEN: ClassVar = JOBS
 
     def __init__(self) -> None:
         super().__init__()
         self.state, self.job = "inactive", 0
         self.works_on: list[Callable[[], object]] = []
+        self.others: dict[str, str] = {}
 
     def _systemctl(self, words: Sequence[str], _: str) -> run.Result:
         if words[0] == "start":
             # another unit comes first
             self.job = 1234
-        elif self.works_on:
+        elif words[0] == "show" and self.job and self.works_on:
             self.works_on.pop(0)()
-        shown = f"Job={self.job}\nActiveState={self.state}\n" if self.job else f"ActiveState={self.state}\n"
-        return run.Result(0, shown if words[0] == "show" else "", "")
+        blocks = (
+            f"Id={unit}\nActiveState={self.state}\nJob={self.job}"
+            if unit == job.JOB.unit
+            else f"Id={unit}\nActiveState={self.others.get(unit, 'inactive')}\nJob="
+            for unit in words[2:]
+        )
+        return run.Result(0, "\n\n".join(blocks) + "\n" if words[0] == "show" else "", "")
 
 
 @pytest.fixture
@@ -138,7 +142,7 @@ def test_begun_adoption_goes_on_in_its_unit(systemd: Systemd, monkeypatch: pytes
     monkeypatch.setattr(adopt, "begin", begin)
     said = json.loads(say(verbs.adopt, POOL, "--yes", "--detach", "--json").output)
     assert (said["adoption"]["pool"], said["running"]) == (POOL, True)
-    assert ["systemctl", "start", "--no-block", job.UNIT] in systemd.calls
+    assert ["systemctl", "start", "--no-block", job.JOB.unit] in systemd.calls
     assert not paths.pool_file().exists()
 
 
@@ -220,12 +224,17 @@ def steps(systemd: Systemd, monkeypatch: pytest.MonkeyPatch, *work: Callable[[],
 def test_adoption_of_a_terminal_is_one_of_the_server_and_its_steps_are_shown(
     systemd: Systemd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def finish() -> None:
+        with job.JOB.execution():
+            adopt.finish(ADOPTION, systemd)
+        systemd.job = 0
+
     steps(
         systemd,
         monkeypatch,
         lambda: progress.record("files"),
         lambda: progress.record("accounts"),
-        lambda: adopt.finish(ADOPTION, systemd),
+        finish,
     )
     restoring(monkeypatch, list)
     done = say(verbs.adopt, POOL, "--yes")
@@ -233,6 +242,8 @@ def test_adoption_of_a_terminal_is_one_of_the_server_and_its_steps_are_shown(
     assert "step 1 of 5: restoring files and databases\nstep 2 of 5: restoring users and passwords" in done.stderr
     assert "the pool of filer is adopted" in done.stdout
     assert paths.pool_file().exists() and not paths.adoption_progress_file().exists()
+    last = job.JOB.last(systemd)
+    assert last is not None and (last.what, last.by, last.state) == (f"pool {POOL}", "admin", "done")
 
 
 def test_step_is_shown_to_those_who_did_not_begin_the_adoption(systemd: Systemd) -> None:
@@ -257,4 +268,39 @@ def test_terminal_says_why_the_adoption_stopped(systemd: Systemd, monkeypatch: p
 def test_adoption_goes_on_where_its_progress_cannot_be_recorded(root: Path) -> None:
     paths.adoption_progress_file().mkdir()
     progress.record("files")
-    assert progress.recorded() is None
+    assert progress.PROGRESS.get() is None
+
+
+def test_adoption_does_not_begin_beside_an_update(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adopt, "begin", lambda *_: pytest.fail("it began"))
+    systemd.others["millrace-update.service"] = "activating"
+    with pytest.raises(Refused, match="an update is being installed; wait until that is done"):
+        say(verbs.adopt, POOL, "--yes")
+    assert systemd.called("systemctl start") == []
+
+
+def test_adoption_that_runs_is_not_started_again(systemd: Systemd) -> None:
+    keep_state()
+    progress.record("ports")
+    systemd.state = "activating"
+    job.start(ADOPTION, systemd)
+    assert systemd.called("systemctl start") == [] and progress.PROGRESS.get() is not None
+
+
+def test_interrupted_adoption_waits_for_the_next_boot_and_goes_on_in_it(
+    systemd: Systemd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_state()
+    restoring(monkeypatch, list)
+    job.start(ADOPTION, systemd)
+    progress.record("services")
+    assert job.JOB.glance() == ("restarting services", 0.6, None, None)
+    # a power cut
+    systemd.job = 0
+    last = job.JOB.last(systemd)
+    assert last is not None and last.state == "waiting"
+    assert say(verbs.adopting).exit_code == 0
+    last = job.JOB.last(systemd)
+    assert last is not None and (last.by, last.state) == ("admin", "done")
+    with pytest.raises(Refused, match="an adoption is not cancelled"):
+        job.JOB.cancel(systemd)

@@ -7,9 +7,11 @@ import pytest
 
 from millrace.lifecycle.reset import reset
 from millrace.lifecycle.reset.firmware import REQUEST, TOOL, VARIABLES
+from millrace.lifecycle.reset.reset_job import JOB
 from millrace.system import paths
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
+from tests.fakes.jobs import JOBS, shown
 from tests.unit.lifecycle.keep.conftest import Server, Tdb
 
 BOOT_ID = "0f3c2a7e-5d1b-4c86-9a0e-7b2d4f6a8c1e"
@@ -28,18 +30,14 @@ class Resettable(Tdb):
         *Tdb.TAKEN,
         f"{TOOL} request",
         f"{TOOL} status",
-        "systemctl is-active --quiet millrace-*.service",
-        "systemctl show --property=ActiveState,Job millrace-*.service",
-        "systemctl show --property=ActiveState --value millrace-*.service",
+        *JOBS,
         "systemctl start srv-pool.mount",
-        f"systemctl start {reset.UNIT}",
         "systemctl --no-block reboot",
     )
 
     def __init__(self) -> None:
         super().__init__()
         self.requested, self.rebooted, self.forgetful, self.complete = False, False, False, False
-        self.cancelled = False
         self.working: dict[str, str] = {}
 
     def _systemd_factory_reset(self, words: list[str], _: str) -> Result:
@@ -53,14 +51,11 @@ class Resettable(Tdb):
 
     def _systemctl(self, words: list[str], _: str) -> Result:
         match words:
-            case ["is-active", _, unit]:
-                return GOOD if self.working.get(unit) == "active" else Result(3, "", "")
-            case ["show", _, "--value", unit]:
-                return Result(0, f"{self.working.get(unit, 'inactive')}\n", "")
-            case ["show", _, unit]:
-                return Result(0, f"ActiveState={self.working.get(unit, 'inactive')}\n", "")
-            case ["start", reset.UNIT]:
-                return self.unit()
+            case ["show", _, *units]:
+                return shown(units, self.working)
+            case ["start", "--no-block", JOB.unit]:
+                # its end is not that of the start
+                self.unit()
             case ["--no-block", "reboot"]:
                 self.rebooted = True
         return GOOD
@@ -73,7 +68,7 @@ class Resettable(Tdb):
             reset.carry_out(self)
         except Exception:
             return Result(1, "", "Job for millrace-reset.service failed")
-        return Result(1, "", "Job for millrace-reset.service canceled.") if self.cancelled else GOOD
+        return GOOD
 
 
 class Reset(Server):

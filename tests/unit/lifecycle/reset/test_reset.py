@@ -14,11 +14,14 @@ from millrace.lifecycle.keep import forget, generations
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.reset import reset
 from millrace.lifecycle.reset.firmware import VARIABLES
+from millrace.lifecycle.reset.reset_job import JOB
+from millrace.lifecycle.update import update_job
 from millrace.serve.config import reset_journal, store
 from millrace.serve.config.model import Config, Share, Smb
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.run import Result
+from tests.fakes.commands import GOOD
 from tests.fakes.mounts import unmount_all
 from tests.unit.lifecycle.adopt.test_restore import Tools
 from tests.unit.lifecycle.reset.conftest import Reset, ask_firmware
@@ -178,9 +181,7 @@ def test_server_is_reset_in_the_boot_after_a_reset(server: Reset) -> None:
 
 
 def test_pool_that_does_not_take_the_state_is_not_left_without_one(server: Reset) -> None:
-    server.run.broken["tdbdump"] = server.run.answer(
-        ["systemctl", "is-active", "--quiet", "millrace-bench.service"], ""
-    )
+    server.run.broken["tdbdump"] = Result(3, "", "")
     with pytest.raises(Refused, match="cannot be kept on the pool"):
         server.reset("keep")
     server.run.broken.clear()
@@ -212,6 +213,14 @@ def _erase(server: Reset) -> None:
     server.run.working["millrace-erase.service"] = "active"
 
 
+def _test(server: Reset) -> None:
+    server.run.working["millrace-drive-test.service"] = "active"
+
+
+def _change(server: Reset) -> None:
+    server.file("var/lib/millrace/drive-change.json", "{}")
+
+
 def _clone(server: Reset) -> None:
     server.run.working["millrace-clone.service"] = "active"
 
@@ -235,6 +244,8 @@ def _rescue(server: Reset) -> None:
         (_unmount, "not mounted"),
         (_update, "an update is being installed"),
         (_erase, "a drive is being erased"),
+        (_test, "a drive is being tested"),
+        (_change, "a drive is being replaced"),
         (_clone, "a share is being cloned"),
         (_no_firmware, "UEFI"),
         (_adoption, "being adopted"),
@@ -300,14 +311,65 @@ def test_server_that_does_not_restart_says_that_the_next_boot_resets_it(server: 
     assert server.run.requested and reset_journal.under_way() is not None
 
 
-def test_restart_that_cancels_the_job_of_the_unit_is_no_failure(server: Reset) -> None:
-    server.run.cancelled = True
+def test_unit_that_is_under_way_is_waited_for(server: Reset) -> None:
+    looks: list[float] = []
+
+    def pause(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 2:
+            server.run.working.clear()
+            server.run.unit()
+
+    def begins(*_: object) -> Result:
+        server.run.working[JOB.unit] = "activating"
+        return GOOD
+
+    server.keep()
+    server.run.broken["systemctl start --no-block"] = begins
+    paths.pool_file().unlink()
+    reset.start("keep", "admin", server.run, pause)
+    assert server.run.rebooted and len(looks) == 2
+
+
+def test_start_that_the_restart_cuts_is_no_failure(server: Reset) -> None:
+    def goes_down(*_: object) -> Result:
+        server.run.unit()
+        server.run.broken["systemctl show"] = Result(1, "", "Failed to connect to bus: Connection refused")
+        return GOOD
+
+    server.run.broken["systemctl start --no-block"] = goes_down
     server.reset("keep")
     assert server.run.requested and server.run.rebooted and reset_journal.under_way() is not None
 
 
-def test_unit_that_did_not_run_is_a_failure(server: Reset) -> None:
-    server.run.broken[f"systemctl start {reset.UNIT}"] = Result(1, "", "Job for millrace-reset.service canceled.")
-    with pytest.raises(Failed, match="the reset did not begin; journalctl"):
+@pytest.mark.parametrize(
+    ("started", "words"),
+    [
+        (Result(1, "", "Unit is masked."), r"millrace-reset\.service does not start: Unit is masked"),
+        (GOOD, "the reset did not begin; journalctl"),
+    ],
+)
+def test_unit_that_did_not_run_is_a_failure(server: Reset, started: Result, words: str) -> None:
+    server.run.broken["systemctl start --no-block"] = started
+    with pytest.raises(Failed, match=words):
         server.reset("keep")
-    assert not server.run.requested and reset_journal.under_way() is None
+    assert not server.run.requested and reset_journal.under_way() is None and reset.last() is None
+
+
+def test_reset_is_a_job_that_nobody_cancels(server: Reset) -> None:
+    server.reset("keep")
+    job = JOB.last(server.run)
+    assert job is not None and (job.what, job.by, job.state) == ("millrace-1a2b3c", "admin", "done")
+    with pytest.raises(Refused, match="the server restarts at once"):
+        JOB.cancel(server.run)
+    # where the next boot took no notice of it, the server goes on with it by itself
+    server.run.rebooted = False
+    reset.carry_out(server.run)
+    job = JOB.last(server.run)
+    assert server.run.rebooted and job is not None and (job.by, job.state) == ("the server", "done")
+
+
+def test_update_that_is_staged_comes_first(server: Reset) -> None:
+    with update_job.JOB.alone(), pytest.raises(Refused, match="an update is under way"):
+        server.reset("keep")
+    assert reset_journal.under_way() is None

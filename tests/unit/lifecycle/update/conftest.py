@@ -11,6 +11,7 @@ from millrace.lifecycle.update.model import Kind, Release, ReleaseFile, Serving
 from millrace.system import paths
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
+from tests.fakes.jobs import JOBS
 
 ESP = "boot/EFI/Linux"
 ROOTHASH = "0123456789abcdef" * 4
@@ -25,9 +26,8 @@ class Server(Commands):
         "bootctl --print-boot-path",
         "gpgv --status-fd 1 --keyring * [--keyring] [/*] * *",
         "systemctl is-active --quiet *",
-        "systemctl show --property=ActiveState,Job *",
+        *JOBS,
         "systemctl show --property=ActiveState --value *",
-        "systemctl start millrace-update.service",
         "systemctl start millrace-update-fetch.service",
         "systemctl start millrace-trial.service",
         "systemctl --no-block reboot",
@@ -51,6 +51,7 @@ class Server(Commands):
         self.runs("0.1.0")
         self.entry("millrace_0.1.0.efi")
         self.file("etc/millrace/update-keys.pgp", KEY)
+        self.file("proc/sys/kernel/random/boot_id", "5f0e\n")
         self.file("var/lib/millrace/config.json", '{"schema_version": 1, "revision": 7}')
 
     def file(self, name: str, text: str) -> Path:
@@ -92,11 +93,17 @@ class Server(Commands):
         if words[0] == "list-jobs":
             return Result(0, self.jobs, "")
         if words[0] == "show" and "--value" in words:
-            state = self.states.get(words[-1], "active" if words[-1] in self.active else "inactive")
-            return Result(0, f"{state}\n", "")
+            return Result(0, self._state(words[-1]).removeprefix("ActiveState=") + "\n", "")
         if words[0] == "show":
-            return Result(0, f"ActiveState={'activating' if words[-1] in self.active else 'inactive'}\nJob=0\n", "")
+            return Result(0, "\n\n".join(f"Id={unit}\n{self._state(unit)}\nJob=0" for unit in words[2:]) + "\n", "")
         return GOOD if words[0] != "is-active" or words[-1] in self.active else Result(3, "", "")
+
+    def _state(self, unit: str) -> str:
+        # of a oneshot unit that runs systemd says "activating", never "active"
+        return f"ActiveState={self.states.get(unit, 'activating' if unit in self.active else 'inactive')}"
+
+    def _journalctl(self, words: list[str], stdin: str) -> Result:
+        return Result(0, "millrace: version 0.2.0 is staged no more\n", "")
 
     def _systemd_sysupdate(self, words: list[str], stdin: str) -> Result:
         """As in sysupdate-transfer.c and sysupdate.c of systemd 262."""

@@ -8,7 +8,8 @@ import pytest
 
 from millrace.lifecycle.update import install, obstacles, records, stage, trial
 from millrace.lifecycle.update.install import SYSUPDATE
-from millrace.lifecycle.update.model import Order
+from millrace.lifecycle.update.model import LastUpdate, Order, Outcome
+from millrace.lifecycle.update.update_job import JOB, ORDER
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, Refused
@@ -118,6 +119,8 @@ def test_running_version_stays_first_where_an_older_one_cannot_be_installed(serv
         ("transaction.json", "being created"),
         ("adoption.json", "being adopted"),
         ("rescue.json", "rescued"),
+        ("drive-change.json", "a drive is being replaced"),
+        ("reset.json", "a factory reset"),
     ],
 )
 def test_work_on_the_pool_comes_first(server: Server, name: str, word: str) -> None:
@@ -151,7 +154,13 @@ def test_update_is_not_written_where_two_drives_are_of_one_image(
 
 @pytest.mark.parametrize(
     ("job", "word"),
-    [("bench", "millrace bench stop"), ("tuner", "millrace tuner stop"), ("clone", "millrace share clone-status")],
+    [
+        ("bench", "millrace bench stop"),
+        ("tuner", "millrace tuner stop"),
+        ("clone", "millrace share clone-status"),
+        ("erase", "millrace drive list"),
+        ("drive-test", "a drive is being tested"),
+    ],
 )
 @pytest.mark.parametrize("state", ["activating", "active", "deactivating"])
 def test_job_that_a_restart_would_end_comes_first(server: Server, job: str, word: str, state: str) -> None:
@@ -204,21 +213,111 @@ def test_rollback_needs_another_version_that_serves(server: Server) -> None:
 def test_time_of_the_reboot_is_handed_to_systemd(server: Server) -> None:
     for when in ("later", "now", "03:30"):
         install.restart(when, server)
-    assert server.called("systemctl") + server.called("shutdown") == [
+    assert server.called("systemctl --no-block") + server.called("shutdown") == [
         "systemctl --no-block reboot",
         "shutdown --reboot 03:30 Millrace starts another version",
     ]
 
 
+def test_reboot_that_an_administrator_wants_waits_for_what_it_would_end_alone(server: Server) -> None:
+    server.file("run/systemd/shutdown/scheduled", "USEC=1795500000000000\nMODE=reboot\n")
+    server.file("var/lib/millrace/drive-change.json", "{}")
+    with pytest.raises(Refused, match=r"does not reboot now: a drive is being replaced"):
+        install.restart("now", server)
+    install.replan("now", server)
+    assert len(server.called("systemctl --no-block reboot")) == 1
+    server.active.add("millrace-clone.service")
+    with pytest.raises(Refused, match=r"does not reboot now: a share is being cloned"):
+        install.replan("now", server)
+    assert len(server.called("systemctl --no-block reboot")) == 1
+
+
+WANTED = Order(version="0.2.0", by="admin")
+
+
+def last(state: Outcome, at: str, problem: str | None = None) -> LastUpdate:
+    return LastUpdate(
+        version="0.2.0", before="0.1.0", state=state, at=at, by="admin", problems=[problem] if problem else []
+    )
+
+
 def test_order_waits_and_reports_how_it_ended(server: Server) -> None:
-    wanted = Order(version="0.2.0", by="admin")
-    with pytest.raises(Failed, match=r"journalctl -u millrace-update\.service"):
-        install.order(wanted, server)
-    records.save_last(trial.LastUpdate(version="0.2.0", before="0.1.0", state="installed", at="2026", by="admin"))
-    assert install.order(wanted, server).state == "installed"
-    server.broken["systemctl start"] = Result(1, "", "")
+    steps = iter(["activating", "activating", "inactive"])
+
+    def installing() -> None:
+        server.states[JOB.unit] = "activating"
+        stage.say("installing")
+
+    def pause(_: float) -> None:
+        server.states[JOB.unit] = next(steps)
+        records.save_last(last("installed", "2027"))
+
+    server.before["systemctl start"] = installing
+    records.save_last(last("installed", "2026"))
+    assert install.order(WANTED, server, pause) == last("installed", "2027")
+    assert list(steps) == [] and paths.update_order_file().stat().st_mode & 0o777 == 0o600
+    server.states.clear()
+    server.before.clear()
+    # that one is known already
+    with pytest.raises(Failed, match=r"the update was not installed: version 0\.2\.0 is staged no more"):
+        install.order(WANTED, server)
+    server.before["systemctl start"] = lambda: records.save_last(last("refused", "2028", "No space left on device"))
+    with pytest.raises(Failed, match="the update was not installed: No space left on device"):
+        install.order(WANTED, server)
+    server.broken["systemctl start"] = Result(1, "", "Unit is masked.")
+    with pytest.raises(Failed, match=r"millrace-update\.service does not start: Unit is masked"):
+        install.order(WANTED, server)
+
+
+def test_installation_is_listed_with_its_step_and_its_end(server: Server) -> None:
+    assert JOB.glance() is None
+    ORDER.write(WANTED)
+    stage.say("staging", 25, 100)
+    assert JOB.glance() == ("version 0.2.0: staging", 0.25, None, None)
+    with pytest.raises(Refused, match="not cancelled"):
+        JOB.cancel(server)
+    install_(server)
+    job = JOB.last(server)
+    assert job is not None and job.state == "done"
+    server.broken[SYSUPDATE] = Result(1, "", "No space left on device")
+    records.end_trial()
     with pytest.raises(Failed):
-        install.order(wanted, server)
+        install_(server, "0.3.0")
+    job = JOB.last(server)
+    assert job is not None and job.state == "failed" and "No space left" in (job.reason or "")
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def test_installation_that_was_killed_leaves_nothing_and_can_be_repeated(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        server.entry("millrace_0.2.0+3-0.efi")
+        raise Killed
+
+    # the unit ends without a kill
+    install.clean_up(server)
+    assert records.last() is None
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(install, "_transfer", killed)
+        # what a process that was killed does not do
+        patched.setattr(stage, "clear", lambda: None)
+        patched.setattr(type(ORDER), "remove", lambda _: None)
+        install_(server)
+    assert records.trial() is not None and paths.update_staged_dir().exists()
+    install.clean_up(server)
+    found, job = records.last(), JOB.last(server)
+    assert found is not None and (found.version, found.state) == ("0.2.0", "interrupted")
+    assert job is not None and job.state == "interrupted"
+    assert (records.trial(), server.entries) == (None, ["millrace_0.1.0.efi"])
+    assert not paths.update_staged_dir().exists() and ORDER.get() is None
+    install_(server)
+    install.clean_up(server)
+    found = records.last()
+    assert found is not None and found.state == "installed" and records.trial() is not None
 
 
 def test_documents_of_a_version_are_whole_and_private(server: Server, tmp_path: Path) -> None:

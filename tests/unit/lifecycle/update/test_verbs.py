@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.update import install, records, verbs
+from millrace.lifecycle.update import records, verbs
 from millrace.lifecycle.update.model import LastUpdate
 from millrace.lifecycle.update.verbs import update
 from millrace.system import paths
@@ -16,14 +16,18 @@ from millrace.system.run import Result as Result_
 from tests.unit.lifecycle.update.conftest import Server, make_release
 from tests.unit.lifecycle.update.test_upload import packed
 
+INSTALLER = "millrace-update.service"
+START = f"systemctl start --no-block {INSTALLER}"
+TIMES = (f"2026-11-29T00:{second // 60:02}:{second % 60:02}+00:00" for second in range(3600))
+
 
 @pytest.fixture(autouse=True)
 def ready(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verbs, "attempt", server)
     monkeypatch.setattr(verbs, "only_root", lambda: None)
     monkeypatch.setattr("millrace.system.run.quickly", server)
-    server.before[f"systemctl start {install.INSTALLER}"] = lambda: records.save_last(
-        LastUpdate(version="0.2.0", before="0.1.0", state="installed", at=records.now(), by="admin")
+    server.before[START] = lambda: records.save_last(
+        LastUpdate(version="0.2.0", before="0.1.0", state="installed", at=next(TIMES), by="admin")
     )
 
 
@@ -74,8 +78,34 @@ def test_release_is_applied_after_a_confirmation_and_the_server_reboots(server: 
     assert not paths.update_staged_dir().exists()
     said = say("apply", str(made), "--yes", "--reboot", "now").output
     assert "version 0.2.0 was installed" in said
-    assert server.called("systemctl")[-2:] == [f"systemctl start {install.INSTALLER}", "systemctl --no-block reboot"]
+    assert server.called("systemctl start") == [START] and server.called("systemctl")[-1:] == [
+        "systemctl --no-block reboot"
+    ]
     assert json.loads(paths.update_order_file().read_text())["version"] == "0.2.0"
+
+
+def test_server_does_not_reboot_into_an_erasure_that_began_meanwhile(server: Server, tmp_path: Path) -> None:
+    made = make_release(tmp_path / "new")
+    installed = server.before[START]
+
+    def erasing() -> None:
+        installed()
+        server.states["millrace-erase.service"] = "active"
+
+    server.before[START] = erasing
+    with pytest.raises(Refused, match=r"not reboot now: a drive is being erased.*then: millrace update reboot now"):
+        say("apply", str(made), "--yes", "--reboot", "now")
+    last = records.last()
+    assert last is not None and last.state == "installed"
+    assert server.called("systemctl --no-block reboot") == []
+
+
+def test_update_does_not_begin_beside_an_erasure(server: Server, tmp_path: Path) -> None:
+    server.states["millrace-erase.service"] = "active"
+    assert "no update can be installed now: a drive is being erased" in say("status").output
+    with pytest.raises(Refused, match="a drive is being erased, which a restart would end; wait for it"):
+        say("apply", str(make_release(tmp_path / "new")), "--yes")
+    assert not paths.update_staged_dir().exists() and server.called("systemctl start") == []
 
 
 @pytest.mark.parametrize("when", ["24:00", "tomorrow", ""])
@@ -130,8 +160,8 @@ def test_download_is_for_its_unit() -> None:
 def test_installer_that_runs_is_activating_and_under_way(server: Server) -> None:
     assert json.loads(say("status", "--json").output)["running"] is False
     # systemctl is-active fails for it
-    server.active.add(install.INSTALLER)
-    server.broken[f"systemctl is-active --quiet {install.INSTALLER}"] = Result_(3, "", "")
+    server.active.add(INSTALLER)
+    server.broken[f"systemctl is-active --quiet {INSTALLER}"] = Result_(3, "", "")
     assert json.loads(say("status", "--json").output)["running"] is True
     assert "an update is under way" in say("status").output
 

@@ -10,12 +10,16 @@ from millrace.measure.bench.result import live
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.model import State
 from millrace.measure.bench.result.outputs import Progress
-from millrace.measure.bench.run import cleanup, order
+from millrace.measure.bench.run import cleanup
+from millrace.measure.bench.run.bench_job import JOB, ORDER, Order
 from millrace.serve.share import nfs
 from millrace.system import paths
 from millrace.system.errors import Refused
+from millrace.system.jobs import record
+from millrace.system.jobs.job import KILLED
 from millrace.system.run import Result
 from tests.unit.measure.bench.runs import unfinished, whole
+from tests.unit.measure.bench.sites import request
 from tests.unit.measure.bench.tools import Tools
 
 EXPORTS = (
@@ -63,7 +67,7 @@ def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
     last = live.latest()
     assert last is not None and last.state is State.INTERRUPTED
     (kept,) = results.listing().runs
-    assert (kept.state, kept.done, kept.reason) == (State.INTERRUPTED, 1, cleanup.WHY)
+    assert (kept.state, kept.done, kept.reason) == (State.INTERRUPTED, 1, KILLED)
     states = [rung.state for rung in results.load("latest").rungs]
     assert states == [State.DONE, State.INTERRUPTED]
 
@@ -82,5 +86,22 @@ def test_an_empty_mount_point_is_left_alone(pool: Path, monkeypatch: pytest.Monk
 
 
 def test_nothing_is_swept_from_under_a_run(pool: Path) -> None:
-    with order.only_run(), pytest.raises(Refused, match="already running"):
+    with JOB.alone(), pytest.raises(Refused, match="already running"):
         cleanup.clean_up(Tools())
+
+
+def test_end_of_the_unit_ends_its_job_and_a_clean_up_by_hand_leaves_the_next_order(
+    pool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot = paths.ROOT / "proc/sys/kernel/random/boot_id"
+    boot.parent.mkdir(parents=True)
+    boot.write_text("5f0e\n")
+    record.begin("benchmark", "run 20260101-000000", "anna")
+    ORDER.write(Order(run="20260101-000000", by="anna", request=request()))
+    cleanup.clean_up(Tools())
+    assert ORDER.get() is not None and record.load("benchmark").state == "running"  # type: ignore[union-attr]
+    cleanup.sweep(Tools())
+    assert ORDER.get() is not None
+    monkeypatch.setenv("SERVICE_RESULT", "signal")
+    cleanup.sweep(Tools())
+    assert ORDER.get() is None and record.load("benchmark").state == "interrupted"  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from millrace.measure.bench.run import guard, order
+from millrace.measure.bench.run import guard
 from millrace.system import paths
 from millrace.system.errors import Refused
 from millrace.system.run import Result
@@ -49,13 +49,13 @@ def md(root: Path, attribute: str, value: str) -> None:
 
 
 def look(
-    wanted: dict[str, Any] | None = None, running: bool | None = False, host: str = "", vm: str = "none", **here: Any
+    wanted: dict[str, Any] | None = None, busy: str | None = None, host: str = "", vm: str = "none", **here: Any
 ) -> guard.Verdict:
     answers = {
         "smbstatus": Result(0, smbstatus(host), ""),
         "systemd-detect-virt": Result(1, vm + "\n", ""),
     }
-    return guard.check(request(**(wanted or {})), site(**here), Tools(answers), running)
+    return guard.check(request(**(wanted or {})), site(**here), Tools(answers), busy)
 
 
 def test_a_healthy_server_is_measured(root: Path) -> None:
@@ -94,20 +94,10 @@ def test_this_server_and_the_clients_of_the_run_are_not_in_the_way(
     assert look({"clients": ["gpu1"]}, host=host, clients=mine).demand() == []
 
 
-def test_one_run_at_a_time(root: Path) -> None:
-    with pytest.raises(Refused, match="already running: `millrace bench follow`"):
-        look(running=True).demand()
-    with order.only_run(), pytest.raises(Refused, match="already running"), order.only_run():
-        raise AssertionError("two runs at once")
-
-
-def test_benchmark_is_refused_while_the_tuner_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard.unit, "active", lambda: False)
-    monkeypatch.setattr(guard.unit, "tuner_active", lambda: True)
-    with pytest.raises(Refused, match=r"^the tuner is running: .*`millrace tuner stop` ends it$"):
-        look(running=None).demand()
-    monkeypatch.setattr(guard.unit, "tuner_active", lambda: False)
-    assert look(running=None).demand() == []
+def test_another_job_comes_first(root: Path) -> None:
+    md(root, "degraded", "1")
+    with pytest.raises(Refused, match="a share is being cloned"):
+        look(busy="a share is being cloned").demand()
 
 
 def test_a_pool_that_is_read_only_is_not_measured(root: Path) -> None:
@@ -122,4 +112,4 @@ def test_figures_of_an_emulated_server_say_so(root: Path) -> None:
 
 def test_an_estimate_names_everything_that_is_in_the_way(root: Path) -> None:
     md(root, "degraded", "1")
-    assert len(look(running=True, host="10.0.0.9").obstacles) == 3
+    assert len(look(busy="the tuner is running", host="10.0.0.9").obstacles) == 3

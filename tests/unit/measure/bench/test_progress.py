@@ -35,7 +35,7 @@ def test_progress_grows_until_the_last_word(reporter: ProgressReporter) -> None:
             reporter.repeat(repeat, None)
         reporter.finished(done(name))
     reporter.end(State.DONE, None)
-    lines = list(live.follow(lambda: False))
+    lines = reported()
     shares = [line.progress for line in lines]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
@@ -48,38 +48,7 @@ def test_progress_grows_until_the_last_word(reporter: ProgressReporter) -> None:
     assert live.latest() == lines[-1]
 
 
-def test_a_run_that_died_gets_a_last_word(reporter: ProgressReporter) -> None:
-    reporter.begin(0, "L1/array/seq/read")
-    lines = list(live.follow(lambda: False))
-    assert [line.state for line in lines] == [State.RUNNING, State.INTERRUPTED]
-
-
-def test_who_follows_late_sees_everything_and_waits_for_more(reporter: ProgressReporter) -> None:
-    reporter.begin(0, "L1/array/seq/read")
-    rounds = []
-
-    def wait(seconds: float) -> None:
-        rounds.append(seconds)
-        if len(rounds) == 2:
-            live.write(Progress(run="x", time=time.time(), state=State.STOPPED, what="enough"))
-
-    # the last word is said before the unit has cleaned up, and before that no other run may start
-    followed = live.follow(lambda: len(rounds) < 4, wait)
-    assert [line.what for line in followed] == ["L1/array/seq/read", "enough"]
-    assert len(rounds) == 4
-
-
-def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(reporter: ProgressReporter) -> None:
-    reporter.end(State.DONE, None)
-
-    def wait(_: float) -> None:
-        live.begin()
-        live.write(Progress(run="another", time=time.time(), state=State.RUNNING, what="starting"))
-
-    assert [line.state for line in live.follow(lambda: True, wait)] == [State.DONE]
-
-
-def lines() -> list[Progress]:
+def reported() -> list[Progress]:
     """What was written so far."""
     return [Progress.model_validate_json(line) for line in paths.progress_file().read_text().splitlines()]
 
@@ -102,7 +71,7 @@ def test_a_line_says_how_far_a_run_is(timed: ProgressReporter, clock: list[float
     before = time.time()
     timed.begin(1, "L1/xfs/seq/read")
     timed.repeat(1, None)
-    line = lines()[-1]
+    line = reported()[-1]
     assert before <= line.time <= time.time()
     # three rungs of equal length: one is done, and of the second the warm-up and one of three repeats begun
     progress = (1 + 1 / 4) / 3
@@ -125,19 +94,19 @@ def test_a_line_says_how_far_a_run_is(timed: ProgressReporter, clock: list[float
     clock[0] += 100
     timed.repeat(2, None)
     progress = (1 + 2 / 4) / 3
-    assert (lines()[-1].progress, lines()[-1].seconds_left) == (0.5, 100.0)
+    assert (reported()[-1].progress, reported()[-1].seconds_left) == (0.5, 100.0)
     clock[0] += 11
     timed.begin(2, "L1/xfs/seq/write")
-    assert (lines()[-1].repeat, lines()[-1].progress) == (0, 0.6667)
-    assert lines()[-1].seconds_left == 55.5
+    assert (reported()[-1].repeat, reported()[-1].progress) == (0, 0.6667)
+    assert reported()[-1].seconds_left == 55.5
 
 
 def test_before_anything_is_measured_the_estimate_counts(timed: ProgressReporter, clock: list[float]) -> None:
     clock[0] += 5
     timed.begin(0, "L1/array/seq/read")
-    assert lines()[-1].seconds_left == round(timed._estimate.seconds, 1)  # type: ignore[union-attr]
+    assert reported()[-1].seconds_left == round(timed._estimate.seconds, 1)  # type: ignore[union-attr]
     timed.begin(0, "starting")
-    assert lines()[-1].rung is None
+    assert reported()[-1].rung is None
 
 
 def test_rates_are_between_two_looks_of_one_repeat(timed: ProgressReporter, clock: list[float]) -> None:
@@ -147,7 +116,7 @@ def test_rates_are_between_two_looks_of_one_repeat(timed: ProgressReporter, cloc
             "write": Flow(bytes=written, count=count),
         }
         timed.repeat(1, Outcome(flows=flows))
-        return lines()[-1].bandwidth, lines()[-1].operations
+        return reported()[-1].bandwidth, reported()[-1].operations
 
     timed.begin(0, "L1/array/seq/read")
     assert look(100, 50, 5) == (None, None)
@@ -157,7 +126,7 @@ def test_rates_are_between_two_looks_of_one_repeat(timed: ProgressReporter, cloc
     assert look(900, 150, 15) == (None, None)
     clock[0] += 1
     timed.repeat(2, None)
-    assert (lines()[-1].bandwidth, lines()[-1].repeat) == (None, 2)
+    assert (reported()[-1].bandwidth, reported()[-1].repeat) == (None, 2)
     assert look(10, 0, 1) == (None, None)
 
 
@@ -175,7 +144,7 @@ def test_the_last_line_says_how_it_ended(
 ) -> None:
     timed.begin(1, "L1/xfs/seq/read")
     timed.end(state, reason)
-    last = lines()[-1]
+    last = reported()[-1]
     assert (last.run, last.state, last.what, last.steps, last.step) == ("20260101-000000", state, what, 3, 2)
     assert last.progress == pytest.approx(progress)
     assert abs(last.time - time.time()) < 60
@@ -183,11 +152,11 @@ def test_the_last_line_says_how_it_ended(
 
 def test_a_run_that_could_not_begin_has_no_steps(reporter: ProgressReporter) -> None:
     ProgressReporter.without_estimate("x").end(State.FAILED, "no pool")
-    last = lines()[-1]
+    last = reported()[-1]
     assert (last.run, last.what, last.progress, last.step, last.steps) == ("x", "no pool", 0.0, 0, 0)
 
 
 def test_a_rung_that_has_its_result_is_told_with_all_repeats(timed: ProgressReporter) -> None:
     timed.begin(0, "L1/array/seq/read")
     timed.finished(done("L1/array/seq/read"))
-    assert (lines()[-1].repeat, lines()[-1].progress) == (3, 0.25)
+    assert (reported()[-1].repeat, reported()[-1].progress) == (3, 0.25)

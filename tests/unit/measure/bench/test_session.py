@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,12 +26,12 @@ from millrace.measure.bench.result.ceilings import with_ceilings
 from millrace.measure.bench.result.choices import Layer
 from millrace.measure.bench.result.fio_output import Full
 from millrace.measure.bench.result.model import Rung, State
-from millrace.measure.bench.run import order, session
+from millrace.measure.bench.run import session
+from millrace.measure.bench.run.bench_job import JOB, ORDER, Order
 from millrace.measure.bench.run.local import Stopped
-from millrace.measure.bench.run.order import Order
 from millrace.system import paths
-from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
+from millrace.system.jobs import record
 from tests.unit.measure.bench.rungs import done, repeat
 from tests.unit.measure.bench.sites import request, site
 from tests.unit.measure.bench.tools import Tools
@@ -202,7 +203,26 @@ def test_a_drive_is_looked_at_again_right_before_it_is_written(
         assert rungs["L0/BLANK1/seq/write"][0] is State.PENDING
 
 
-def test_an_order_is_done_once_and_a_signal_stops_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def booted(root: Path) -> Path:
+    boot = root / "proc/sys/kernel/random/boot_id"
+    boot.parent.mkdir(parents=True)
+    boot.write_text("5f0e\n")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("ended", "found"),
+    [
+        (SimpleNamespace(state=State.DONE, reason="1 of 3 workloads failed"), ("done", None)),
+        (SimpleNamespace(state=State.STOPPED, reason="stopped by the user"), ("cancelled", "stopped by the user")),
+        (SimpleNamespace(state=State.STOPPED, reason="drive SN003 is gone"), ("failed", "drive SN003 is gone")),
+        (SimpleNamespace(state=State.FAILED, reason="no"), ("failed", "no")),
+    ],
+)
+def test_an_order_is_done_once_and_a_signal_stops_it(
+    booted: Path, monkeypatch: pytest.MonkeyPatch, ended: SimpleNamespace, found: tuple[str, str | None]
+) -> None:
     handlers: dict[int, Any] = {}
     monkeypatch.setattr(session.signal, "signal", handlers.__setitem__)
     asked, here = request(profiles=["seq"]), site()
@@ -214,48 +234,50 @@ def test_an_order_is_done_once_and_a_signal_stops_it(root: Path, monkeypatch: py
         def __init__(self, *given: Any) -> None:
             made.extend(given)
 
-        def run_steps(self) -> str:
-            with pytest.raises(Refused, match="already running"), order.only_run():
+        def run_steps(self) -> Any:
+            with pytest.raises(Refused, match="already running"), JOB.alone():
                 raise AssertionError
-            return "the run"
+            return ended
 
     monkeypatch.setattr(session, "Session", Fake)
     wanted = Order(run="20260101-000000", request=asked, labels=[], by="anna")
-    write_model(order.file(), wanted)
+    ORDER.write(wanted)
     tools = Tools()
-    assert session.execute(tools) == "the run"  # type: ignore[comparison-overlap]
+    assert session.execute(tools) == ended
+    job = record.load("benchmark")
+    assert job is not None and (job.state, job.reason) == found
     assert made[:3] == [wanted, ready, tools]
-    assert not order.file().exists()
+    assert ORDER.get() is None
     assert set(handlers) == {signal.SIGTERM, signal.SIGINT}
     assert not made[3].is_set()
     handlers[signal.SIGTERM](15, None)
     assert made[3].is_set()
 
 
-def test_failed_start_is_reported_to_followers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_start_is_reported_to_followers(booted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.signal, "signal", lambda *_: None)
 
     def prepare(_: object) -> Prepared:
         raise Refused("/srv/pool is not mounted")
 
     monkeypatch.setattr(session, "prepare", prepare)
-    write_model(order.file(), Order(run="20260101-000000", request=request(), labels=[], by="anna"))
+    ORDER.write(Order(run="20260101-000000", request=request(), labels=[], by="anna"))
     live.begin()
     with pytest.raises(Refused, match="not mounted"):
         session.execute(Tools())
     last = live.latest()
     assert last is not None
     assert (last.run, last.state, last.what) == ("20260101-000000", State.FAILED, "/srv/pool is not mounted")
-    assert not order.file().exists()
+    assert ORDER.get() is None
 
 
 def test_the_drives_and_arrays_of_the_pool_are_watched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "dev/md").mkdir(parents=True)
-    for number, name in enumerate(record.array.name for record in site().pool.arrays):
+    for number, name in enumerate(held.array.name for held in site().pool.arrays):
         os.symlink(f"../md{number}", root / f"dev/md/millrace-{name}")
     made = Run(root, monkeypatch, {}, profiles=["seq"]).session
     monitor = session.monitor_of(made.ready.site, made._stop)
-    names = [record.array.name for record in site().pool.arrays]
+    names = [held.array.name for held in site().pool.arrays]
     assert monitor._watch.arrays == [(f"md{number}", name) for number, name in enumerate(names)]
     assert monitor._watch.drives == [(f"nvme{number}n1", f"SN{number:03}") for number in range(12)]
     assert monitor._sampler.drives == [f"nvme{number}n1" for number in range(10)]

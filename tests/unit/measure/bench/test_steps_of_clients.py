@@ -48,6 +48,6 @@ def test_a_client_that_went_away_is_in_the_way_of_a_run(root: Path, monkeypatch:
     tokens.keep("gpu1", TOKEN)
     tools = Tools({"smbstatus --json": Result(0, '{"sessions": {}}', "")})
     with listening(monkeypatch):
-        assert guard.check(request(clients=["gpu1"]), here, tools, False).obstacles == []
-    (obstacle,) = guard.check(request(clients=["gpu1"]), here, tools, False).obstacles
+        assert guard.check(request(clients=["gpu1"]), here, tools).obstacles == []
+    (obstacle,) = guard.check(request(clients=["gpu1"]), here, tools).obstacles
     assert obstacle.startswith("client gpu1 does not answer")

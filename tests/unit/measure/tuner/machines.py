@@ -15,11 +15,13 @@ from millrace.plan.settings import Basis, Settings, settings_of
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.documents import write_model
+from millrace.system.run import Result
 from millrace.tune import settings as tuning
 from millrace.tune.ports import core_settings, read_ports
 from millrace.tune.run import run as tune
 from millrace.tune.settings import Found
 from millrace.tune.topology import cores
+from tests.fakes.jobs import JOBS, JobManager
 from tests.fakes.samples import pool
 from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.plan.test_settings import basis
@@ -36,8 +38,7 @@ class TunedServer(Machine):
 
     TAKEN: ClassVar[Iterable[str]] = (
         *Machine.TAKEN,
-        "systemctl show --property=ActiveState --value millrace-tuner.service",
-        "systemctl start millrace-tuner.service",
+        *JOBS,
         "systemctl stop millrace-tuner.service",
         "systemctl reload-or-restart *.service",
         "systemd-detect-virt --vm",
@@ -48,6 +49,7 @@ class TunedServer(Machine):
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, policy: Policy | None = None) -> None:
         super().__init__(root)
         patch.setattr(paths, "ROOT", root)
+        self.units = JobManager("millrace-tuner.service")
         self.pool: Pool = pool()
         self.basis: Basis = basis(server(drives_1u12()), policy or Policy())
         self.settings: Settings = settings_of(self.basis)
@@ -82,6 +84,15 @@ class TunedServer(Machine):
         self.write("sys/class/block/md127/md/group_thread_cnt", str(md.group_thread_cnt))
         self.write("sys/class/block/md127/queue/read_ahead_kb", str(md.read_ahead))
         write_model(paths.pool_file(), self.pool)
+
+    def _systemctl(self, words: list[str], stdin: str) -> Result:
+        if words[0] == "show":
+            return self.units._systemctl(words, stdin)
+        return super()._systemctl(words, stdin)
+
+    def unit_runs(self, now: bool, unit: str = "millrace-tuner.service") -> None:
+        """Whether a unit runs, that of the tuner by default."""
+        self.units.others[unit] = "active" if now else "inactive"
 
     def surface(self, load: Load = LOCAL) -> Surface:
         return surface(self.settings, self.pool, self, load)

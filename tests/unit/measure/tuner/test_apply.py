@@ -35,7 +35,6 @@ AT = "2026-11-24T16:00:00+00:00"
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     made = TunedServer(tmp_path, monkeypatch)
-    made.broken["systemctl show"] = Result(0, "inactive\n", "")
     return made
 
 
@@ -100,7 +99,6 @@ def test_value_of_the_policys_file_that_was_bad_is_overridden_and_remembered(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     machine = TunedServer(tmp_path, monkeypatch, Policy(md=MdPolicy(stripe_cache_size=256)))
-    machine.broken["systemctl show"] = Result(0, "inactive\n", "")
     text = "# mine\n[md]\nstripe_cache_size = 256\n"
     write_text(paths.policy_file(), text)
     found(machine, md__stripe_cache_size=4096)
@@ -136,7 +134,7 @@ def test_run_without_a_winner_has_nothing_to_apply(machine: TunedServer) -> None
 
 def test_nothing_is_applied_while_a_run_is_active(machine: TunedServer) -> None:
     found(machine, md__stripe_cache_size=16384)
-    machine.broken["systemctl show"] = Result(0, "active\n", "")
+    machine.unit_runs(True)
     for verb in (lambda: applying.apply(RUN, machine), lambda: applying.revert(machine)):
         with pytest.raises(Refused, match="already running"):
             verb()

@@ -18,7 +18,6 @@ from millrace.observe.health.checks import tuner as health
 from millrace.observe.health.host import Host
 from millrace.plan.policy.model import MdPolicy, Policy
 from millrace.system import paths, sysfs
-from millrace.system.run import Result
 from millrace.tune.collect import stages
 from millrace.tune.run import run as tune
 from millrace.tune.tuner_hold import endings, held
@@ -222,12 +221,11 @@ def test_what_cannot_be_restored_stays_in_the_journal_and_health_says_so(
             put_back(machine)
     assert len(found.value.restored) == WRITES - 1
     stand_in(monkeypatch, machine)
-    machine.broken["systemctl show"] = Result(0, "inactive\n", "")
     [finding] = health.check(Host())
     assert finding.sentence == f"Tuner run {RUN} has ended and left settings: {stripes} is {left}."
     assert finding.todo == "millrace tuner stop"
     # while a run is active they are meant to be
-    machine.broken["systemctl show"] = Result(0, "active\n", "")
+    machine.unit_runs(True)
     assert health.check(Host()) == []
     assert len(put_back(machine)) == 1 and health.check(Host()) == []
 

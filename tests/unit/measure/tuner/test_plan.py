@@ -13,7 +13,6 @@ from millrace.measure.tuner.run import plan as planning
 from millrace.measure.tuner.run.outputs import Request
 from millrace.measure.tuner.run.plan import Prepared, seconds
 from millrace.system.errors import BadInput, MillraceError, Refused
-from millrace.system.run import Result
 from tests.unit.measure.bench.sites import site
 from tests.unit.measure.tuner.machines import TunedServer
 
@@ -94,7 +93,6 @@ def test_budget_shorter_than_one_screen_is_refused_with_what_it_takes(machine: T
 def test_budget_that_is_too_short_is_an_obstacle_of_the_estimate(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard.unit, "active", lambda: False)
     monkeypatch.setattr(guard.guard, "check", lambda *_, **__: Verdict(labels=["degraded"]))
     [short, degraded] = order.estimate(Request(budget=60), machine).obstacles
     assert "shorter than one screen" in short and degraded.startswith("an array is degraded")
@@ -113,7 +111,6 @@ def test_budget_that_is_too_short_is_an_obstacle_of_the_estimate(
 def test_obstacle_refuses_the_start_in_one_sentence(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, words: str
 ) -> None:
-    monkeypatch.setattr(guard.unit, "active", lambda: False)
     monkeypatch.setattr(guard.guard, "check", lambda *_, **__: verdict)
     with pytest.raises(Refused, match=words):
         order.ready(Request(budget=7200), machine)
@@ -123,13 +120,12 @@ def test_obstacle_refuses_the_start_in_one_sentence(
 def test_hot_drive_and_a_run_that_is_active_refuse_the_start(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard.unit, "active", lambda: False)
     monkeypatch.setattr(guard.guard, "check", lambda *_, **__: Verdict())
     monkeypatch.setattr(
         "millrace.measure.bench.run.monitor.Watch.complaint", lambda _: "drive S1 has 80 degrees Celsius"
     )
     with pytest.raises(MillraceError, match="drive S1 has 80 degrees Celsius: let it cool down first"):
         order.ready(Request(budget=7200), machine)
-    machine.broken["systemctl show"] = Result(0, "active\n", "")
+    machine.unit_runs(True)
     with pytest.raises(Refused, match="the tuner is already running"):
         order.ready(Request(budget=7200), machine)

@@ -20,9 +20,9 @@ from millrace.measure.tuner.knobs.checks import check_settings
 from millrace.measure.tuner.knobs.entry import Load
 from millrace.measure.tuner.model import Figures, Goal, Run, State
 from millrace.measure.tuner.run import guard, live, session, store
-from millrace.measure.tuner.run.order import Order
 from millrace.measure.tuner.run.outputs import Progress, Request
 from millrace.measure.tuner.run.plan import Prepared
+from millrace.measure.tuner.run.tuner_job import Order
 from millrace.measure.tuner.search.goals import parse
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy
@@ -71,9 +71,9 @@ class Tuned:
         order = Order(run=RUN, by="anna", request=asked)
         self.session = session.Session(order, ready, self.machine, self.stop)
 
-    def _check(self, *_: Any, running: bool, connected: bool) -> Verdict:
-        # a client takes one connection, and the run has it
-        assert not running and connected
+    def _check(self, *given: Any, connected: bool) -> Verdict:
+        # a client takes one connection, and the run has it; nothing else measures
+        assert given[-1] is None and connected
         return self.verdict
 
     @contextmanager

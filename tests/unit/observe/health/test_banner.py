@@ -8,10 +8,10 @@ import pytest
 from millrace.lifecycle.admin import one_time
 from millrace.observe.health.accelerators import Fed, FedCount
 from millrace.observe.health.banner import banner
-from millrace.observe.health.jobs import Job
 from millrace.observe.health.model import Finding, Health, Level, worst
 from millrace.observe.health.status import Space, Status, lines
 from millrace.observe.health.write import write
+from millrace.observe.jobs.listing import CurrentJob
 from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed
@@ -107,6 +107,20 @@ FED = Fed(
     degraded=False,
 )
 
+REBUILD = CurrentJob(
+    name="rebuild",
+    title="rebuild",
+    what="array data",
+    state="running",
+    progress=0.125,
+    seconds_left=600,
+    bytes_per_second=205_000_000,
+    by=None,
+    after_boot="continues",
+    cancellable=False,
+    why=None,
+)
+
 
 def test_status_is_one_screen() -> None:
     share = default_share(pool(), ["10.0.0.0/24"], True, [])
@@ -121,7 +135,7 @@ def test_status_is_one_screen() -> None:
         space=Space(size=80 * 10**12, used=79 * 10**12, free=10**12),
         shares=[share],
         fed=FED,
-        jobs=[Job(name="rebuild", what="array data", progress=0.125, seconds_left=600, bytes_per_second=205_000_000)],
+        jobs=[REBUILD],
         as_root=True,
         notes=[],
     )

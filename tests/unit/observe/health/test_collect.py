@@ -11,18 +11,17 @@ import pytest
 from millrace.observe.health.checks import arrays, cockpit, filesystem, nfs, smb, units
 from millrace.observe.health.checks import pool as pool_check
 from millrace.observe.health.collect import CHECKS, collect
-from millrace.observe.health.jobs import jobs
 from millrace.observe.health.model import Level
 from millrace.observe.health.write import write
 from millrace.plan.model import DriveName, Obstacle, PlanFile, Refusal
 from millrace.serve.config import files
 from millrace.serve.config.model import Config, Nfs, NfsClient, Share
 from millrace.storage.record.model import Approval, StepRecord, Transaction
-from millrace.storage.rescue import rescue_job
 from millrace.storage.rescue.rescue_model import RescueWork
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.files import write_text
+from millrace.system.jobs.job import Job
 from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import Tools, plan
@@ -128,7 +127,7 @@ class TestBeforeThereIsAPool:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, state: Any, end: str
     ) -> None:
         monkeypatch.setattr(paths, "ROOT", tmp_path)
-        monkeypatch.setattr(rescue_job, "is_working", lambda name, run: unit == "activating")
+        monkeypatch.setattr(Job, "runs", lambda *_: unit == "activating")
         well(tmp_path)
         write_text(paths.rescue_file(), "{}")
         work = RescueWork(
@@ -137,9 +136,6 @@ class TestBeforeThereIsAPool:
         write_model(paths.rescue_step_file(), work)
         [_, finding] = pool_check.check(host())
         assert finding.sentence == f"The rescue of the pool, whose log was lost, is not finished{end}"
-        shown = [(one.name, one.what, one.progress) for one in jobs(host().pool)]
-        named = ("rescue", "Repair the file system without the lost log", 0.5)
-        assert shown == ([named] if unit == "activating" else [])
 
     def test_provisioning_under_way_says_how_far(self, empty: Path) -> None:
         steps = [StepRecord(name="label S1", state="done"), StepRecord(name="create data", state="started")]

@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without root a user sees the last health document and the present state of the arrays."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from millrace.inventory.drive_tests import DriveTest, DriveTests
-from millrace.measure.bench.result import live
-from millrace.measure.bench.result.model import State
-from millrace.measure.bench.result.outputs import Progress
-from millrace.measure.tuner.model import State as TunerState
-from millrace.measure.tuner.run import live as tuner_live
-from millrace.measure.tuner.run import order
-from millrace.measure.tuner.run.outputs import Progress as TunerProgress
-from millrace.measure.tuner.search.goals import parse
 from millrace.observe.health.current import current, last_recorded, stopped
 from millrace.observe.health.host import Host
 from millrace.observe.health.jobs import jobs
 from millrace.observe.health.model import Level
 from millrace.observe.health.status import Status, lines, status
 from millrace.observe.health.write import publish
-from millrace.storage.record.test_order import DriveTestProgress, DriveTestsProgress
+from millrace.storage.record.erasure import Order
 from millrace.system import paths
 from millrace.system.documents import write_model
+from millrace.system.jobs import record
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
@@ -111,40 +102,6 @@ def test_a_check_that_does_not_end_is_a_failure_on_the_console(box: Box) -> None
     assert last_recorded(Host()).level is Level.UNKNOWN
 
 
-def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
-    live.begin()
-    assert look().jobs == []
-    said = Progress(run="r1", time=time.time(), state=State.RUNNING, what="read 1M", progress=0.4, seconds_left=60)
-    live.write(said)
-    assert [(job.name, job.what, job.progress) for job in look().jobs] == [("benchmark", "read 1M", 0.4)]
-    live.write(said.model_copy(update={"time": time.time() - 600}))
-    assert look().jobs == []
-    live.write(said.model_copy(update={"state": State.DONE}))
-    assert look().jobs == []
-
-
-def test_a_tuner_run_is_a_job_with_its_start_while_its_unit_is_active(
-    box: Box, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    active = True
-    monkeypatch.setattr(order, "active", lambda run: active)
-    at = "2026-11-24T16:00:00+00:00"
-    # a reading takes longer than a benchmark may be silent
-    said = TunerProgress(run="r1", time=time.time() - 600, started=at, state=TunerState.RUNNING, what="reading 4")
-    tuner_live.write(said)
-    [job] = look().jobs
-    assert (job.name, job.what) == ("tuner", "reading 4, since 2026-11-24 16:00 UTC")
-    [line] = [one for one in lines(look()) if "tuner" in one]
-    assert "tuner, reading 4, since 2026-11-24 16:00 UTC" in line
-    tuner_live.write(said.model_copy(update={"goal": parse("seq-read")[0]}))
-    assert look().jobs[0].what == "reading 4: sequential reads, over NFS, since 2026-11-24 16:00 UTC"
-    active = False
-    assert look().jobs == []
-    active = True
-    tuner_live.write(said.model_copy(update={"state": TunerState.DONE}))
-    assert look().jobs == []
-
-
 def test_rebuild_is_a_job_with_its_rate(box: Box) -> None:
     box.md("data", sync_action="recover", sync_completed="250 / 1000", sync_speed="50000")
     [job] = look().jobs
@@ -152,42 +109,37 @@ def test_rebuild_is_a_job_with_its_rate(box: Box) -> None:
     assert job.bytes_per_second == 51_200_000 and job.seconds_left is not None
 
 
-def test_change_of_drives_is_a_job_until_it_stops(box: Box) -> None:
-    journal = box.change(3, 12)
+def test_job_of_the_engine_has_the_keys_of_a_rebuild(box: Box) -> None:
+    box.md("data", sync_action="recover", sync_completed="250 / 1000", sync_speed="50000")
+    record.begin("erase", "drive S6XYZ123", "admin")
+    write_model(paths.erase_order_file(), Order(id="1", serial="S6XYZ123", wwid="", attached="7", foreign=False))
+    rebuild, erasure = look().jobs
+    assert (erasure.name, erasure.what, erasure.state, erasure.by) == ("erase", "drive S6XYZ123", "running", "admin")
+    assert erasure.model_dump().keys() == rebuild.model_dump().keys()
+    assert any(line.endswith(" erase, drive S6XYZ123: running") for line in lines(look()))
+
+
+def test_array_that_waits_for_another_one_waits(box: Box) -> None:
+    box.md("data", sync_action="resync", sync_completed="delayed", sync_speed="none")
     [job] = look().jobs
-    assert (job.name, job.progress) == ("drive change", 0.5)
-    assert job.what == "the replacement of MRD00000000004 by MRD00000000013"
-    journal.stopped("mdadm failed")
-    assert look().jobs == []
-    paths.drive_change_file().write_text("{")
-    assert look().jobs == []
+    assert (job.name, job.state, job.progress, job.after_boot) == (
+        "first synchronisation",
+        "waiting",
+        None,
+        "continues",
+    )
 
 
-def test_tests_of_drives_are_one_job_as_long_as_the_longest(box: Box) -> None:
-    assert look().jobs == []
-    record = {"id": "1", "wwid": "", "bay": None, "scope": "full", "boot": "", "began": "2026-11-20T11:00:00+00:00"}
-    running = [DriveTest.model_validate({**record, "serial": one, "state": "running"}) for one in ("B", "A")]
-    write_model(paths.drive_tests_file(), DriveTests(tests=running))
-    now = {"what": "writing", "total": 100, "bytes_per_second": 1}
-    drives = [
-        DriveTestProgress.model_validate({**now, "serial": "A", "done": 50, "seconds_left": 60}),
-        DriveTestProgress.model_validate({**now, "serial": "B", "done": 0, "seconds_left": None}),
-    ]
-    write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=drives))
-    [job] = look().jobs
-    assert (job.name, job.what, job.progress, job.seconds_left) == ("drive test", "A, B", 0.25, 60)
-    # before there is a pool, too
-    assert jobs(None) == [job]
-    write_model(paths.drive_tests_file(), DriveTests(tests=[]))
-    assert look().jobs == []
+def test_check_of_md_goes_on_in_the_window_of_its_round(box: Box) -> None:
+    box.md("data", sync_action="check", sync_completed="250 / 1000", sync_speed="50000")
+    assert [(job.name, job.after_boot) for job in look().jobs] == [("check", "continues in its window")]
 
 
-def test_a_pool_that_is_being_built_is_a_job(tmp_path: Path) -> None:
+def test_pool_that_is_being_built_is_a_job(tmp_path: Path) -> None:
     with server(tmp_path) as box:
         box.begin(done=7)
-        [job] = jobs(None)
-        assert (job.name, job.what, job.progress) == ("provision", "partition MRD00000000008", 7 / 15)
-        paths.transaction_file().write_text("{")
+        assert [job.name for job in jobs(None)] == ["provision"]
+        paths.transaction_file().unlink()
         assert jobs(None) == []
 
 

@@ -10,15 +10,16 @@ import pytest
 
 from millrace.serve.clone import clone_job, clone_model, clone_run
 from millrace.serve.clone.clone_job import Reflinks
-from millrace.serve.clone.clone_model import Clone, CloneOrder
+from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config import files, store
 from millrace.serve.share import quota
 from millrace.serve.share.edit import create_shares, remove_share, set_share, unseal_share
 from millrace.serve.share.server import Server
 from millrace.storage.record.model import Pool
 from millrace.system import locks, paths
-from millrace.system.documents import read_model, write_model
+from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
+from millrace.system.jobs import record
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
 
@@ -224,11 +225,12 @@ def test_killed_clone_leaves_nothing_or_everything(
     # millions of files hold neither the end of the unit nor a shutdown
     assert not any(call[0] == "rm" for call in appliance.calls[len(swept) :])
     assert clone_run.sweep(appliance.server())
-    last = clone_model.load()
+    last, job = clone_model.load(), record.load("clone")
     made = appliance.root / "srv/pool" / target
     # a tree that was to become a share and is none is removed
     complete = moment == "after rename" and target == "data/x"
-    assert last is not None and last.state == ("done" if complete else "interrupted")
+    assert last is not None and job is not None
+    assert last.state == job.state == ("done" if complete else "interrupted")
     assert made.exists() == complete and rest(appliance) == []
     assert store.load().share("x") is None and "/srv/pool/x" not in appliance.exported()
 
@@ -262,20 +264,10 @@ def test_end_of_a_killed_clone_is_recorded_while_the_pool_does_not_reply(
         raise Failed("mdadm --detail did not finish in 20 s")
 
     killed_while_it_copied(appliance, links)
-    # another `share clone` looks whether one is under way
-    with locks.held(paths.run_dir() / "clone/start.lock"), clone_job.lock():
+    # another `share clone` starts, and the cleanup of one before goes on
+    with locks.held(paths.run_dir() / "jobs/start.lock"), clone_job.lock():
         clone_run.end(silent, stopped=False)
     assert clone_model.load().state == "interrupted"  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(("unit", "state"), [("active", "running"), ("deactivating", "running"), ("failed", None)])
-def test_record_of_a_clone_whose_unit_is_gone_is_not_shown_as_running(
-    appliance: Appliance, data: Path, links: Reflinks, unit: str, state: str | None
-) -> None:
-    killed_while_it_copied(appliance, links)
-    shown = clone_job.status(lambda argv, stdin=None: Result(0, f"{unit}\n", ""))
-    assert shown.clone is not None and shown.clone.state == (state or "interrupted")
-    assert (shown.progress is not None) == (state is not None)
 
 
 def test_sweep_leaves_a_clone_alone_that_is_under_way(appliance: Appliance, data: Path, links: Reflinks) -> None:
@@ -283,7 +275,18 @@ def test_sweep_leaves_a_clone_alone_that_is_under_way(appliance: Appliance, data
     with clone_job.lock():
         assert not clone_run.sweep(appliance.server())
     assert rest(appliance) == ["tree"] and clone_model.load().state == "running"  # type: ignore[union-attr]
-    assert paths.clone_order_file().exists()
+    assert paths.clone_order_file().exists() and record.load("clone").state == "running"  # type: ignore[union-attr]
+
+
+def test_order_that_waits_for_its_unit_outlives_the_cleanup_of_the_clone_before(
+    appliance: Appliance, data: Path, links: Reflinks
+) -> None:
+    killed_while_it_copied(appliance, links)
+    clone_run.end(appliance.server, stopped=False)
+    ordered(appliance, "data/imagenet", "data/y")
+    record.begin("clone", "data/imagenet to data/y", "root")
+    assert clone_run.sweep(appliance.server())
+    assert paths.clone_order_file().exists() and record.load("clone").state == "running"  # type: ignore[union-attr]
 
 
 def test_move_back_waits_for_a_change_of_the_shares(
@@ -312,32 +315,6 @@ def test_move_back_waits_for_a_change_of_the_shares(
     monkeypatch.setattr(quota, "expect", expect)
     clone_run.end(appliance.server, stopped=False)
     assert held == ["x"] and rest(appliance) == ["tree"]
-
-
-def test_second_order_does_not_take_the_place_of_the_first(
-    appliance: Appliance, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = (
-        clone_job.prepare("data/imagenet", f"data/{name}", False, None, appliance.server()) for name in ("x", "y")
-    )
-    state = "inactive"
-    plain = appliance.__class__.__call__
-
-    def systemd(self: Appliance, argv: list[str], stdin: str | None = None) -> Result:
-        nonlocal state
-        if argv[:2] == ["systemctl", "show"]:
-            return Result(0, f"{state}\n", "")
-        if argv == ["systemctl", "start", clone_job.UNIT]:
-            # it has not read its order yet
-            state = "active"
-            return Result(0, "", "")
-        return plain(self, argv, stdin)
-
-    monkeypatch.setattr(appliance.__class__, "__call__", systemd)
-    clone_job.start(first, appliance.server())
-    with pytest.raises(Refused, match="another clone is under way"):
-        clone_job.start(second, appliance.server())
-    assert read_model(paths.clone_order_file(), CloneOrder) == first
 
 
 def test_share_that_is_not_served_is_rolled_back_with_its_tree(

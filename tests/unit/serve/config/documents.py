@@ -42,6 +42,7 @@ from millrace.storage.record.removal_record import Removals
 from millrace.storage.record.scrub_record import ScrubRecord
 from millrace.storage.rescue.rescue_model import Rescue
 from millrace.storage.trim.trim_record import TrimRecord
+from millrace.system.jobs.record import JobRecord
 from millrace.tune.rebuild_speed import PriorityDocument
 
 STATE = "var/lib/millrace"
@@ -64,6 +65,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "apart.json": ((f"{STATE}/apart.json",), ApartMembers),
     "change.json": ((f"{STATE}/config-history/000001.json",), Change),
     "clone.json": ((f"{STATE}/clone.json",), Clone),
+    "job.json": ((f"{STATE}/jobs/erase.json",), JobRecord),
     "config.json": ((f"{STATE}/config.json",), Config),
     "drive-change.json": ((f"{STATE}/drive-change.json", f"{STATE}/drive-changed.json"), DriveChange),
     "drive-tests.json": ((f"{STATE}/drive-tests.json",), DriveTests),
@@ -111,7 +113,6 @@ WRITERS: dict[str, set[str]] = {
     "lifecycle/adopt/search_result.py": set(),
     "lifecycle/adopt/job.py": {"adoption.json"},
     "lifecycle/adopt/journal.py": {"adoption.json"},
-    "lifecycle/adopt/progress.py": set(),
     "lifecycle/adopt/restore.py": {"config.json"},
     "observe/alert/listing.py": {"alert-acknowledged.json"},
     "observe/alert/routes.py": {"alert-routes.json", "alert-secrets.json"},
@@ -119,7 +120,6 @@ WRITERS: dict[str, set[str]] = {
     "storage/fabrics/connection_store.py": {"backend-connections.json", "backend-secrets.json"},
     "measure/bench/plan/clients.py": {"bench-clients.json"},
     "measure/bench/result/store.py": {"bench-run.json"},
-    "measure/bench/run/order.py": set(),
     "measure/bench/run/remote/tokens.py": {"bench-tokens.json"},
     "serve/certificate/renew.py": {"certificate-settings.json"},
     # what an administrator names: it is no state of this server
@@ -159,10 +159,8 @@ WRITERS: dict[str, set[str]] = {
     "storage/assemble/readd.py": {"returns.json"},
     "storage/assemble/standstill.py": set(),
     "storage/assemble/unclean.py": {"unclean.json"},
-    "storage/rescue/rescue_job.py": set(),
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
-    "serve/clone/clone_job.py": set(),
     "serve/clone/clone_model.py": {"clone.json"},
     "serve/share/usage.py": set(),
     "serve/config/history.py": {"change.json"},
@@ -173,9 +171,7 @@ WRITERS: dict[str, set[str]] = {
     "measure/tuner/run/apply.py": {"measured.json"},
     "measure/tuner/run/journal.py": {"tuner-journal.json"},
     "measure/tuner/run/live.py": set(),
-    "measure/tuner/run/order.py": set(),
     "measure/tuner/run/store.py": {"tuner-run.json"},
-    "lifecycle/update/install.py": set(),
     "lifecycle/update/records.py": {
         "update-before.json",
         "update-failed.json",
@@ -183,6 +179,9 @@ WRITERS: dict[str, set[str]] = {
         "update-source.json",
     },
     "lifecycle/update/stage.py": set(),
+    # orders and progress, which end with the boot
+    "system/jobs/job.py": set(),
+    "system/jobs/record.py": {"job.json"},
     "serve/volume/serve.py": set(),
     "serve/volume/store.py": {"volume.json", "volume-exports.json"},
 }

@@ -78,6 +78,7 @@ from millrace.storage.rescue.step_names import STEPS
 from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
 from millrace.system import paths
 from millrace.system.documents import read_model
+from millrace.system.jobs.record import JobRecord
 from millrace.tune.rebuild_speed import PriorityDocument
 from tests.fakes.files.box import POLICY, Box
 from tests.fakes.files.running import server
@@ -342,6 +343,17 @@ def _others() -> dict[str, BaseModel]:
         "volume-exports.json": Exports(
             volumes={VOLUME: Export(transport="tcp", port=4420, hosts=[NODE])},
             secrets={NODE: SECRET},
+        ),
+        "job.json": JobRecord(
+            name="erase",
+            id="1",
+            what="drive S6XYZ123",
+            by="admin",
+            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+            state="failed",
+            began=AT,
+            ended=LATER,
+            reason="a line",
         ),
         "clone.json": Clone(
             id="1",

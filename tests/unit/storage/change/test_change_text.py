@@ -3,7 +3,7 @@
 
 from millrace.plan.model import Role
 from millrace.storage.array.live_model import Sync
-from millrace.storage.change.change_follow import now
+from millrace.storage.change.change_job import now
 from millrace.storage.change.change_text import progress_line, progress_lines, proposal_lines, result, steps_in_words
 from millrace.storage.record.change_journal import ChangeJournal
 from millrace.storage.record.drive_change import ChangedDrive, DrivePlan, DriveProposal, NewPartition

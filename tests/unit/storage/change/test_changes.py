@@ -8,7 +8,7 @@ import pytest
 from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.storage.array import discard
 from millrace.storage.assemble import unclean
-from millrace.storage.change import changes
+from millrace.storage.change import change_job, changes
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import proposal_lines, result
 from millrace.storage.change.spares import removal
@@ -187,7 +187,8 @@ def test_drive_that_replaced_another_is_replaced(world: World) -> None:
 
 
 def test_without_a_change_there_is_nothing_to_carry_out(world: World) -> None:
-    assert changes.apply(world, lambda _: None) is None
+    assert change_job.execute(world, lambda _: None) is None
+    assert change_job.JOB.last(world.attempt) is None
     assert change_journal.last() is None
 
 

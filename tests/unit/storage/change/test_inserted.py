@@ -11,7 +11,7 @@ from millrace.inventory.model import Inventory
 from millrace.plan.policy.model import DrivesPolicy, Policy
 from millrace.storage.array.machine import System
 from millrace.storage.assemble.assemble import assemble
-from millrace.storage.change import change_follow
+from millrace.storage.change import change_job
 from millrace.storage.change.inserted import inserted, inserted_before, matches
 from millrace.storage.change.plan_replace import Server
 from millrace.storage.drive import drive_history
@@ -35,11 +35,9 @@ SAME_BAY = Policy(drives=DrivesPolicy(replace="same-bay"))
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[System]:
-    """The unit of changes is started, and the change waits for the test to apply it."""
-    found: list[System] = []
-    monkeypatch.setattr(change_follow, "start", found.append)
-    return found
+def started() -> list[System]:
+    """Who starts the unit of changes; the change waits for the test to apply it."""
+    return []
 
 
 @pytest.fixture
@@ -50,6 +48,7 @@ def world(root: Path, started: list[System]) -> World:
         disk.bay = disk.serial[1:] if disk.serial.startswith("D") else None
     drive_history.save(drive_history.seen(drive_history.load(), made.scan().drives, {}, date(2026, 11, 22)))
     lost(made, "D1")
+    made.before["systemctl start --no-block millrace-drive.service"] = lambda: started.append(made)
     return made
 
 
@@ -79,6 +78,8 @@ def test_blank_drive_in_the_bay_takes_the_place_by_the_way_of_the_verb(world: Wo
     assert change is not None and (change.by, change.error) == ("policy", None)
     assert said == ["drive N1 in bay 1 replaces D1: `millrace drive progress`"]
     assert started == [world]
+    job = change_job.JOB.last(world.attempt)
+    assert job is not None and (job.what, job.by) == ("the replacement of D1 by N1", "policy")
     applied(world)
     assert members() == ["D0", "N1", "D2", "D3"]
 
@@ -174,6 +175,13 @@ def test_boot_that_finds_another_writer_refuses_and_does_not_wait(world: World) 
     with writing("returned members are being re-added"):
         change, said = booted(world, blank())
     assert (change, said) == (None, ["returned members are being re-added"])
+
+
+def test_drive_is_not_used_while_the_pool_is_adopted(world: World, started: list[System]) -> None:
+    world.jobs["millrace-adopt.service"] = "activating"
+    change, said = ran(world, blank())
+    assert (change, said) == (None, ["a pool is being adopted; wait until that is done"])
+    assert started == [] and not paths.drive_change_file().exists()
 
 
 def test_excluded_drive_is_never_used(world: World) -> None:

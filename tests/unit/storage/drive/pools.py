@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from millrace.plan.model import Plan
-from millrace.storage.change import changes
+from millrace.storage.change import change_job, changes
 from millrace.storage.change.plan_replace import Server, replacement
 from millrace.storage.record.drive_change import DriveChange, DrivePlan, DriveProposal
 from millrace.storage.record.pool_file import load_pool
@@ -57,7 +57,7 @@ def confirmed(world: World, old: str, new: str | None = None) -> DriveChange:
 def applied(world: World) -> list[str]:
     """What millrace-drive.service reports."""
     said: list[str] = []
-    changes.apply(world, said.append)
+    change_job.execute(world, said.append)
     return said
 
 

@@ -3,6 +3,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from millrace.storage.record.writer import PROVISIONING, READDING, writing
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, Refused
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import by_asking
 from millrace.system.run import Result
 from tests.fakes.files.trees import booted, nothing_found
 from tests.fakes.tools import stand_in
@@ -31,18 +34,15 @@ from tests.unit.storage.erase.test_erase_job import Manager as EraseManager
 
 SERIAL = "S6XYZ123"
 SIZE = 24 << 20
-UNIT = testing_job.UNIT
+UNIT = testing_job.JOB.unit
 
 
 class Manager(EraseManager):
     """systemd: starting the unit runs it, as far as a test says; and the tools that examine a drive."""
 
-    TAKEN = (
-        f"systemctl start {UNIT}",
-        f"systemctl show --property=ActiveState --value {UNIT}",
-        f"journalctl --unit {UNIT} --identifier=millrace --lines=1 --output=cat",
-        *EraseManager.TAKEN,
-    )
+    def __init__(self) -> None:
+        super().__init__()
+        self.unit = UNIT
 
 
 class Server:
@@ -103,6 +103,8 @@ def test_blank_drive_passes_and_is_blank_in_the_inventory(server: Server, quick:
     assert ended.written_bytes and ended.longest_write_ms is not None and ended.ended is not None
     assert server.is_zero and server.state() == "blank"
     assert drive_tests.not_blank() == {}
+    job = testing_job.JOB.last(server.manager)
+    assert job is not None and (job.what, job.by, job.state) == (f"drive {SERIAL}", "root", "done")
     found = row(facts(), SERIAL)
     assert (found.verdict, found.test) == ("blank", ended)
     # nothing is left to be interrupted
@@ -181,6 +183,11 @@ def test_drive_that_loses_writes_fails_and_is_blank_for_nobody(server: Server, m
     assert isinstance(ended, DriveTest)
     assert (ended.state, ended.blank) == ("failed", False)
     assert "it lost a write" in (ended.reason or "")
+    job = testing_job.JOB.last(server.manager)
+    assert job is not None and (job.state, job.reason) == (
+        "failed",
+        f"not passed: {SERIAL}; see `millrace drive show`",
+    )
     found = row(facts(), SERIAL)
     assert found.verdict == "unknown" and (found.what or "").startswith("test failed: the drive returns")
     assert "erase" in found.actions
@@ -349,8 +356,10 @@ def test_test_under_way_is_in_the_row_of_its_drive(server: Server) -> None:
     )
     assert found.actions == ["locate"] and found.test_seconds is None
     now = DriveTestProgress(serial=SERIAL, what="reading back", done=30, total=60, bytes_per_second=15, seconds_left=2)
+    assert testing_job.JOB.glance() is None
     write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
     assert row(facts(), SERIAL).testing == now
+    assert testing_job.JOB.glance() == (f"drive {SERIAL}: reading back", 0.5, 2, 15)
     # a test of another boot does not go on
     (server.root / "proc/sys/kernel/random/boot_id").write_text("6a1f\n")
     found = row(facts(), SERIAL)
@@ -366,13 +375,14 @@ def test_cancel_prints_how_each_test_ended(
         assert paths.drive_test_cancel_file().exists()
         drive_tests.save(record.model_copy(update={"state": "cancelled", "reason": "an administrator ended it"}))
 
-    monkeypatch.setattr(Linux, "wait", wait)
-    server.manager.states = ["active", "active", "inactive"]
+    stop = by_asking(kinds.DRIVE_TEST, paths.drive_test_cancel_file, wait)
+    monkeypatch.setattr(testing_job, "JOB", replace(testing_job.JOB, stop=stop))
+    server.manager.states = ["active", "active", "active", "inactive"]
     assert program.run(["drive", "test", "--cancel", "--json"]) == 0
     [ended] = json.loads(capsys.readouterr().out)["tests"]
     assert (ended["serial"], ended["state"], ended["blank"]) == (SERIAL, "cancelled", False)
     drive_tests.save(record)
-    server.manager.states = ["active", "active", "inactive"]
+    server.manager.states = ["active", "active", "active", "inactive"]
     assert program.run(["drive", "test", "--cancel"]) == 0
     out = capsys.readouterr().out
     assert f"tests cancelled: {SERIAL}" in out
@@ -393,6 +403,8 @@ def test_cancelled_test_is_recorded_and_the_drive_is_blank(server: Server, monke
     ended = list(testing_job.follow(Linux(), server.order()))[-1]
     assert isinstance(ended, DriveTest)
     assert (ended.state, ended.blank, server.is_zero) == ("cancelled", True, True)
+    job = testing_job.JOB.last(server.manager)
+    assert job is not None and (job.what, job.state) == (f"drive {SERIAL}", "cancelled")
     assert row(facts(), SERIAL).verdict == "blank"
 
 
@@ -432,8 +444,13 @@ def test_another_change_and_another_test_are_refused(server: Server) -> None:
     with writing(READDING), pytest.raises(Refused, match="returned members are being re-added"):
         testing_job.ready(Linux(), [SERIAL], quick=False)
     ready = testing_job.ready(Linux(), [SERIAL], quick=False)
-    with testing_job._only_one(), pytest.raises(Refused, match="drives are being tested"):
+    server.manager.others[UNIT] = "active"
+    with pytest.raises(Refused, match="drives are being tested"):
         testing_job.start(Linux(), ready, True)
+    server.manager.others = {"millrace-bench.service": "active"}
+    with pytest.raises(Refused, match="a benchmark is running; wait for it, or stop it: millrace bench stop"):
+        testing_job.start(Linux(), ready, True)
+    assert not paths.drive_test_order_file().exists()
 
 
 def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
@@ -441,7 +458,7 @@ def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
     found = testing_job._ready(Linux(), SERIAL, quick=True)
     order = read_model(paths.drive_test_order_file(), DriveTestOrder)
     drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
-    with testing_job._only_one(), pytest.raises(Refused, match="drives are being tested"):
+    with testing_job.JOB.alone(), pytest.raises(Refused, match="drives are being tested"):
         testing_job.clean_up(Linux())
     assert last().state == "running" and paths.drive_test_order_file().exists()
     testing_job.clean_up(Linux())

@@ -2,7 +2,7 @@
 """From the verb to the unit and to the record; the drive is a file, and everything below is real."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,21 +20,19 @@ from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
-from tests.fakes.commands import GOOD, Commands
 from tests.fakes.files.trees import booted, nothing_found
+from tests.fakes.jobs import JOBS, JobManager
 from tests.fakes.tools import stand_in
 
 SERIAL = "S6XYZ123"
 DATA = b"\xa5" * (64 << 20)
 
 
-class Manager(Commands):
+class Manager(JobManager):
     """systemd: starting the unit runs it, as far as a test says; and the tools that examine a drive."""
 
     TAKEN = (
-        "systemctl start millrace-erase.service",
-        "systemctl show --property=ActiveState --value millrace-erase.service",
-        "journalctl --unit millrace-erase.service --identifier=millrace --lines=1 --output=cat",
+        *JOBS,
         "blockdev --rereadpt /dev/vdb",
         "udevadm trigger --action=change /dev/vdb",
         "udevadm settle *",
@@ -44,23 +42,13 @@ class Manager(Commands):
     )
 
     def __init__(self) -> None:
-        super().__init__()
-        self.run: Callable[[], object] = lambda: None
-        self.states = ["inactive"]
+        super().__init__("millrace-erase.service")
+        self.line = "drive S6XYZ123 is in use (busy); nothing was written"
 
     def works(self, words: Sequence[str], stdin: str) -> Result:
         if words[0] in ("blkid", "wipefs", "mdadm"):
             return nothing_found(words)
         return super().works(words, stdin)
-
-    def _systemctl(self, words: list[str], _: str) -> Result:
-        if words[0] == "show":
-            return Result(0, f"{self.states.pop(0) if len(self.states) > 1 else self.states[0]}\n", "")
-        self.run()
-        return GOOD
-
-    def _journalctl(self, words: list[str], _: str) -> Result:
-        return Result(0, "millrace: drive S6XYZ123 is in use (busy); nothing was written\n", "")
 
 
 class Server:
@@ -212,7 +200,11 @@ def test_another_change_and_another_erasure_are_refused(server: Server) -> None:
     with writing(READDING), pytest.raises(Refused, match="returned members are being re-added"):
         erase_job.ready(Linux(), SERIAL, True)
     ready = erase_job.ready(Linux(), SERIAL, True)
-    with erase_job._only_one(), pytest.raises(Refused, match="another drive is being erased"):
+    server.manager.others["millrace-erase.service"] = "active"
+    with pytest.raises(Refused, match="another drive is being erased"):
+        erase_job.start(Linux(), ready, True)
+    server.manager.others = {"millrace-bench.service": "active"}
+    with pytest.raises(Refused, match="a benchmark is running; wait for it, or stop it: millrace bench stop"):
         erase_job.start(Linux(), ready, True)
     assert server.untouched
 
@@ -220,7 +212,7 @@ def test_another_change_and_another_erasure_are_refused(server: Server) -> None:
 def test_clean_up_by_hand_ends_no_erasure_that_goes_on(server: Server) -> None:
     order = server.order()
     erasure.save(erase_job._begun(erase_job.ready(Linux(), SERIAL, True), order, Linux()))
-    with erase_job._only_one(), pytest.raises(Refused, match="another drive is being erased"):
+    with erase_job.JOB.alone(), pytest.raises(Refused, match="another drive is being erased"):
         erase_job.clean_up(Linux())
     assert last().state == "running" and paths.erase_order_file().exists()
     erase_job.clean_up(Linux())

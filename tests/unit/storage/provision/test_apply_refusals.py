@@ -8,6 +8,7 @@ import pytest
 
 from millrace.plan.model import Obstacle, Refusal
 from millrace.storage.provision import apply
+from millrace.storage.provision.provision_job import JOB
 from millrace.storage.record.writer import erasing, writing
 from millrace.system import paths
 from millrace.system.errors import Failed, MillraceError, Refused
@@ -25,6 +26,8 @@ def disk(world: World, serial: str) -> Disk:
 def test_without_an_approval_the_unit_ends_well_and_writes_nothing(world: World) -> None:
     propose(raid6_plan())
     assert apply.provision(world, print, if_approved=True).state == "not-approved"
+    # each boot without a pool looks for an approval, and that is no job
+    assert JOB.last(world.attempt) is None
     assert world.calls == []
 
 

@@ -14,7 +14,7 @@ from millrace.storage.rescue import rescue_job
 from millrace.storage.rescue.rescue_journal import RescueJournal
 from millrace.storage.rescue.rescue_model import RescueWork
 from millrace.storage.rescue.rescue_steps import Choices
-from millrace.storage.rescue.step_names import StepName
+from millrace.storage.rescue.step_names import STEPS, StepName
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, Refused
@@ -56,6 +56,26 @@ def test_unit_does_the_confirmed_step_and_nothing_else(world: WithoutLog) -> Non
     calls = len(world.calls)
     assert rescue_job.execute(world, lambda _: None) is None
     assert len(world.calls) == calls
+
+
+def test_rescue_waits_between_two_steps_until_its_end(world: WithoutLog) -> None:
+    for name in STEPS:
+        followed(world, name, DRIVES if name == "log" else Choices(without_image=name == "image"))
+        job, glance = rescue_job.JOB.last(world.attempt), rescue_job.JOB.glance()
+        assert job and (job.what, job.by) == (f"step '{name}'", "admin")
+        if name == STEPS[-1]:
+            assert (job.state, glance) == ("done", None)
+        else:
+            following = STEPS[STEPS.index(name) + 1]
+            assert job.state == "waiting"
+            assert glance and glance.what == f"step '{following}' is to be confirmed: millrace pool rescue"
+
+
+def test_no_step_starts_beside_what_changes_the_pool(world: WithoutLog) -> None:
+    world.jobs["millrace-drive.service"] = "active"
+    with pytest.raises(Refused, match="a drive is being replaced; wait until that is done"):
+        confirmed(world, "stop")
+    assert not world.called(START) and not paths.rescue_step_file().exists()
 
 
 def test_unit_without_a_confirmed_step_does_nothing(world: WithoutLog) -> None:
@@ -135,7 +155,7 @@ def test_step_that_is_done_starts_nothing(world: WithoutLog) -> None:
 
 def test_unit_that_does_not_start_leaves_nothing_behind(world: WithoutLog) -> None:
     world.broken[START] = Result(1, "", "Unit not found.")
-    with pytest.raises(Failed, match="does not start: Unit not found; nothing was changed by this step"):
+    with pytest.raises(Failed, match="does not start: Unit not found"):
         confirmed(world, "stop")
     assert not paths.rescue_step_file().exists() and POOL in world.points
 
@@ -149,6 +169,8 @@ def test_killed_unit_is_interrupted_and_can_be_confirmed_again(world: WithoutLog
         list(rescue_job.follow(world, work))
     now = rescue_job.last(world.attempt)
     assert now and now.state == "interrupted"
+    job = rescue_job.JOB.last(world.attempt)
+    assert job and (job.state, job.what, job.by) == ("interrupted", "step 'stop'", "admin")
     assert followed(world, "stop").state == "done"
 
 
@@ -161,7 +183,7 @@ def test_unit_that_systemd_starts_again_is_followed_to_its_end(
     assert work is not None
     seen = rescue_job.follow(world, work)
     monkeypatch.setattr(world, "wait", lambda _: world.unit())
-    assert [one.state for one in seen] == ["done"]
+    assert [one.state for one in seen] == ["running", "done"]
 
 
 def test_repair_that_fails_says_why_and_goes_on(world: WithoutLog) -> None:
@@ -175,6 +197,8 @@ def test_repair_that_fails_says_why_and_goes_on(world: WithoutLog) -> None:
     state = rescue_job.state(world, NOTHING, "admin")
     assert state.next == "repair" and state.work and state.work.state == "failed"
     assert state.work.line == "Phase 3 - for each AG..." and state.work.progress == pytest.approx(2 / 7)
+    job = rescue_job.JOB.last(world.attempt)
+    assert job and job.state == "failed" and "xfs_repair ended with status -9" in (job.reason or "")
     world.broken.clear()
     assert followed(world, "repair").state == "done" and followed(world, "serve").state == "done"
     shown = rescue_job.status(world).rescue
@@ -225,6 +249,15 @@ def test_log_that_comes_back_after_the_confirmation_is_used(world: WithoutLog) -
     assert RescueJournal.load() is None and not world.called("xfs_repair -L")
     ended = rescue_job.status(world).rescue
     assert ended and ended.next is None and ended.ending == []
+
+
+def test_rescue_that_ends_between_two_steps_is_no_job_that_was_killed(world: WithoutLog) -> None:
+    followed(world, "stop")
+    put_back(world)
+    with pytest.raises(Refused, match="the rescue has ended"):
+        rescue_job.state(world, NOTHING, "admin")
+    job = rescue_job.JOB.last(world.attempt)
+    assert job and job.state == "cancelled" and "the rescue has ended" in (job.reason or "")
 
 
 def test_another_confirmation_ends_the_following(world: WithoutLog) -> None:

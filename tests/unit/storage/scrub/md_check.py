@@ -8,11 +8,13 @@ from pathlib import Path
 from millrace.storage.scrub.scrub_watch import CheckContext
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
+from tests.fakes.jobs import shown
 
 SECTORS = {"data": 16_000, "log": 1600}
 LEGS = {"leg0": 16_000, "leg1": 12_000, "log": 1600}
 STEP = 1000
 RUNNING = ("check", "repair")
+WAITS_FOR = ["millrace-bench.service", "millrace-tuner.service", "millrace-drive.service"]
 
 
 class Md:
@@ -27,7 +29,8 @@ class Md:
         self.bad: dict[str, list[int]] = {}
         self.benchmark = False
         self.asked = False
-        self.stopped = 0
+        self.unit = "inactive"
+        self.started = self.stopped = 0
         self.members_added = 0
         self.during: Callable[[], None] = lambda: None
         self.order: list[str] = []
@@ -61,12 +64,22 @@ class Md:
         ]:
             self.members_added += 1
             return Result(0, "", "")
+        if argv[-1] == "millrace-scrub.service":
+            return self._scrub(list(argv[1:]))
         if list(argv[:4]) == ["journalctl", "--dmesg", "--output=cat", "--no-pager"]:
             assert len(argv) == 5 and argv[4].startswith("--since=@")
             return Result(0, "\n".join(self.journal), "")
-        assert list(argv[:3]) == ["systemctl", "is-active", "--quiet"]
-        assert argv[3:] == ["millrace-bench.service"] or argv[3:] == ["millrace-tuner.service"]
-        return Result(0 if self.benchmark and argv[3] == "millrace-bench.service" else 3, "", "")
+        assert list(argv[:3]) == ["systemctl", "show", "--property=Id,ActiveState,Job"]
+        assert argv[3:] == WAITS_FOR
+        return shown(argv[3:], {"millrace-bench.service": "active"} if self.benchmark else {})
+
+    def _scrub(self, words: list[str]) -> Result:
+        """The unit of the check, which nobody runs."""
+        if words[:2] == ["show", "--property=ActiveState,Job"]:
+            return shown(words[2:], {"millrace-scrub.service": self.unit})
+        self.started += words[:2] == ["start", "--no-block"]
+        assert words[:-1] in (["start", "--no-block"], ["reset-failed"])
+        return Result(0, "", "")
 
     def get(self, array: str, name: str) -> str:
         return (self._md(array) / name).read_text().strip()

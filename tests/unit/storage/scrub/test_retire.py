@@ -18,6 +18,7 @@ from millrace.system.errors import Refused
 from millrace.system.run import Result, Runner
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
+from tests.fakes.jobs import shown
 from tests.unit.storage.scrub.xfs import BYTES, Xfs
 
 # The first sectors of the areas: one row of each data chunk of the second stripe.
@@ -54,9 +55,8 @@ def run(xfs: Xfs, zero: bool = False) -> Retirement:
 def runner(xfs: Xfs) -> Runner:
     def run(argv: Sequence[str], stdin: str | None = None) -> Result:
         if argv[0] == "systemctl":
-            assert list(argv[:3]) == ["systemctl", "is-active", "--quiet"]
-            assert argv[3] in ("millrace-bench.service", "millrace-tuner.service")
-            return Result(3, "", "")
+            assert list(argv[:3]) == ["systemctl", "show", "--property=Id,ActiveState,Job"]
+            return shown(argv[3:], {})
         assert list(argv[:3]) == ["xfs_io", "-r", "-c"]
         return xfs.fsmap(argv[3], argv[4])
 

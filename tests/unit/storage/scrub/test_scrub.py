@@ -266,6 +266,14 @@ def test_benchmark_keeps_all_from_being_checked(md: Md) -> None:
         scrub.begin(pool(), md.run)
 
 
+def test_check_goes_on_where_systemd_reports_nothing(md: Md) -> None:
+    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
+        return Result(124, "", "") if "show" in argv else md.run(argv, stdin)
+
+    assert scrub.carry_on(pool(), POLICY, replace(md.around(), run=run)).round is None
+    assert md.order == ["log", "data"]
+
+
 def test_change_of_drives_stops_the_check_which_goes_on_after_it(md: Md) -> None:
     journals: list[ChangeJournal] = []
 
@@ -274,7 +282,7 @@ def test_change_of_drives_stops_the_check_which_goes_on_after_it(md: Md) -> None
             journals.append(ChangeJournal.open(plan(), "admin", AT))
 
     md.during = confirm
-    stopped, reason = carry_on(md).stopped, "the replacement of OLD by NEW is not finished"
+    stopped, reason = carry_on(md).stopped, "a drive is being replaced"
     assert stopped is not None and (stopped.by, stopped.reason) == ("array", reason)
     assert md.get("data", "sync_action") == "idle"
     with pytest.raises(Refused, match=reason):

@@ -338,6 +338,47 @@ def test_power_cut_loses_half_a_minute_of_the_position(kernel: Kernel) -> None:
     assert kernel.slices[before][0] == at
 
 
+def test_look_that_finds_nothing_is_no_job_and_a_trim_is_one_over_its_windows(kernel: Kernel) -> None:
+    kernel.now = MONDAY
+    carry_on(kernel)
+    assert trim.JOB.last(kernel.run) is None
+    # ten seconds before its end
+    kernel.now = SUNDAY.replace(hour=6, minute=59, second=50)
+    assert stopped_by(carry_on(kernel)) == "window"
+    first, glance = trim.JOB.last(kernel.run), trim.JOB.glance()
+    assert first is not None and (first.what, first.by, first.state) == (trim.WHAT, "the server", "waiting")
+    assert glance is not None and glance.what == f"{trim.WHAT}, stopped: its window has ended"
+    assert glance.progress == under_way().offset / SIZE
+    kernel.now = SUNDAY + timedelta(days=7)
+    carry_on(kernel)
+    ended = trim.JOB.last(kernel.run)
+    assert ended is not None and (ended.id, ended.state, trim.JOB.glance()) == (first.id, "done", None)
+
+
+def test_trim_by_hand_is_that_of_who_started_it(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "anna")
+    kernel.now = MONDAY
+    trim.start(pool(), POLICY, kernel.run)
+    # one that runs in its window would go on without it
+    assert kernel.orders == ["stop", "reset-failed", "start"]
+    carry_on(kernel)
+    ended = trim.JOB.last(kernel.run)
+    assert ended is not None and (ended.by, ended.state) == ("anna", "done")
+    trim.start(pool(), POLICY, kernel.run)
+    trim.end(kernel.run)
+    waits = trim.JOB.last(kernel.run)
+    assert (
+        waits is not None and waits.state == "waiting" and stopped_by(load(pool().filesystem_uuid)) == "administrator"
+    )
+
+
+def test_trim_is_not_started_beside_the_tuner(kernel: Kernel) -> None:
+    kernel.active.add("millrace-tuner.service")
+    with pytest.raises(Refused, match="the tuner is running; wait for it, or stop it: millrace tuner stop"):
+        trim.start(pool(), POLICY, kernel.run)
+    assert (kernel.orders, load(pool().filesystem_uuid).round) == (["stop"], None)
+
+
 def test_position_is_not_written_after_each_slice(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[object] = []
     monkeypatch.setattr("millrace.storage.trim.trim_record.write_model", lambda path, model: written.append(model))

@@ -10,6 +10,7 @@ from millrace.storage.scrub.scrub_watch import CheckContext
 from millrace.storage.trim.trim import POLL_SECONDS
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
+from tests.fakes.jobs import asks_states, shown
 
 GIB = 1 << 30
 GROUP, SIZE = 40 * GIB, 100 * GIB
@@ -46,6 +47,7 @@ class Kernel:
         self.took: list[float] = []
         self.pauses: list[float] = []
         self.active: set[str] = set()
+        self.orders: list[str] = []
         self.asked = False
         self.refused: str | None = None
         self.geometry = GEOMETRY
@@ -57,9 +59,7 @@ class Kernel:
 
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         if argv[0] == "systemctl":
-            self.questions += argv[3] == "millrace-bench.service"
-            assert list(argv[:3]) == ["systemctl", "is-active", "--quiet"]
-            return Result(0 if argv[3] in self.active else 3, "", "")
+            return self._systemctl(list(argv[1:]))
         if argv[0] == "xfs_spaceman":
             assert list(argv[1:]) == ["-c", "info", "/srv/pool"]
             return Result(0, self.geometry, "")
@@ -67,6 +67,15 @@ class Kernel:
         wanted = [f"--offset={offset}", f"--length={length}", f"--minimum={STRIPE}", "/srv/pool"]
         assert list(argv) == ["fstrim", "--verbose", *wanted]
         return self._trim(offset, length)
+
+    def _systemctl(self, words: list[str]) -> Result:
+        if asks_states(words):
+            self.questions += "millrace-bench.service" in words
+            return shown(words[2:], dict.fromkeys(self.active, "active"))
+        assert words[-1] == "millrace-trim.service"
+        assert words[:-1] in (["stop"], ["reset-failed"], ["start", "--no-block"])
+        self.orders.append(words[0])
+        return Result(0, "", "")
 
     def wait(self, seconds: float) -> bool:
         self._pass(seconds)

@@ -101,7 +101,7 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
     save_pool(pool_of(newest))
     journal.end()
     forget()
-    progress.forget()
+    progress.PROGRESS.remove()
     return done
 
 

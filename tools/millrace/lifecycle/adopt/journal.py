@@ -5,6 +5,7 @@ from millrace.lifecycle.adopt.model import Adoption
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.files import sync, write_bytes
+from millrace.system.jobs import kinds
 
 
 def begin(adoption: Adoption, state: bytes) -> None:
@@ -15,7 +16,7 @@ def begin(adoption: Adoption, state: bytes) -> None:
 
 def is_under_way() -> bool:
     """Whether an adoption is under way. With pool.json it is over, and nothing is restored any more."""
-    return paths.adoption_file().exists() and not paths.pool_file().exists()
+    return kinds.ADOPT.is_open()
 
 
 def under_way() -> Adoption | None:

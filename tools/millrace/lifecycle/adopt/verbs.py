@@ -68,6 +68,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     from millrace.lifecycle.adopt import job, journal, text
     from millrace.storage.array.machine import Linux
     from millrace.system import locks
+    from millrace.system.jobs import pairs
 
     only_root()
     if passphrase_stdin and without_secrets:
@@ -77,6 +78,9 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     with as_root():
         with locks.held(paths.provision_lock_file()):
             adoption = journal.under_way()
+            if adoption is None:
+                # what is begun goes on in every boot until it is done
+                pairs.demand("adopt", attempt)
             if adoption is None and paths.pool_file().exists():
                 adoption = _again(wanted, yes, passphrase_stdin, without_secrets)
             elif adoption is None:
@@ -108,6 +112,7 @@ def adopting(show: Output) -> None:
     """Go on with an interrupted adoption, or adopt as the credential says (started by millrace-adopt.service)."""
     from millrace.lifecycle.adopt import adopt as adopting_
     from millrace.lifecycle.adopt import journal, text
+    from millrace.lifecycle.adopt.job import JOB
     from millrace.storage.array.machine import Linux
     from millrace.system import locks
 
@@ -125,7 +130,8 @@ def adopting(show: Output) -> None:
                 return
             _valid(wanted)
             adoption = adopting_.begin(system, attempt, wanted, adopting_.CREDENTIAL, None)
-        done = adopting_.finish(adoption, attempt)
+        with JOB.execution(f"pool {adoption.pool}"):
+            done = adopting_.finish(adoption, attempt)
         if adoption.again:
             adopting_.serve_again(attempt)
     show(done, text.adopted)

@@ -102,6 +102,7 @@ LEFT = [
     Left(f"{STATE}/settings.json", "computed again at every boot, for the hardware that is there"),
     Left(f"{STATE}/bench/*", "measurements of the hardware that was there; a report is exported"),
     Left(f"{STATE}/tuner/*", "measurements of the hardware that was there; what was applied is beside the policy"),
+    Left(f"{STATE}/jobs/*", "how the last job of each kind ended on this boot drive"),
     Left(f"{STATE}/backend/*", "the pool lies behind these connections, which are made before it is found"),
     Left(f"{STATE}/reset.json", "a factory reset ends with this boot drive"),
     Left(f"{STATE}/config.json.unreadable", "damaged"),

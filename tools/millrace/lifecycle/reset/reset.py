@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reset this server: the state is kept or its people are forgotten, then the next boot makes a new root file system."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import repeat
 
 from millrace.lifecycle.keep import forget, keeping
 from millrace.lifecycle.keep.model import Forgotten
 from millrace.lifecycle.reset import firmware, kept, obstacles
 from millrace.lifecycle.reset.model import ResetFailed
+from millrace.lifecycle.reset.reset_job import JOB
+from millrace.lifecycle.update import update_job
 from millrace.serve.config import audit_log, reset_journal
 from millrace.serve.config.reset_journal import Reset, What
 from millrace.storage.record.model import Pool
@@ -19,9 +23,9 @@ from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.files import describe, write_text
 from millrace.system.run import Runner, must
 from millrace.system.text import shown
+from millrace.system.wait import wait_until
 
-UNIT = "millrace-reset.service"
-BUSY = "a pool, its drives or an update are being worked on; `millrace status` shows it; wait until that is done"
+BUSY = "a pool or its drives are being worked on; `millrace status` shows it; wait until that is done"
 REQUESTS = 3
 """Boots that are asked: one may start from another medium, which takes the request and does nothing."""
 WORD = "FORGET"
@@ -47,7 +51,7 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
     Refused: something is under way, or the state cannot be kept; nothing was changed. Failed: it did not begin, and the
     server is as it was.
     """
-    with locks.held(paths.provision_lock_file(), BUSY), locks.held(paths.run_dir() / "update.lock", BUSY):
+    with locks.held(paths.provision_lock_file(), BUSY), update_job.JOB.alone():
         reset_journal.refuse_if_reset()
         problem = obstacles.of_server(run)
         if problem:
@@ -56,16 +60,21 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
         paths.reset_failed_file().unlink(missing_ok=True)
         reset = Reset(what=what, by=by, at=_now(), pool=pool.filesystem_uuid if pool else None)
         _record(reset, pool, run, pause)
-        reset_journal.begin(reset)
-        write_text(paths.reset_begun_file(), "")
-    done = run(["systemctl", "start", UNIT])
+        try:
+            with JOB.starting(run, host_name(), by):
+                reset_journal.begin(reset)
+                write_text(paths.reset_begun_file(), "")
+        except (MillraceError, OSError):
+            _abandon()
+            raise
+    # the restart ends this process, too, which says before that the reset has begun
+    wait_until(lambda: JOB.runs(run), lambda works: not works, repeat(0.1), pause or time.sleep)
     failed = last_failure()
     if failed is not None:
         raise Failed(failed.problem)
-    # the restart that the unit asks for cancels the job that is waited for
-    if done.status != 0 and not firmware.is_requested():
+    if not firmware.is_requested():
         _abandon()
-        raise Failed(f"the reset did not begin; journalctl -u {UNIT} says why")
+        raise Failed(f"the reset did not begin; journalctl -u {JOB.unit} says why")
     return reset
 
 
@@ -74,10 +83,15 @@ def carry_out(run: Runner) -> Reset | None:
 
     Refused, Failed, BadInput: it cannot be carried out; the journal is removed, and the server goes on as it was.
     """
+    if not paths.reset_file().exists():
+        return None
+    with JOB.execution(host_name()):
+        return _carry_out(run)
+
+
+def _carry_out(run: Runner) -> Reset:
     try:
-        reset = reset_journal.under_way()
-        if reset is None:
-            return None
+        reset = read_model(paths.reset_file(), Reset)
         if not paths.reset_begun_file().exists() and firmware.is_carried_out(run):
             # this journal would be gone; another request would end like that one, again and again
             raise Failed(

@@ -9,7 +9,7 @@ from millrace.system import paths
 from millrace.system.files import sync, write_bytes
 
 # Another version neither reads nor writes them, or they are of the update itself.
-LEFT = ("by-version", "update", "metrics", "bench", "history")
+LEFT = ("by-version", "update", "metrics", "bench", "history", "jobs")
 
 
 def keep(version: str) -> None:

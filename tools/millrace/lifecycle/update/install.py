@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Install the staged release beside the running version, and go back to the other one."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,34 +11,41 @@ from millrace.lifecycle.update import boot_entries, documents, obstacles, record
 from millrace.lifecycle.update.boot_entries import BootEntry
 from millrace.lifecycle.update.model import LastUpdate, Order, Outcome, Serving
 from millrace.lifecycle.update.serving import serving
+from millrace.lifecycle.update.update_job import JOB, ORDER, PROGRESS
 from millrace.storage.record.pool_file import known_pool
-from millrace.system import locks, paths
-from millrace.system.documents import read_model, write_model
+from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.files import sync_renamed
+from millrace.system.jobs import pairs
+from millrace.system.jobs.job import KILLED
+from millrace.system.jobs.kinds import ALL, JobName
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner, last_words, must
 
 SYSUPDATE = "/usr/lib/systemd/systemd-sysupdate"
-INSTALLER = "millrace-update.service"
 SCHEDULED = "run/systemd/shutdown/scheduled"
 TRIES = 3
-
-BUSY = "an update is under way; `millrace update status` shows it"
+GO_ON: tuple[JobName, ...] = tuple(kind.name for kind in ALL if kind.after_boot != "ends")
+"""Jobs that go on after a restart: one that an administrator wants now does not wait for them."""
 
 Measure = Callable[[Runner], Serving]
 
 
-def order(wanted: Order, run: Runner) -> LastUpdate:
+def order(wanted: Order, run: Runner, pause: Callable[[float], None] = time.sleep) -> LastUpdate:
     """Let millrace-update.service install the staged release, and wait for it; return how that ended.
 
-    Failed: it does not end as it should.
+    Refused: another job keeps it from that. Failed: it is not installed, and why.
     """
-    write_model(paths.update_order_file(), wanted, mode=0o600)
-    done = run(["systemctl", "start", INSTALLER])
+    before = records.last()
+    with JOB.starting(run, f"version {wanted.version}", wanted.by):
+        ORDER.write(wanted, mode=0o600)
+    for _ in JOB.follow(PROGRESS.get, run, pause):
+        # `update status` shows it
+        pass
     found = records.last()
-    if done.status != 0 or found is None or found.version != wanted.version:
-        raise Failed(f"the update was not installed; journalctl -u {INSTALLER} says why")
+    if found is None or found == before or found.version != wanted.version or found.state != "installed":
+        why = found.problems[0] if found is not None and found != before and found.problems else JOB.last_line(run)
+        raise Failed(f"the update was not installed: {why}")
     return found
 
 
@@ -46,8 +54,8 @@ def install(run: Runner, measure: Measure = serving) -> LastUpdate:
 
     BadInput, Refused, Failed: it is not installed, for that reason.
     """
-    wanted = read_model(paths.update_order_file(), Order)
-    with locks.held(paths.run_dir() / "update.lock", BUSY):
+    wanted = ORDER.read()
+    with JOB.execution():
         try:
             _install(wanted, run, measure)
         except (MillraceError, OSError) as error:
@@ -55,14 +63,36 @@ def install(run: Runner, measure: Measure = serving) -> LastUpdate:
             _record(wanted.version, image_version(), wanted.by, "refused", [said])
             raise
         finally:
-            paths.update_order_file().unlink(missing_ok=True)
+            ORDER.remove()
             stage.clear()
         return _record(wanted.version, image_version(), wanted.by, "installed")
 
 
-def restart(when: str, run: Runner) -> None:
-    """Reboot `now` or at a time of day; `later` is when an administrator reboots."""
+def clean_up(run: Runner) -> None:
+    """Record an installation that was killed, and remove what it left; what the unit runs at its end.
+
+    Refused: one is under way. Failed, BadInput: the boot partition or a record cannot be read.
+    """
+    wanted = ORDER.get()
+    if JOB.clean_up() is None or wanted is None:
+        return
+    with JOB.alone():
+        stage.clear()
+        under_trial = records.trial()
+        if under_trial is not None and under_trial.version == wanted.version:
+            _remove(wanted.version, run)
+            records.end_trial()
+        _record(wanted.version, image_version(), wanted.by, "interrupted", [f"The installation did not end: {KILLED}."])
+
+
+def restart(when: str, run: Runner, allowed: Collection[JobName] = ()) -> None:
+    """Reboot `now` or at a time of day; `later` is when an administrator reboots. `allowed` jobs do not prevent it.
+
+    Refused: `now` would end a job, or find one halfway.
+    """
     if when == "now":
+        if busy := pairs.obstacle("update", run, allowed):
+            raise Refused(f"the server does not reboot now: {busy.sentence}; then: millrace update reboot now")
         must(run, ["systemctl", "--no-block", "reboot"])
     elif when != "later":
         must(run, ["shutdown", "--reboot", when, "Millrace starts another version"])
@@ -71,14 +101,14 @@ def restart(when: str, run: Runner) -> None:
 def replan(when: str, run: Runner) -> None:
     """Change when the other version starts; `later` cancels a planned reboot.
 
-    Refused: no version waits for a reboot. Failed: systemd does not take it.
+    Refused: no version waits for a reboot, or a job keeps the server from one now. Failed: systemd does not take it.
     """
     if records.trial() is None and planned() is None:
         raise Refused("no reboot is planned and no version waits for one")
     if when == "later":
         must(run, ["shutdown", "-c"])
     else:
-        restart(when, run)
+        restart(when, run, GO_ON)
 
 
 def planned() -> str | None:
@@ -95,8 +125,11 @@ def planned() -> str | None:
 
 
 def rollback(run: Runner, by: str) -> LastUpdate:
-    """Let the other version be the one that starts. Refused: there is none, or it failed on this server."""
-    with locks.held(paths.run_dir() / "update.lock", BUSY):
+    """Let the other version be the one that starts.
+
+    Refused: there is none, it failed on this server, or an update is under way.
+    """
+    with JOB.alone():
         running = image_version()
         entries = boot_entries.entries(run)
         mine, other = boot_entries.of(running, entries), _other(running, entries)

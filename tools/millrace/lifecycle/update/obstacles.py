@@ -5,28 +5,27 @@ import os
 from pathlib import Path
 
 from millrace.inventory.boot_disk import same_boot_partition, two_drives
-from millrace.lifecycle.adopt import journal
 from millrace.lifecycle.update import boot_entries, records
 from millrace.lifecycle.update.model import Release
 from millrace.lifecycle.update.release import number
 from millrace.storage.array.live_arrays import live_arrays
-from millrace.storage.record import change_journal
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import mounts, paths
-from millrace.system.errors import MillraceError
+from millrace.system.jobs import pairs
+from millrace.system.jobs.kinds import JobName
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner
 from millrace.system.text import size
-from millrace.system.units import is_under_way
 
 KEPT_FREE = 256 << 20
 """Bytes that stay free on the boot drive while an update is staged: journal, state and users need some."""
 
 
-def of_server(run: Runner, degraded: bool = False) -> str | None:
+def of_server(run: Runner, degraded: bool = False, starts: JobName = "update") -> str | None:
     """Return why this server cannot take an update now, with the remedy; None where it can.
 
-    `degraded` allows arrays that lack members.
+    `degraded` allows arrays that lack members. `starts` is the job that is to start, which replaces the system as an
+    update does. Failed: systemd does not report its units.
     """
     # one would be written to the drive of /usr, and the other to the drive of the loader
     if drives := two_drives(paths.ROOT):
@@ -36,20 +35,8 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
     trial = records.trial()
     if trial is not None:
         return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"
-    if paths.transaction_file().exists():
-        return "the pool is being created; wait until that is done"
-    if paths.reset_file().exists():
-        return "a factory reset of this server is under way"
-    if journal.is_under_way():
-        return "a pool is being adopted; wait until that is done"
-    if paths.rescue_file().exists():
-        return "the pool is being rescued; finish that first: millrace pool rescue"
-    if is_under_way("millrace-bench.service", run):
-        return "a benchmark is running; wait for it, or stop it: millrace bench stop"
-    if is_under_way("millrace-tuner.service", run):
-        return "the tuner is running; wait for it, or stop it: millrace tuner stop"
-    if is_under_way("millrace-clone.service", run):
-        return "a share is being cloned, which a restart would end; wait for it: millrace share clone-status"
+    if busy := pairs.obstacle(starts, run):
+        return busy.sentence
     return _of_pool(degraded)
 
 
@@ -57,11 +44,6 @@ def _of_pool(degraded: bool) -> str | None:
     pool = known_pool()
     if pool is None:
         return None
-    try:
-        if change_journal.running() is not None:
-            return "a drive is being replaced; wait until that is done"
-    except MillraceError as error:
-        return str(error)
     if mounts.mounted(pool.filesystem.mountpoint) is None:
         return "the pool is not mounted; `millrace status` says why"
     for one in live_arrays(pool, {}):

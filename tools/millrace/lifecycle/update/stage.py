@@ -15,6 +15,7 @@ from urllib.parse import quote
 from millrace.lifecycle.update import layout, records, release, root_signature, secure_boot
 from millrace.lifecycle.update.model import Fetch, Release, ReleaseFile, UpdateProgress
 from millrace.lifecycle.update.obstacles import of_space
+from millrace.lifecycle.update.update_job import PROGRESS
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, Refused
@@ -113,12 +114,12 @@ def clear() -> None:
     """Remove what is staged."""
     shutil.rmtree(paths.update_staged_dir(), ignore_errors=True)
     paths.update_incoming_file().unlink(missing_ok=True)
-    paths.update_progress_file().unlink(missing_ok=True)
+    PROGRESS.remove()
 
 
 def say(step: str, done: int | None = None, total: int | None = None) -> None:
     """Record the progress for `status`."""
-    write_model(paths.update_progress_file(), UpdateProgress(step=step, done=done, total=total))
+    PROGRESS.write(UpdateProgress(step=step, done=done, total=total))
 
 
 def _empty() -> Path:

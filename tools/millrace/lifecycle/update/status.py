@@ -5,14 +5,13 @@ from collections.abc import Iterator
 
 from millrace.lifecycle.etc import factory
 from millrace.lifecycle.update import boot_entries, obstacles, records, release
-from millrace.lifecycle.update.install import INSTALLER, planned
+from millrace.lifecycle.update.install import planned
 from millrace.lifecycle.update.model import Need, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+from millrace.lifecycle.update.update_job import JOB, PROGRESS
 from millrace.system import paths
-from millrace.system.documents import read_model
 from millrace.system.errors import BadInput, MillraceError
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner
-from millrace.system.units import is_working
 
 
 def status(run: Runner) -> UpdateStatus:
@@ -28,8 +27,7 @@ def status(run: Runner) -> UpdateStatus:
         reboot=planned(),
         etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
         etc_problem=factory.trouble(),
-        # of a oneshot unit that runs systemd says "activating", never "active"
-        running=is_working(INSTALLER, run) or paths.update_progress_file().exists(),
+        running=JOB.runs(run) or paths.update_progress_file().exists(),
         progress=_progress(),
     )
 
@@ -88,11 +86,10 @@ def _refusal(run: Runner) -> str | None:
 
 
 def _progress() -> UpdateProgress | None:
+    found, incoming = PROGRESS.get(), paths.update_incoming_file()
     try:
-        found = read_model(paths.update_progress_file(), UpdateProgress)
-        incoming = paths.update_incoming_file()
         # A process without rights writes the file that is downloaded, and nothing else.
         more = incoming.stat().st_size if incoming.exists() else 0
-    except (BadInput, OSError):
+    except OSError:
         return None
-    return found if found.done is None else found.model_copy(update={"done": found.done + more})
+    return found if found is None or found.done is None else found.model_copy(update={"done": found.done + more})

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm
@@ -62,12 +61,11 @@ def check(release: Path | None, show: Output) -> None:
     RELEASE is the directory that `tools/build --release` makes, or its archive.
     """
     from millrace.lifecycle.update import stage, text
-    from millrace.lifecycle.update.install import BUSY
     from millrace.lifecycle.update.status import offer
-    from millrace.system import locks
+    from millrace.lifecycle.update.update_job import JOB
 
     only_root()
-    with as_root(), locks.held(paths.run_dir() / "update.lock", BUSY):
+    with as_root(), JOB.alone():
         try:
             with stage.origin(release, attempt) as bring:
                 found = stage.describe(bring, attempt)
@@ -104,7 +102,7 @@ def apply(
     from millrace.lifecycle.update.model import Order
     from millrace.lifecycle.update.release import staged
     from millrace.lifecycle.update.status import offer
-    from millrace.system import locks
+    from millrace.lifecycle.update.update_job import JOB
     from millrace.system.documents import checked
 
     only_root()
@@ -112,7 +110,7 @@ def apply(
         raise click.UsageError("--uploaded and a file cannot be combined")
     by = invoking_user()
     with as_root():
-        with locks.held(paths.run_dir() / "update.lock", install.BUSY):
+        with JOB.alone():
             problem = obstacles.of_server(attempt, degraded)
             if problem:
                 raise Refused(problem)
@@ -150,18 +148,17 @@ def apply(
 def upload(size: int | None, discard: bool, show: Output) -> None:
     """Receive the archive of a release on standard input and verify it; `update apply --uploaded` installs it."""
     from millrace.lifecycle.update import stage, text
-    from millrace.lifecycle.update.install import BUSY
     from millrace.lifecycle.update.model import UploadLine
     from millrace.lifecycle.update.status import offer
+    from millrace.lifecycle.update.update_job import JOB, PROGRESS
     from millrace.lifecycle.update.upload import receive
-    from millrace.system import locks
 
     only_root()
     if (size is None) == (not discard):
         raise click.UsageError("say the size of the archive, or use --discard")
     # a browser that goes away ends this verb: what arrived is removed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with as_root(), locks.held(paths.run_dir() / "update.lock", BUSY):
+    with as_root(), JOB.alone():
         if size is None:
             stage.clear()
             return
@@ -173,7 +170,7 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
                 show(UploadLine(received=done, size=of))
 
         found = receive(sys.stdin.buffer, of, said, attempt)
-        paths.update_progress_file().unlink(missing_ok=True)
+        PROGRESS.remove()
         offered = offer(found, stage.news(found), attempt)
     show(UploadLine(received=of, size=of, offer=offered), lambda _: text.offer_lines(offered))
 
@@ -195,7 +192,7 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
         confirm("Start the other version from now on?", "--yes")
     with as_root():
         show(install.rollback(attempt, by), text.last_lines)
-        install.restart(reboot, attempt)
+        install.restart(reboot, attempt, install.GO_ON)
 
 
 @update.command()
@@ -223,6 +220,16 @@ def install_(show: Output) -> None:
 
     with as_root():
         show(install.install(attempt), text.last_lines)
+
+
+@update.command("install-cleanup", hidden=True)
+def install_cleanup() -> None:
+    """Record an installation that was killed (millrace-update.service at its end)."""
+    from millrace.lifecycle.update import install
+
+    only_root()
+    with as_root():
+        install.clean_up(attempt)
 
 
 @update.command(hidden=True)

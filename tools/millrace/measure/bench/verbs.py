@@ -119,14 +119,15 @@ def run(show: Output, **options: object) -> None:
 def stop(show: Output) -> None:
     """Stop the active run and clean up after interrupted runs."""
     from millrace.measure.bench.result.outputs import Stopped
-    from millrace.measure.bench.run import cleanup, unit
+    from millrace.measure.bench.run import cleanup
+    from millrace.measure.bench.run.bench_job import JOB
     from millrace.system.run import attempt
     from millrace.system.users import only_root
 
     only_root()
-    running = unit.active()
+    running = JOB.runs(attempt)
     if running:
-        unit.stop()
+        JOB.cancel(attempt)
     ended = Stopped(running=running, removed=cleanup.clean_up(attempt))
     show(ended, _stopped)
 
@@ -146,7 +147,7 @@ def clean_up() -> None:
     from millrace.measure.bench.run import cleanup
     from millrace.system.run import attempt
 
-    for line in cleanup.clean_up(attempt):
+    for line in cleanup.sweep(attempt):
         click.echo(f"removed: {line}")
 
 
@@ -284,12 +285,13 @@ def follow(show: Output) -> None:
 def _follow(show: Output) -> "Progress | None":
     from millrace.measure.bench.report.text import bar
     from millrace.measure.bench.result import live
-    from millrace.measure.bench.run import unit
+    from millrace.measure.bench.run import bench_job
     from millrace.system.errors import Refused
+    from millrace.system.run import attempt
 
-    if not unit.active() and live.latest() is None:
+    if not bench_job.JOB.runs(attempt) and live.latest() is None:
         raise Refused("no benchmark ran since the server was started: `millrace bench list` has the older ones")
-    return show.each(live.follow(unit.active), bar)
+    return show.each(bench_job.follow(attempt), bar)
 
 
 def _stopped(ended: "Stopped") -> "Iterator[str]":

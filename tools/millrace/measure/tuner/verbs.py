@@ -91,14 +91,15 @@ def follow(show: Output) -> None:
 @prints("millrace.measure.tuner.run.outputs:Status")
 def status(show: Output) -> None:
     """Show the active run with its remaining time, and what is applied."""
-    from millrace.measure.tuner.run import journal, live, order
+    from millrace.measure.tuner.run import journal, live
     from millrace.measure.tuner.run import text as words
     from millrace.measure.tuner.run.outputs import Status
+    from millrace.measure.tuner.run.tuner_job import JOB
     from millrace.plan import measured
     from millrace.system.errors import BadInput
     from millrace.system.run import attempt
 
-    running = order.active(attempt)
+    running = JOB.runs(attempt)
     try:
         left = journal.in_force() if not running else None
     except BadInput:
@@ -116,16 +117,17 @@ def status(show: Output) -> None:
 @prints("millrace.measure.tuner.run.outputs:Stopped")
 def stop(show: Output) -> None:
     """Stop the active run and restore settings that a run has left."""
-    from millrace.measure.tuner.run import order, restore
+    from millrace.measure.tuner.run import restore
     from millrace.measure.tuner.run import text as words
     from millrace.measure.tuner.run.outputs import Stopped
+    from millrace.measure.tuner.run.tuner_job import JOB
     from millrace.system.run import attempt
     from millrace.system.users import only_root
 
     only_root()
-    running = order.active(attempt)
+    running = JOB.runs(attempt)
     if running:
-        order.stop(attempt)
+        JOB.cancel(attempt)
     show(Stopped(running=running, restored=restore.restore(attempt)), words.stopped)
 
 
@@ -141,10 +143,10 @@ def execute() -> None:
 @tuner.command(hidden=True)
 def restore() -> None:
     """Restore settings that a run has left (run by millrace-tuner.service and at boot)."""
-    from millrace.measure.tuner.run.restore import restore as restored
+    from millrace.measure.tuner.run.restore import sweep
     from millrace.system.run import attempt
 
-    for line in restored(attempt):
+    for line in sweep(attempt):
         click.echo(f"restored: {line}")
 
 
@@ -209,14 +211,14 @@ def export(name: str, kind: Format, output: BinaryIO) -> None:
 
 
 def _follow(show: Output) -> "Progress | None":
-    from millrace.measure.tuner.run import live, order
+    from millrace.measure.tuner.run import live, tuner_job
     from millrace.measure.tuner.run import text as words
     from millrace.system.errors import Refused
     from millrace.system.run import attempt
 
-    if not order.active(attempt) and live.latest() is None:
+    if not tuner_job.JOB.runs(attempt) and live.latest() is None:
         raise Refused("the tuner did not run since the server was started: `millrace tuner list` has the older runs")
-    return show.each(live.follow(lambda: order.active(attempt)), words.progress)
+    return show.each(tuner_job.follow(attempt), words.progress)
 
 
 def _request(options: dict[str, object]) -> "Request":

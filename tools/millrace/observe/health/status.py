@@ -11,8 +11,9 @@ from millrace.observe.health.accelerators import Fed, fed, sentence
 from millrace.observe.health.banner import url
 from millrace.observe.health.current import current
 from millrace.observe.health.host import Host
-from millrace.observe.health.jobs import Job, jobs
+from millrace.observe.health.jobs import jobs
 from millrace.observe.health.model import SEVERITY, Finding, Health, Level
+from millrace.observe.jobs.listing import CurrentJob
 from millrace.serve.share.desired import shares
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
@@ -65,7 +66,7 @@ class Status(Contract):
     pool: Pool | None
     space: Space | None
     shares: list[Share]
-    jobs: list[Job]
+    jobs: list[CurrentJob]
     fed: Fed | None = None
     as_root: bool
     notes: list[str]
@@ -156,8 +157,8 @@ def _pool(status: Status) -> str:
     return f"{where}, {size(status.space.size)}, {size(status.space.free)} free"
 
 
-def _job(job: Job) -> str:
-    progress = "waiting" if job.progress is None else f"{job.progress:.1%}"
+def _job(job: CurrentJob) -> str:
+    progress = job.state if job.progress is None else f"{job.progress:.1%}"
     return f"{job.name}, {job.what}: {progress}{pace(job.bytes_per_second, job.seconds_left)}"
 
 

@@ -3,8 +3,8 @@
 
 from typing import Literal
 
-from millrace.observe.health.jobs import Job
 from millrace.observe.health.model import Level
+from millrace.observe.jobs.listing import CurrentJob
 from millrace.system.documents import Contract
 
 
@@ -55,6 +55,6 @@ class Watch(Contract):
     protocols: list[ProtocolRates]
     drives: DriveRates
     ports: list[PortRates]
-    jobs: list[Job]
+    jobs: list[CurrentJob]
     localio: int | None
     notes: list[str]

@@ -67,7 +67,7 @@ def _print(lines: "Iterable[Watch]") -> None:
 
 
 def _text(one: "Watch") -> str:
-    jobs = "".join(f"  {job.name} {'waiting' if job.progress is None else f'{job.progress:.1%}'}" for job in one.jobs)
+    jobs = "".join(f"  {job.name} {job.state if job.progress is None else f'{job.progress:.1%}'}" for job in one.jobs)
     around = "  LOCALIO in use" if one.localio else ""
     return f"{padded(one.health, LEVEL)}  " + "  ".join(map(_rates, one.protocols)) + around + jobs
 

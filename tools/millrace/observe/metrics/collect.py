@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from millrace.observe.metrics.family import Family, Sample, exposition, gauge
-from millrace.observe.metrics.sources import alerts, drives, nfs, pcie, pool, rdma, server, smb, upkeep, xfs
+from millrace.observe.metrics.sources import alerts, drives, jobs, nfs, pcie, pool, rdma, server, smb, upkeep, xfs
 from millrace.system.children import run_in_turn
 
 Source = Callable[[], list[Family]]
@@ -20,6 +20,7 @@ SOURCES: Mapping[str, Source] = {
     "health": server.health_families,
     "alerts": alerts.families,
     "upkeep": upkeep.families,
+    "jobs": jobs.families,
     "drives": drives.families,
     "pcie": pcie.families,
     "arrays": pool.array_families,

@@ -16,17 +16,31 @@ from millrace.serve.config import store
 from millrace.serve.share.options import size as parsed_size
 from millrace.serve.share.server import Server
 from millrace.system import locks, paths, reflink
-from millrace.system.documents import write_model
-from millrace.system.errors import BadInput, Failed, Refused
-from millrace.system.run import Runner, last_words
-from millrace.system.units import is_under_way
+from millrace.system.errors import BadInput, Failed
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import KILLED, POLL, Document, Glance, Job, by_stopping
+from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
-UNIT = "millrace-clone.service"
-POLL = 1.0
-"""Seconds between two looks."""
-RESTARTED = "the server was restarted, or the service was killed"
 UNDER_WAY = "another clone is under way: millrace share clone-status"
+ORDER = Document(paths.clone_order_file, CloneOrder)
+PROGRESS = Document(paths.clone_progress_file, CloneProgress)
+
+
+def _glance() -> Glance | None:
+    now = PROGRESS.get()
+    if now is None:
+        return None
+    return Glance(f"{now.source} to {now.target}", now.done / now.total if now.total else None, now.seconds_left)
+
+
+JOB = Job(
+    kind=kinds.CLONE,
+    busy=UNDER_WAY,
+    stop=by_stopping(kinds.CLONE),
+    glance=_glance,
+    files=(ORDER, PROGRESS),
+)
 
 
 @dataclass(frozen=True)
@@ -79,43 +93,27 @@ def estimate(
 
 
 def start(order: CloneOrder, server: Server) -> None:
-    """Start the unit. Refused: another clone is under way. Failed: it does not start."""
-    # until its unit runs, another order would take the place of this one
-    with locks.held(paths.run_dir() / "clone/start.lock"):
-        if is_under_way(UNIT, server.run):
-            raise Refused(UNDER_WAY)
-        paths.clone_progress_file().unlink(missing_ok=True)
-        write_model(paths.clone_order_file(), order)
-        began = server.run(["systemctl", "start", UNIT])
-        if began.status != 0:
-            paths.clone_order_file().unlink(missing_ok=True)
-            raise Failed(f"{UNIT} does not start: {last_words(began)}")
+    """Start the unit. Refused: another job keeps it from that. Failed: it does not start."""
+    with JOB.starting(server.run, f"{order.source} to {order.target}", order.by):
+        ORDER.write(order)
 
 
 def follow(order: CloneOrder, server: Server) -> Iterator[CloneLine]:
     """Yield the progress until the unit has ended, then the clone. Failed: it did not begin; its last line."""
-    shown: CloneProgress | None = None
-    while is_under_way(UNIT, server.run):
-        now = clone_model.progress()
-        if now is not None and now != shown:
-            yield now
-            shown = now
-        server.pause(POLL)
+    yield from JOB.follow(PROGRESS.get, server.run, server.pause)
     ended = clone_model.load()
     if ended is None or ended.id != order.id:
-        raise Failed(f"{order.source} is not cloned: see `journalctl -u {UNIT}`")
+        raise Failed(f"{order.source} is not cloned: {JOB.last_line(server.run)}")
     yield ended
 
 
-def cancel(server: Server) -> Clone:
+def cancel(run: Runner) -> Clone:
     """Stop the clone under way; its unit removes what it made. Refused: none is under way. Failed: it does not stop."""
     only_root()
-    if not is_under_way(UNIT, server.run):
-        raise Refused("no clone is under way: millrace share clone-status")
-    stopped = server.run(["systemctl", "stop", UNIT])
+    JOB.cancel(run)
     ended = clone_model.load()
-    if stopped.status != 0 or ended is None or ended.state == "running":
-        raise Failed(f"{UNIT} does not stop: {last_words(stopped)}")
+    if ended is None or ended.state == "running":
+        raise Failed(f"the clone did not end: {JOB.last_line(run)}")
     return ended
 
 
@@ -124,17 +122,20 @@ def status(run: Runner) -> CloneStatus:
     last = clone_model.load()
     if last is None or last.state != "running":
         return CloneStatus(clone=last, progress=None)
-    if is_under_way(UNIT, run):
-        return CloneStatus(clone=last, progress=clone_model.progress())
+    if JOB.runs(run):
+        return CloneStatus(clone=last, progress=PROGRESS.get())
     # between the look at the record and that at the unit it may have ended well
     last = clone_model.load()
     if last is not None and last.state == "running":
-        last = last.model_copy(update={"state": "interrupted", "reason": RESTARTED})
+        last = last.model_copy(update={"state": "interrupted", "reason": KILLED})
     return CloneStatus(clone=last, progress=None)
 
 
 def lock(refusal: str | None = None) -> AbstractContextManager[None]:
-    """Hold the lock of clones and of their cleanup; wait for it without `refusal`. Refused: another process has it."""
+    """Hold the lock of the directory in which clones are made; wait for it without `refusal`.
+
+    Refused: another process has it, a clone or the cleanup after one.
+    """
     return locks.held(paths.run_dir() / "clone/lock", refusal)
 
 
@@ -159,8 +160,7 @@ class ProgressWriter:
     def write(self, phase: clone_model.ClonePhase, done: int, left: int | None = None) -> None:
         """Write the progress now; `left` are seconds."""
         total = None if self._total is None else max(self._total, done)
-        write_model(
-            paths.clone_progress_file(),
+        PROGRESS.write(
             CloneProgress(
                 source=str(self._source),
                 target=str(self._target),
@@ -168,5 +168,5 @@ class ProgressWriter:
                 done=done,
                 total=total,
                 seconds_left=left,
-            ),
+            )
         )

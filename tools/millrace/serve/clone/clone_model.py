@@ -110,14 +110,6 @@ def save(clone: Clone) -> None:
     write_model(paths.clone_file(), clone)
 
 
-def progress() -> CloneProgress | None:
-    """Return how far the clone under way is; None before it reports that."""
-    try:
-        return read_model(paths.clone_progress_file(), CloneProgress)
-    except MillraceError:
-        return None
-
-
 def rate() -> float | None:
     """Return how many files and directories a second the last clone made; None where that says little."""
     last = load()

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from millrace.serve.clone import clone_job, clone_model, clone_tree
-from millrace.serve.clone.clone_job import RESTARTED, ProgressWriter, Reflinks
-from millrace.serve.clone.clone_model import Clone, CloneOrder
+from millrace.serve.clone.clone_job import JOB, ORDER, ProgressWriter, Reflinks
+from millrace.serve.clone.clone_model import Clone, CloneOrder, CloneState
 from millrace.serve.clone.clone_place import Place, opened, parent, parse, refuse_shares
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, Share
@@ -27,9 +27,11 @@ from millrace.serve.share.change import ShareChange
 from millrace.serve.share.server import Server
 from millrace.system import locks, paths
 from millrace.system.boot import boot_id
-from millrace.system.documents import checked, read_model
+from millrace.system.documents import checked
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.files import describe, sync
+from millrace.system.jobs import record
+from millrace.system.jobs.job import KILLED
 from millrace.system.run import must
 from millrace.system.trees import nofollow
 
@@ -42,16 +44,16 @@ def execute(server: Server, links: Reflinks) -> Clone:
 
     Waits for a cleanup. Refused, Failed: nothing was cloned, and nothing of it remains; recorded.
     """
-    with clone_job.lock():
-        order = read_model(paths.clone_order_file(), CloneOrder)
-        record = _begun(order)
+    with JOB.execution(), clone_job.lock():
+        order = ORDER.read()
+        clone = _begun(order)
         remove_rest(server)
-        clone_model.save(record)
+        clone_model.save(clone)
         try:
-            done = _clone(order, record, server, links)
+            done = _clone(order, clone, server, links)
         except (MillraceError, OSError) as error:
             reason = str(error) if isinstance(error, MillraceError) else describe(error)
-            clone_model.save(_ended(record, state="failed", reason=reason))
+            clone_model.save(_ended(clone, state="failed", reason=reason))
             remove_rest(server)
             raise Failed(f"{order.source} is not cloned: {reason}") from error
         clone_model.save(done)
@@ -65,9 +67,9 @@ def end(server: Callable[[], Server], stopped: bool) -> None:
     the tree was about to be moved. Failed, BadInput: then the pool cannot be asked; the next start of the server
     asks it.
     """
-    paths.clone_order_file().unlink(missing_ok=True)
-    paths.clone_progress_file().unlink(missing_ok=True)
-    _record_end(server, stopped)
+    killed = JOB.clean_up()
+    if _record_end(server, stopped) == "done" and killed is not None:
+        record.end(killed, "done")
 
 
 def sweep(server: Server) -> bool:
@@ -86,23 +88,26 @@ def sweep(server: Server) -> bool:
     return True
 
 
-def _record_end(server: Callable[[], Server], stopped: bool) -> None:
-    """Record how a clone ended that says it is running. One that was in its place already is complete."""
+def _record_end(server: Callable[[], Server], stopped: bool) -> CloneState | None:
+    """Record how a clone ended that says it is running; return that. A clone that is in its place is complete."""
     with locks.held(paths.run_dir() / "clone/record.lock"):
-        record = clone_model.load()
-        if record is None or record.state != "running":
-            return
-        state, reason = ("cancelled", CANCELLED) if stopped else ("interrupted", RESTARTED)
-        if record.inode is not None and _is_complete(record, server()):
-            clone_model.save(_ended(record, state="done"))
-            return
-        clone_model.save(_ended(record, state=state, reason=reason))
+        clone = clone_model.load()
+        if clone is None or clone.state != "running":
+            return None
+        if clone.inode is not None and _is_complete(clone, server()):
+            ended = _ended(clone, state="done")
+        elif stopped:
+            ended = _ended(clone, state="cancelled", reason=CANCELLED)
+        else:
+            ended = _ended(clone, state="interrupted", reason=KILLED)
+        clone_model.save(ended)
+        return ended.state
 
 
-def _is_complete(record: Clone, server: Server) -> bool:
+def _is_complete(clone: Clone, server: Server) -> bool:
     """Whether a tree is in its place; one whose share was never made is moved back."""
-    target = parse(record.target)
-    if not _is_in_place(record, target, server):
+    target = parse(clone.target)
+    if not _is_in_place(clone, target, server):
         return False
     # a change of shares that is under way writes the same records, and may be about to make this share
     with store.config_lock():
@@ -120,7 +125,7 @@ def remove_rest(server: Server) -> None:
         must(server.run, ["rm", "-rf", "--one-file-system", "--", str(rest)])
 
 
-def _clone(order: CloneOrder, record: Clone, server: Server, links: Reflinks) -> Clone:
+def _clone(order: CloneOrder, clone: Clone, server: Server, links: Reflinks) -> Clone:
     source, target = parse(order.source), parse(order.target)
     refuse_shares(store.load(), source, target, order.seal)
     found = clone_job.estimate(order, server, ProgressWriter(source, target), links)
@@ -138,7 +143,7 @@ def _clone(order: CloneOrder, record: Clone, server: Server, links: Reflinks) ->
                     links.set_project(tree, project)
                 writer = ProgressWriter(source, target, found.entries)
                 tally = clone_tree.TreeClone(origin, tree, links.share).run(clone_job.threads(), writer)
-                record = record.model_copy(
+                clone = clone.model_copy(
                     update={
                         "entries": tally.entries,
                         "changed": tally.changed,
@@ -148,13 +153,13 @@ def _clone(order: CloneOrder, record: Clone, server: Server, links: Reflinks) ->
                     }
                 )
             # which tree it is, before it is anywhere: after a power cut nothing else tells that
-            clone_model.save(record)
+            clone_model.save(clone)
             writer.write("serve", tally.entries)
             if not target.path:
-                return _serve(order, record, target, project, stage, server)
+                return _serve(order, clone, target, project, stage, server)
             with parent(target, mountpoint) as directory:
                 _move(target, stage, directory)
-    return _ended(record, state="done")
+    return _ended(clone, state="done")
 
 
 def _project(target: Place, server: Server, links: Reflinks) -> int | None:
@@ -203,7 +208,7 @@ class _Move(Part):
             change.on_failure(partial(quota.expect, self._target.share, 0, self._server.pool))
 
 
-def _serve(order: CloneOrder, record: Clone, target: Place, project: int | None, stage: int, server: Server) -> Clone:
+def _serve(order: CloneOrder, clone: Clone, target: Place, project: int | None, stage: int, server: Server) -> Clone:
     source = parse(order.source)
 
     def mutate(config: Config) -> Config:
@@ -214,7 +219,7 @@ def _serve(order: CloneOrder, record: Clone, target: Place, project: int | None,
     made = Reconciliation([_Move(target, project, stage, server), ShareChange(lambda: server)])
     what = f"share clone {source} {target}" + (" --seal" if order.seal else "")
     store.change(order.by, what, mutate, made)
-    return _ended(record, state="done", verified=made.verified, warnings=made.warnings)
+    return _ended(clone, state="done", verified=made.verified, warnings=made.warnings)
 
 
 def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> Share:
@@ -237,11 +242,11 @@ def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> S
     return checked(lambda: Share.model_validate(values))
 
 
-def _is_in_place(record: Clone, target: Place, server: Server) -> bool:
-    if record.inode is None:
+def _is_in_place(clone: Clone, target: Place, server: Server) -> bool:
+    if clone.inode is None:
         return False
     with suppress(MillraceError), opened(target, server.pool.filesystem.mountpoint) as found:
-        return os.fstat(found).st_ino == record.inode
+        return os.fstat(found).st_ino == clone.inode
     return False
 
 
@@ -263,8 +268,8 @@ def _begun(order: CloneOrder) -> Clone:
     )
 
 
-def _ended(record: Clone, **changes: object) -> Clone:
-    return record.model_copy(update={"ended": _now(), **changes})
+def _ended(clone: Clone, **changes: object) -> Clone:
+    return clone.model_copy(update={"ended": _now(), **changes})
 
 
 def _now() -> str:

@@ -68,9 +68,9 @@ def clone_status(show: Output) -> None:
 def clone_cancel(show: Output) -> None:
     """Cancel the clone under way and remove what it made."""
     from millrace.serve.clone.clone_job import cancel
-    from millrace.serve.share.server import this_server
+    from millrace.system.run import attempt
 
-    show(cancel(this_server()), _done)
+    show(cancel(attempt), _done)
 
 
 @click.command("clone-execute", hidden=True)

@@ -77,13 +77,13 @@ def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Outp
 @prints("millrace.storage.change.change_model:LastChange")
 def progress(show: Output) -> None:
     """Show the progress of a replacement, or how the last one ended."""
-    from millrace.storage.change import change_follow
+    from millrace.storage.change import change_job
     from millrace.storage.change.change_model import LastChange
     from millrace.storage.change.change_text import progress_lines
     from millrace.storage.record import change_journal
 
     change = change_journal.last()
-    found = LastChange(change=change_follow.now(change) if change else None)
+    found = LastChange(change=change_job.now(change) if change else None)
     show(found, lambda one: progress_lines([one.change] if one.change else []))
 
 
@@ -95,12 +95,13 @@ def resume(show: Output) -> None:
     Correct the cause first: `millrace drive progress` shows it. A change that runs is followed.
     """
     from millrace.storage.array.machine import Linux
-    from millrace.storage.change import changes
+    from millrace.storage.change import change_job
     from millrace.system.users import as_root, only_root
 
     only_root()
     with as_root():
-        _followed(Linux(), changes.stopped(), show)
+        system = Linux()
+        _followed(system, change_job.resume(system), show)
 
 
 @click.command(hidden=True)
@@ -108,13 +109,13 @@ def resume(show: Output) -> None:
 def apply(show: Output) -> None:
     """Carry out the confirmed change, or go on with an interrupted one; millrace-drive.service calls it."""
     from millrace.storage.array.machine import Linux
-    from millrace.storage.change import change_follow, changes
+    from millrace.storage.change import change_job
     from millrace.storage.change.change_model import LastChange
     from millrace.system.users import as_root
 
     with as_root():
-        change = changes.apply(Linux(), lambda line: click.echo(line, err=True))
-    show(LastChange(change=change_follow.now(change) if change else None), lambda _: ())
+        change = change_job.execute(Linux(), lambda line: click.echo(line, err=True))
+    show(LastChange(change=change_job.now(change) if change else None), lambda _: ())
 
 
 @click.command(hidden=True)
@@ -144,7 +145,7 @@ class _Confirmation:
 
 def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Output) -> None:
     from millrace.storage.array.machine import Linux
-    from millrace.storage.change import changes
+    from millrace.storage.change import change_job, changes
     from millrace.storage.change.change_text import proposal_lines
     from millrace.system.users import as_root, invoking_user, only_root
 
@@ -157,15 +158,15 @@ def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Outpu
             return
         if not (given.yes or given.digest):
             confirm("Write to these drives?", "--yes or --plan HASH")
-        change = changes.confirm(system, proposal, given.digest or proposal.sha256, invoking_user())
+        change = change_job.start(system, proposal, given.digest or proposal.sha256, invoking_user())
         _followed(system, change, show)
 
 
 def _followed(system: "System", change: "DriveChange", show: Output) -> None:
-    from millrace.storage.change import change_follow
+    from millrace.storage.change import change_job
     from millrace.storage.change.change_text import result
 
-    last = show.each(change_follow.start_and_follow(system, change), _bar)
+    last = show.each(change_job.follow(system, change), _bar)
     if last is not None:
         show(last.change, lambda one: [result(one)])
 

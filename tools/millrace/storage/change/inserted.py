@@ -14,7 +14,7 @@ from millrace.plan.drives import unsuitable
 from millrace.plan.failing import why_failing
 from millrace.plan.policy.model import Policy
 from millrace.storage.array.machine import Report, System
-from millrace.storage.change import change_follow, changes
+from millrace.storage.change import change_job, changes
 from millrace.storage.change.candidates import place
 from millrace.storage.change.plan_replace import Server, replacement
 from millrace.storage.record import removal_record
@@ -105,12 +105,11 @@ def _started(system: System, policy: Policy, match: Match, report: Report) -> Dr
         return None
     try:
         proposal = changes.proposed(system, lambda server: replacement(server, match.old, match.new.serial), match.old)
-        change = changes.confirm(system, proposal, proposal.sha256, BY)
+        change = change_job.start(system, proposal, proposal.sha256, BY)
     except Refused as refusal:
         report(str(refusal))
         return None
     for difference in proposal.differences:
         report(f"drive {match.new.serial} differs: {difference}")
-    change_follow.start(system)
     report(f"drive {match.new.serial} in bay {match.bay} replaces {match.old}: `millrace drive progress`")
     return change

@@ -5,7 +5,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from millrace.inventory import drive_tests, nvme
@@ -37,19 +37,36 @@ from millrace.storage.record.test_order import (
 )
 from millrace.storage.record.writer import deciding, writing
 from millrace.storage.record.writer import testing as about_to_test
-from millrace.system import locks, paths
+from millrace.system import paths
 from millrace.system.boot import boot_id
-from millrace.system.documents import read_model, write_model
+from millrace.system.documents import write_model
 from millrace.system.errors import Failed, MillraceError, Refused
-from millrace.system.files import write_text
-from millrace.system.run import last_words
-from millrace.system.units import is_under_way
+from millrace.system.jobs import kinds
+from millrace.system.jobs import record as job_record
+from millrace.system.jobs.job import KILLED, Document, Flag, Glance, Job, by_asking
+from millrace.system.jobs.record import JobRecord
 from millrace.system.users import only_root
 
-UNIT = "millrace-drive-test.service"
-POLL = 1.0
-"""Seconds between two looks."""
-KILLED = "it was ended from outside or the server was restarted"
+ORDER = Document(paths.drive_test_order_file, DriveTestOrder)
+
+
+def _glance() -> Glance | None:
+    """All drives of an order are tested at the same time: the last one to end is the end."""
+    found = [one for one in orders.progress() if one.total]
+    if not found:
+        return None
+    behind = min(found, key=lambda one: one.done / one.total)
+    what = f"drive {behind.serial}: {behind.what}" if len(found) == 1 else f"{len(found)} drives: {behind.what}"
+    return Glance(what, behind.done / behind.total, behind.seconds_left, behind.bytes_per_second)
+
+
+JOB = Job(
+    kind=kinds.DRIVE_TEST,
+    busy="drives are being tested: `millrace drive list` shows which; wait, or end it: millrace drive test --cancel",
+    stop=by_asking(kinds.DRIVE_TEST, paths.drive_test_cancel_file),
+    glance=_glance,
+    files=(ORDER, Document(paths.drive_test_progress_file, DriveTestsProgress), Flag(paths.drive_test_cancel_file)),
+)
 HEALTH = ("critical_warning", "available_spare", "spare_threshold")
 """What of a SMART log `why_failing` judges."""
 SLOW_MS = 1000
@@ -73,34 +90,26 @@ def ready(system: System, serials: Sequence[str], quick: bool) -> list[Ready]:
 
 
 def start(system: System, found: Sequence[Ready], quick: bool) -> DriveTestOrder:
-    """Start the unit. Refused: other drives are being tested. Failed: it does not start."""
-    with _only_one():
-        paths.drive_test_progress_file().unlink(missing_ok=True)
-        paths.drive_test_cancel_file().unlink(missing_ok=True)
-        targets = [
-            DriveTestTarget(serial=one.drive.serial, wwid=one.drive.wwid, attached=one.attached) for one in found
-        ]
-        order = DriveTestOrder(id=uuid.uuid4().hex, quick=quick, drives=targets)
-        write_model(paths.drive_test_order_file(), order)
-    began = system.attempt(["systemctl", "start", UNIT])
-    if began.status != 0:
-        paths.drive_test_order_file().unlink(missing_ok=True)
-        raise Failed(f"{UNIT} does not start: {last_words(began)}")
+    """Start the unit. Refused: other drives are being tested, or another job runs. Failed: it does not start."""
+    drives = [one.drive for one in found]
+    targets = [DriveTestTarget(serial=one.drive.serial, wwid=one.drive.wwid, attached=one.attached) for one in found]
+    order = DriveTestOrder(id=uuid.uuid4().hex, quick=quick, drives=targets)
+    with JOB.starting(system.attempt, f"drive{'s' * (len(drives) > 1)} {', '.join(one.serial for one in drives)}"):
+        ORDER.write(order)
     return order
 
 
 def follow(system: System, order: DriveTestOrder) -> Iterator[DriveTestLine]:
     """Yield the progress until the unit has ended, then each test. Failed: they did not begin; its last line."""
     shown: dict[str, DriveTestProgress] = {}
-    while is_under_way(UNIT, system.attempt):
-        for now in orders.progress():
+    for seen in JOB.follow(orders.progress, system.attempt, system.wait):
+        for now in seen:
             if shown.get(now.serial) != now:
                 yield now
                 shown[now.serial] = now
-        system.wait(POLL)
     ended = [one for one in drive_tests.load() if one.id == order.id]
     if not ended:
-        raise Failed(f"no drive is tested: {_last_line(system)}")
+        raise Failed(f"no drive is tested: {JOB.last_line(system.attempt)}")
     yield from sorted(ended, key=lambda one: one.serial)
 
 
@@ -109,11 +118,9 @@ def cancel(system: System) -> list[DriveTest]:
     only_root()
     boot = boot_id()
     running = [one.serial for one in drive_tests.load() if drive_tests.is_running(one, boot)]
-    if not is_under_way(UNIT, system.attempt):
+    if not JOB.runs(system.attempt):
         raise Refused("no drive is being tested; how the last tests ended: millrace drive show SERIAL")
-    write_text(paths.drive_test_cancel_file(), "")
-    while is_under_way(UNIT, system.attempt):
-        system.wait(POLL)
+    JOB.cancel(system.attempt)
     ended = drive_tests.by_serial()
     return [ended[one] for one in running if one in ended]
 
@@ -123,8 +130,8 @@ def execute(system: System) -> list[DriveTest]:
 
     Refused: nothing was written. Failed: a drive could not be opened.
     """
-    with _only_one(), ExitStack() as beginning:
-        order = read_model(paths.drive_test_order_file(), DriveTestOrder)
+    with JOB.execution() as began, ExitStack() as beginning:
+        order = ORDER.read()
         # the decision was made for the drives that were there then; it is made again for those that are here now
         beginning.enter_context(writing(about_to_test([one.serial for one in order.drives])))
         found = [_same(_ready(system, one.serial, order.quick), one) for one in order.drives]
@@ -139,7 +146,18 @@ def execute(system: System) -> list[DriveTest]:
             # nobody else can open the drives now, and other drives need not wait for hours
             beginning.close()
             with ThreadPoolExecutor(len(jobs)) as together:
-                return list(together.map(lambda one: one.run(), jobs))
+                ended = list(together.map(lambda one: one.run(), jobs))
+        _end(began, ended)
+        return ended
+
+
+def _end(began: JobRecord, ended: Sequence[DriveTest]) -> None:
+    """Record that tests were cancelled, or which drives did not pass."""
+    states = {one.serial: one.state for one in ended}
+    if "cancelled" in states.values():
+        job_record.end(began, "cancelled")
+    elif bad := [serial for serial, state in states.items() if state != "passed"]:
+        job_record.end(began, "failed", f"not passed: {', '.join(bad)}; see `millrace drive show`")
 
 
 def clean_up(system: System) -> None:
@@ -148,20 +166,16 @@ def clean_up(system: System) -> None:
     Refused: the caller is not root, or drives are being tested.
     """
     only_root()
-    # its end has freed the lock of the process that was killed
-    with _only_one():
-        paths.drive_test_order_file().unlink(missing_ok=True)
-        paths.drive_test_cancel_file().unlink(missing_ok=True)
-        paths.drive_test_progress_file().unlink(missing_ok=True)
-        here = {one.serial: one.name for one in present()}
-        for one in drive_tests.load():
-            if one.state == "running":
-                changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
-                drive_tests.save(one.model_copy(update=changes))
-                if one.serial in here:
-                    # what udev knew of the drive before is no longer there
-                    reread(system, here[one.serial], log)
-                    examined(here[one.serial])
+    JOB.clean_up()
+    here = {one.serial: one.name for one in present()}
+    for one in drive_tests.load():
+        if one.state == "running":
+            changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
+            drive_tests.save(one.model_copy(update=changes))
+            if one.serial in here:
+                # what udev knew of the drive before is no longer there
+                reread(system, here[one.serial], log)
+                examined(here[one.serial])
 
 
 class _Board:
@@ -366,15 +380,3 @@ def _ready(system: System, serial: str, quick: bool) -> Ready:
     if reason := system.in_use(drive.name):
         raise Refused(f"{named(found)} is in use ({reason}): end its use first; nothing was written")
     return Ready(found, drive, attached)
-
-
-def _only_one() -> AbstractContextManager[None]:
-    sentence = (
-        "drives are being tested: `millrace drive list` shows which; wait, or end it: millrace drive test --cancel"
-    )
-    return locks.held(paths.run_dir() / "drive-test/lock", sentence)
-
-
-def _last_line(system: System) -> str:
-    line = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
-    return line.strip().removeprefix("millrace: ") or f"see `journalctl -u {UNIT}`"

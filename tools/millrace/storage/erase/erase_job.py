@@ -4,7 +4,7 @@
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from millrace.inventory.collect import examine
@@ -20,18 +20,33 @@ from millrace.storage.erase.eraser import Eraser, proved_blank, reread
 from millrace.storage.record import erasure
 from millrace.storage.record.erasure import EraseLine, EraseProgress, Erasure, Order
 from millrace.storage.record.writer import erasing, writing
-from millrace.system import locks, paths
+from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, MillraceError, Refused
-from millrace.system.run import last_words
-from millrace.system.units import is_under_way
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import KILLED, Document, Glance, Job
 from millrace.system.users import only_root
 
-UNIT = "millrace-erase.service"
-POLL = 1.0
-"""Seconds between two looks."""
-KILLED = "it was ended from outside or the server was restarted"
+ORDER = Document(paths.erase_order_file, Order)
+
+
+def _glance() -> Glance | None:
+    order = ORDER.get()
+    now = erasure.progress(order.serial) if order else None
+    if now is None:
+        return None
+    share = now.done / now.total if now.done is not None and now.total else None
+    return Glance(f"drive {now.serial}: {now.what}", share, now.seconds_left, now.bytes_per_second)
+
+
+JOB = Job(
+    kind=kinds.ERASE,
+    busy="another drive is being erased: `millrace drive list` shows which one; wait until that has ended",
+    stop="an erasure is not cancelled: a drive that was erased in part is of no use to anyone; wait for its end",
+    glance=_glance,
+    files=(ORDER, Document(paths.erase_progress_file, EraseProgress)),
+)
 
 
 @dataclass(frozen=True)
@@ -51,33 +66,20 @@ def ready(system: System, serial: str, foreign: bool) -> Ready:
 
 
 def start(system: System, found: Ready, foreign: bool) -> Order:
-    """Start the unit. Refused: another drive is being erased. Failed: it does not start."""
-    with _only_one():
-        paths.erase_progress_file().unlink(missing_ok=True)
-        drive = found.drive
-        order = Order(
-            id=uuid.uuid4().hex, serial=drive.serial, wwid=drive.wwid, attached=found.attached, foreign=foreign
-        )
-        write_model(paths.erase_order_file(), order)
-    began = system.attempt(["systemctl", "start", UNIT])
-    if began.status != 0:
-        paths.erase_order_file().unlink(missing_ok=True)
-        raise Failed(f"{UNIT} does not start: {last_words(began)}")
+    """Start the unit. Refused: another job keeps it from that. Failed: it does not start."""
+    drive = found.drive
+    order = Order(id=uuid.uuid4().hex, serial=drive.serial, wwid=drive.wwid, attached=found.attached, foreign=foreign)
+    with JOB.starting(system.attempt, f"drive {drive.serial}"):
+        ORDER.write(order)
     return order
 
 
 def follow(system: System, order: Order) -> Iterator[EraseLine]:
     """Yield the progress until the unit has ended, then the erasure. Failed: it did not begin; its last line."""
-    shown: EraseProgress | None = None
-    while is_under_way(UNIT, system.attempt):
-        now = erasure.progress(order.serial)
-        if now is not None and now != shown:
-            yield now
-            shown = now
-        system.wait(POLL)
+    yield from JOB.follow(lambda: erasure.progress(order.serial), system.attempt, system.wait)
     ended = erasure.last(order.serial)
     if ended is None or ended.id != order.id:
-        raise Failed(f"the drive is not erased: {_last_line(system)}")
+        raise Failed(f"the drive is not erased: {JOB.last_line(system.attempt)}")
     yield ended
 
 
@@ -86,8 +88,8 @@ def execute(system: System) -> Erasure:
 
     Refused, Failed: the drive is not erased; recorded, where the first write had begun.
     """
-    with _only_one(), ExitStack() as deciding:
-        order = read_model(paths.erase_order_file(), Order)
+    with JOB.execution(), ExitStack() as deciding:
+        order = ORDER.read()
         # the decision was made for the drive that was there then; it is made again for the one that is here now
         deciding.enter_context(writing(erasing(order.serial)))
         found = _ready(system, order.serial, order.foreign)
@@ -118,17 +120,15 @@ def clean_up(system: System) -> None:
     Refused: the caller is not root, or a drive is being erased.
     """
     only_root()
-    # its end has freed the lock of the process that was killed
-    with _only_one():
-        paths.erase_order_file().unlink(missing_ok=True)
-        here = {one.serial: one.name for one in present()}
-        for one in erasure.load():
-            if one.state == "running":
-                erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
-                if one.serial in here:
-                    # what udev knew of the drive before is no longer there
-                    reread(system, here[one.serial], log)
-                    examined(here[one.serial])
+    JOB.clean_up()
+    here = {one.serial: one.name for one in present()}
+    for one in erasure.load():
+        if one.state == "running":
+            erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
+            if one.serial in here:
+                # what udev knew of the drive before is no longer there
+                reread(system, here[one.serial], log)
+                examined(here[one.serial])
 
 
 def _ready(system: System, serial: str, foreign: bool) -> Ready:
@@ -177,16 +177,6 @@ def _begun(found: Ready, order: Order, system: System) -> Erasure:
 
 def _ended(record: Erasure, system: System, **changes: object) -> Erasure:
     return record.model_copy(update={"ended": system.now(), **changes})
-
-
-def _only_one() -> AbstractContextManager[None]:
-    sentence = "another drive is being erased: `millrace drive list` shows which one; wait until that has ended"
-    return locks.held(paths.run_dir() / "erase/lock", sentence)
-
-
-def _last_line(system: System) -> str:
-    line = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
-    return line.strip().removeprefix("millrace: ") or f"see `journalctl -u {UNIT}`"
 
 
 def log(line: str) -> None:

@@ -11,6 +11,7 @@ from millrace.storage.provision import approval, feasibility, publish
 from millrace.storage.provision.create_array import ArrayStep
 from millrace.storage.provision.filesystem import FilesystemStep, carriers
 from millrace.storage.provision.partition import LINUX_DATA, LINUX_RAID, PartitionStep
+from millrace.storage.provision.provision_job import JOB, POOL
 from millrace.storage.record.identity import filesystem_of, new_transaction
 from millrace.storage.record.journal import Journal
 from millrace.storage.record.model import Approval, Pool, Transaction
@@ -51,7 +52,8 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
         journal = Journal.load()
         if journal is not None:
             report("resuming the interrupted build")
-            return Outcome(state="provisioned", pool=_resume(system, journal, report))
+            with JOB.execution(POOL):
+                return Outcome(state="provisioned", pool=_resume(system, journal, report))
         try:
             approved = _approval(system)
         except Refused as refusal:
@@ -64,7 +66,8 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
             if if_approved:
                 return Outcome(state="not-approved", pool=None)
             raise Refused("no plan is approved; read it with `millrace plan`, then `millrace approve HASH`")
-        return Outcome(state="provisioned", pool=_begin(system, approved, report))
+        with JOB.execution(POOL):
+            return Outcome(state="provisioned", pool=_begin(system, approved, report))
 
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:

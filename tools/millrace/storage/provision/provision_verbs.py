@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace approve`, `provision`, `assemble`."""
 
-import os
-import pwd
 from collections.abc import Iterable, Iterator
 
 import click
 
 from millrace.storage.array.machine import Linux
-from millrace.storage.provision import apply, approval, follow
+from millrace.storage.provision import apply, approval, provision_job
 from millrace.storage.record.identity import new_transaction
+from millrace.storage.record.model import Approval
 from millrace.storage.record.pool_file import load_pool
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
-from millrace.system.users import as_root
+from millrace.system.users import as_root, invoking_user
 
 
 @click.command()
 @click.argument("hash_", metavar="HASH")
 @click.option("--no-start", is_flag=True, help="Record the approval only; the pool is built at the next boot.")
 @prints(
-    "millrace.storage.provision.follow:ApproveLine",
+    "millrace.storage.provision.provision_job:ApproveLine",
     lines=True,
     words="Print JSON lines: the approval, progress, the pool.",
 )
@@ -28,11 +27,11 @@ def approve(hash_: str, no_start: bool, show: Output) -> None:
     """Approve the current plan by its hash and build it."""
     system = Linux()
     with as_root():
-        approved = approval.approve(hash_, _invoking_user(), system.now())
-        show(approved, lambda one: [f"approved: plan {one.sha256}"])
         if no_start:
+            show(approval.approve(hash_, invoking_user(), system.now()), _approved)
             return
-        show.each(follow.start_and_follow(system), _bar)
+        show(provision_job.start(system, hash_, invoking_user()), _approved)
+        show.each(provision_job.follow(system), _bar)
         show(load_pool(), lambda _: ["the pool is built; `millrace status` shows it"])
 
 
@@ -52,7 +51,11 @@ def provision(dry_run: bool, if_approved: bool, show: Output) -> None:
     show(outcome, _outcome)
 
 
-def _bar(lines: Iterable[follow.Progress]) -> follow.Progress | None:
+def _approved(found: Approval) -> list[str]:
+    return [f"approved: plan {found.sha256}"]
+
+
+def _bar(lines: Iterable[provision_job.Progress]) -> provision_job.Progress | None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -79,7 +82,3 @@ def _steps(found: apply.Steps) -> Iterator[str]:
 
 def _report(line: str) -> None:
     click.echo(line, err=True)
-
-
-def _invoking_user() -> str:
-    return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name

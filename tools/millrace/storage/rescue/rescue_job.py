@@ -7,26 +7,47 @@ What was confirmed is in /run: after a reboot each step is confirmed again, by a
 import re
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from millrace.storage.array.machine import Report, System
 from millrace.storage.record.writer import RESCUING, writing
 from millrace.storage.rescue import rescue
+from millrace.storage.rescue.rescue_journal import RescueJournal
 from millrace.storage.rescue.rescue_model import RescueState, RescueStatus, RescueWork
 from millrace.storage.rescue.rescue_steps import Choices
 from millrace.storage.rescue.step_names import StepName
-from millrace.system import locks, paths
-from millrace.system.documents import read_model, write_model
+from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.files import describe
-from millrace.system.run import Runner, last_words
-from millrace.system.units import is_working
+from millrace.system.jobs import kinds, record
+from millrace.system.jobs.job import Document, Glance, Job
+from millrace.system.run import Runner
 
-UNIT = "millrace-rescue.service"
-POLL = 1.0
-"""Seconds between two looks."""
-PATIENCE = 3
-"""Looks in a row at which the unit does not run before its end is one: systemd starts it again after a kill."""
-KILLED = f"it was ended from outside; see `journalctl -u {UNIT}`, then confirm it again: millrace pool rescue"
+STEP = Document(paths.rescue_step_file, RescueWork)
+
+
+def _glance() -> Glance | None:
+    work = STEP.get()
+    if work is not None and work.state == "running":
+        return Glance(f"{_in_words(work.step)}{f': {work.line}' if work.line else ''}", work.progress)
+    try:
+        journal = RescueJournal.load()
+    except (BadInput, OSError):
+        # root alone reads it
+        return None
+    if journal is None or journal.next is None:
+        return None
+    return Glance(f"{_in_words(journal.next)} is to be confirmed: millrace pool rescue")
+
+
+JOB = Job(
+    kind=kinds.RESCUE,
+    busy="a step of the rescue is running; wait for its end: millrace pool rescue --status",
+    stop="a step of a rescue is not cancelled: the pool would be left halfway; the next one waits to be confirmed",
+    glance=_glance,
+    files=(STEP,),
+)
+AGAIN = f"it was ended from outside; see `journalctl -u {JOB.unit}`, then confirm it again: millrace pool rescue"
 PHASES = 7
 PHASE = re.compile(r"Phase (\d+) - ")
 """How xfs_repair names what it does; its other lines are in the journal of the unit."""
@@ -34,12 +55,12 @@ PHASE = re.compile(r"Phase (\d+) - ")
 
 def last(run: Runner) -> RescueWork | None:
     """Return the step that was confirmed last in this boot. None: there is none, or its record cannot be read."""
-    work = _read()
-    if work is not None and work.state == "running" and not is_working(UNIT, run):
+    work = STEP.get()
+    if work is not None and work.state == "running" and not JOB.runs(run):
         # read again: the unit writes how a step ended before it ends
-        work = _read()
+        work = STEP.get()
         if work is not None and work.state == "running":
-            return work.model_copy(update={"state": "interrupted", "error": KILLED})
+            return work.model_copy(update={"state": "interrupted", "error": AGAIN})
     return work
 
 
@@ -56,7 +77,8 @@ def state(system: System, choices: Choices, by: str) -> RescueState:
     """
     work = last(system.attempt)
     known = rescue.recorded(choices) if work is not None and work.state == "running" else None
-    return (known or rescue.state(system, choices, by)).model_copy(update={"work": work})
+    with _closing(system.attempt):
+        return (known or rescue.state(system, choices, by)).model_copy(update={"work": work})
 
 
 def status(system: System) -> RescueStatus:
@@ -69,56 +91,65 @@ def status(system: System) -> RescueStatus:
 def start(system: System, name: StepName, choices: Choices, by: str) -> RescueWork | None:
     """Let the unit carry out the confirmed step `name`, or return it where that runs; None where it is done.
 
-    Refused: another step comes first or runs, or a rescue is the wrong thing. BadInput: a choice is not valid. Failed:
-    the unit does not start.
+    Refused: another step comes first or runs, another job runs, or a rescue is the wrong thing. BadInput: a choice is
+    not valid. Failed: the unit does not start.
     """
-    with locks.held(paths.run_dir() / "rescue.lock"):
-        now = running(system.attempt)
-        if now is not None:
-            if now.step == name and choices in (Choices(), _choices(now)):
-                return now
-            raise Refused(
-                f"the step '{now.step}' is running, confirmed by {now.by}; wait for its end: "
-                "millrace pool rescue --status"
-            )
-        with writing(RESCUING):
-            if rescue.check(system, name, choices, by):
-                return None
-        work = RescueWork(
-            id=uuid.uuid4().hex,
-            step=name,
-            by=by,
-            at=system.now(),
-            drives=list(choices.drives),
-            image=choices.image,
-            without_image=choices.without_image,
+    now = running(system.attempt)
+    if now is not None:
+        if now.step == name and choices in (Choices(), _choices(now)):
+            return now
+        raise Refused(
+            f"the step '{now.step}' is running, confirmed by {now.by}; wait for its end: millrace pool rescue --status"
         )
-        write_model(paths.rescue_step_file(), work)
-        # more restarts than systemd allows were those of another step
-        system.attempt(["systemctl", "reset-failed", UNIT])
-        began = system.attempt(["systemctl", "start", "--no-block", UNIT])
-        if began.status != 0:
-            paths.rescue_step_file().unlink(missing_ok=True)
-            raise Failed(f"{UNIT} does not start: {last_words(began)}; nothing was changed by this step")
-        return work
+    with _closing(system.attempt), writing(RESCUING):
+        if rescue.check(system, name, choices, by):
+            return None
+    work = RescueWork(
+        id=uuid.uuid4().hex,
+        step=name,
+        by=by,
+        at=system.now(),
+        drives=list(choices.drives),
+        image=choices.image,
+        without_image=choices.without_image,
+    )
+    with JOB.starting(system.attempt, _in_words(name), by):
+        STEP.write(work)
+    return work
+
+
+@contextmanager
+def _closing(run: Runner) -> Iterator[None]:
+    """Record the end of a rescue that is found to be the wrong thing between two steps."""
+    try:
+        yield
+    except Refused as better:
+        found = record.load(JOB.kind.name)
+        if found is not None and found.state == "running" and not JOB.is_open() and not JOB.runs(run):
+            record.end(found, "cancelled", str(better))
+        raise
 
 
 def follow(system: System, work: RescueWork) -> Iterator[RescueWork]:
     """Yield the step as it goes on, its end included. Failed: it did not end well, and why."""
-    shown, ended, idle = None, False, 0
-    while not ended:
-        now = last(system.attempt)
+
+    def look() -> RescueWork | None:
+        now = STEP.get()
         if now is None or now.id != work.id:
             raise Failed("another step was confirmed meanwhile: millrace pool rescue --status")
-        idle = idle + 1 if now.state == "interrupted" else 0
-        ended = now.state in ("done", "failed") or idle >= PATIENCE
-        if now != shown and (ended or not idle):
-            yield now
-            shown = now
-        if not ended:
-            system.wait(POLL)
-        elif now.error is not None:
-            raise Failed(f"step '{now.step}': {now.error}")
+        return now
+
+    def over() -> bool:
+        return shown is not None and shown.state != "running"
+
+    shown: RescueWork | None = None
+    for shown in JOB.follow(look, system.attempt, system.wait, over):
+        yield shown
+    if shown is None or shown.state == "running":
+        shown = last(system.attempt) or work
+        yield shown
+    if shown.error is not None:
+        raise Failed(f"step '{shown.step}': {shown.error}")
 
 
 def execute(system: System, report: Report) -> RescueState | None:
@@ -126,27 +157,19 @@ def execute(system: System, report: Report) -> RescueState | None:
 
     `report` receives lines of progress. Refused, Failed: it did not end well, which is recorded.
     """
-    work = _read()
+    work = STEP.get()
     if work is None or work.state != "running":
         return None
-    record = _Record(work, report)
-    try:
-        after = rescue.carry_out(system, work.step, _choices(work), work.by, record.line)
-    except (MillraceError, OSError) as error:
-        sentence = describe(error) if isinstance(error, OSError) else str(error)
-        record.keep(state="failed", error=sentence, ended=system.now())
-        raise
-    record.keep(state="done", line=None, progress=None, ended=system.now())
-    return after.model_copy(update={"work": record.work})
-
-
-def _read() -> RescueWork | None:
-    if not paths.rescue_step_file().exists():
-        return None
-    try:
-        return read_model(paths.rescue_step_file(), RescueWork)
-    except BadInput:
-        return None
+    written = _Record(work, report)
+    with JOB.execution(_in_words(work.step)):
+        try:
+            after = rescue.carry_out(system, work.step, _choices(work), work.by, written.line)
+        except (MillraceError, OSError) as error:
+            sentence = describe(error) if isinstance(error, OSError) else str(error)
+            written.keep(state="failed", error=sentence, ended=system.now())
+            raise
+        written.keep(state="done", line=None, progress=None, ended=system.now())
+    return after.model_copy(update={"work": written.work})
 
 
 class _Record:
@@ -159,7 +182,7 @@ class _Record:
     def keep(self, **changes: object) -> None:
         """Write what has changed."""
         self.work = self.work.model_copy(update=changes)
-        write_model(paths.rescue_step_file(), self.work)
+        STEP.write(self.work)
 
     def line(self, line: str) -> None:
         """Report a line; of xfs_repair, which prints one for each thing that it corrects, only its phases are kept."""
@@ -173,3 +196,7 @@ class _Record:
 
 def _choices(work: RescueWork) -> Choices:
     return Choices(tuple(work.drives), work.image, work.without_image)
+
+
+def _in_words(name: StepName) -> str:
+    return f"step '{name}'"

@@ -31,7 +31,9 @@ from millrace.storage.scrub.locate_blocks import locate
 from millrace.storage.scrub.scrub_repair import repair_all, settle_repair
 from millrace.storage.scrub.scrub_watch import POLL, CheckContext, Watch, now_here
 from millrace.system.errors import Failed, Refused
-from millrace.system.run import Runner, must
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import stop_unit
+from millrace.system.run import Runner
 
 SECTOR = 512
 
@@ -44,9 +46,7 @@ def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRec
     record = settle(pool)
     if repair_all(pool, policy, context) is not None:
         return load()
-    # a shutdown stops the service only
-    waits = record.stopped is not None and record.stopped.by != "service"
-    by_hand = record.round is not None and record.round.by == "administrator" and not waits
+    by_hand = due.is_by_hand(record)
     if not by_hand and not due.is_due(policy, pool, record, context.now()):
         return record
     closes = None if by_hand else due.until(policy, context.now())
@@ -94,7 +94,7 @@ def give_way(pool: Pool, run: Runner) -> None:
 
     It goes on from where it was in the next window. Failed: the service does not end.
     """
-    must(run, ["systemctl", "stop", due.CHECKING])
+    stop_unit(kinds.SCRUB, run)
     settle(pool)
     for one in due.arrays(pool):
         if device := array_device(one.array.name):

@@ -2,6 +2,7 @@
 """What may be checked now: the order of the arrays, the window of the policy, and what keeps a check from running."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from millrace.plan.policy.model import ScrubPolicy
@@ -10,15 +11,14 @@ from millrace.plan.scrub import DAYS, comparable, side_by_side
 from millrace.storage.array import resync
 from millrace.storage.array.devices import array_device, block
 from millrace.storage.assemble import unclean
-from millrace.storage.record import change_journal
 from millrace.storage.record.model import ArrayRecord, Pool
 from millrace.storage.record.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
 from millrace.system import sysfs
-from millrace.system.errors import BadInput
+from millrace.system.errors import BadInput, Failed
+from millrace.system.jobs import pairs
+from millrace.system.jobs.kinds import JobName
+from millrace.system.jobs.pairs import Obstacle
 from millrace.system.run import Runner
-from millrace.system.units import is_active
-
-BENCHMARK, TUNER, CHECKING = "millrace-bench.service", "millrace-tuner.service", "millrace-scrub.service"
 
 # Summer time moves a window by an hour, and a round begins some minutes after it opens.
 SLACK = timedelta(hours=12)
@@ -89,31 +89,44 @@ def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datet
     return None
 
 
+def is_by_hand(record: ScrubRecord) -> bool:
+    """Whether a round of an administrator goes on, whatever the window is; a shutdown stops the service only."""
+    waits = record.stopped is not None and record.stopped.by != "service"
+    return record.round is not None and record.round.by == "administrator" and not waits
+
+
+def is_wanted(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> bool:
+    """Whether there is anything to do: a repair that is confirmed, a round by hand, or one of the policy."""
+    repairs = any(record.of(one.uuid, "").repair is not None for one in arrays(pool))
+    return repairs or is_by_hand(record) or is_due(policy, pool, record, now)
+
+
 def obstacle(
     pool: Pool, run: Runner, now: datetime, allowed: Sequence[str] = (resync.IDLE, resync.CHECK)
 ) -> ScrubStop | None:
-    """Return what keeps any array from being checked now: one that is degraded or works, a change of drives that is to
-    begin or to go on, a benchmark, or the tuner. What md may do meanwhile is `allowed`.
+    """Return what keeps any array from being checked now: a change of drives that is to begin or to go on, a benchmark,
+    the tuner, or an array that is degraded or works. What md may do meanwhile is `allowed`.
     """
-    if sentence := _changing():
-        return _stopped("array", sentence, now)
-    for one in pool.arrays:
-        if sentence := _busy(one, allowed):
-            return _stopped("array", sentence, now)
-    if is_active(BENCHMARK, run):
-        return _stopped("benchmark", "a benchmark is running", now)
-    if is_active(TUNER, run):
-        return _stopped("benchmark", "the tuner is running", now)
+    if found := other_job("scrub", run):
+        measures = found.kind.name in ("benchmark", "tuner")
+        return _stopped("benchmark" if measures else "array", found.what, now)
+    return busy_array(pool, now, allowed)
+
+
+def other_job(job: JobName, run: Runner) -> Obstacle | None:
+    """Return the job that a check or a trim waits for.
+
+    None also where systemd does not report its units: no check ends because systemd was slow.
+    """
+    with suppress(Failed):
+        return pairs.obstacle(job, run)
     return None
 
 
-def _changing() -> str | None:
-    """md gives no drive a place in an array that is being checked."""
-    try:
-        change = change_journal.running()
-    except BadInput as error:
-        return str(error)
-    return f"{change_journal.in_words(change.plan)} is not finished" if change else None
+def busy_array(pool: Pool, now: datetime, allowed: Sequence[str] = (resync.IDLE, resync.CHECK)) -> ScrubStop | None:
+    """Return which array is degraded or works. What md may do meanwhile is `allowed`."""
+    sentences = (_busy(one, allowed) for one in pool.arrays)
+    return next((_stopped("array", sentence, now) for sentence in sentences if sentence), None)
 
 
 def _busy(one: ArrayRecord, allowed: Sequence[str]) -> str | None:

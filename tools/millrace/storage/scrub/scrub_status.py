@@ -153,14 +153,15 @@ def _now(one: ScrubOfArray) -> str:
     return f"; {one.sync.action} is running, {share} done{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
 
 
-def _running(name: str) -> Sync | None:
+def running(name: str) -> Sync | None:
+    """Return the check or repair that md does of an array."""
     device = array_device(name)
     found = sync(device) if device else None
     return found if found and found.action in ("check", "repair") else None
 
 
 def _of(record: ScrubRecord, one: ArrayRecord, lost: int, bays: Mapping[str, str]) -> ScrubOfArray:
-    kept, sync = record.of(one.uuid, one.array.name), _running(one.array.name)
+    kept, sync = record.of(one.uuid, one.array.name), running(one.array.name)
     files: FileSearch | None = None
     doubt = ""
     if kept.last is not None and kept.last.mismatches:

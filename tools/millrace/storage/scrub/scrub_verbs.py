@@ -25,16 +25,12 @@ def scrub() -> None:
 def start(show: Output) -> None:
     """Start a check of all arrays now, or go on with one that was stopped; the window does not end it."""
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import scrub as checks
-    from millrace.storage.scrub.scrub_due import CHECKING
+    from millrace.storage.scrub import scrub_job
     from millrace.storage.scrub.scrub_status import lines
-    from millrace.system.run import attempt, must, quickly
+    from millrace.system.run import attempt
 
     only_root()
-    # one that runs in its window goes on without it
-    must(attempt, ["systemctl", "stop", CHECKING])
-    checks.begin(load_pool(), quickly)
-    must(attempt, ["systemctl", "start", CHECKING])
+    scrub_job.start(load_pool(), attempt)
     show(_status(), lines)
 
 
@@ -42,15 +38,12 @@ def start(show: Output) -> None:
 @prints("millrace.storage.scrub.scrub_status:ScrubStatus")
 def stop(show: Output) -> None:
     """Stop the check; the next window, or `start`, goes on from where it was."""
-    from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import scrub as checks
-    from millrace.storage.scrub.scrub_due import CHECKING
+    from millrace.storage.scrub import scrub_job
     from millrace.storage.scrub.scrub_status import lines
-    from millrace.system.run import attempt, must
+    from millrace.system.run import attempt
 
     only_root()
-    must(attempt, ["systemctl", "stop", CHECKING])
-    checks.stop(load_pool())
+    scrub_job.stop(attempt)
     show(_status(), lines)
 
 
@@ -91,11 +84,10 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
     """
     from millrace.inventory.places import bays
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import scrub_repair
+    from millrace.storage.scrub import scrub_job, scrub_repair
     from millrace.storage.scrub.changed_since import changed_since
-    from millrace.storage.scrub.scrub_due import CHECKING
     from millrace.storage.scrub.scrub_status import lines
-    from millrace.system.run import attempt, must, quickly
+    from millrace.system.run import attempt
 
     only_root()
     if keep_data and write_back:
@@ -117,9 +109,7 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
         )
     if not yes:
         confirm("Rewrite these sectors?", "--yes")
-    must(attempt, ["systemctl", "stop", CHECKING])
-    scrub_repair.ask(pool, found, quickly, keep_data)
-    must(attempt, ["systemctl", "start", CHECKING])
+    scrub_job.repair(pool, found, attempt, keep_data)
     show(_status(), lines)
 
 
@@ -172,14 +162,13 @@ def run(show: Output) -> None:
     """Check what is due (started by millrace-scrub.service)."""
     from millrace.plan.policy.policy_in_force import in_force
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import damaged_files
-    from millrace.storage.scrub import scrub as checks
+    from millrace.storage.scrub import damaged_files, scrub_job
     from millrace.storage.scrub.scrub_watch import CheckContext, termination
     from millrace.system.run import must, quickly
 
     with as_root():
         pool = load_pool()
-        found = checks.carry_on(pool, in_force().scrub, CheckContext(quickly, termination()))
+        found = scrub_job.execute(pool, in_force().scrub, CheckContext(quickly, termination()))
         if damaged_files.is_due(pool):
             # it opens directories of all users, which this service may not
             must(quickly, ["systemctl", "start", "--no-block", damaged_files.UNIT])

@@ -18,13 +18,16 @@ from millrace.plan.model import Role
 from millrace.plan.policy.model import Policy
 from millrace.storage.array.devices import array_device, backend_drives, block
 from millrace.storage.record.model import Pool
+from millrace.storage.record.pool_file import load_pool
 from millrace.storage.record.scrub_record import By, stamp
 from millrace.storage.scrub import scrub_due
 from millrace.storage.scrub.scrub_watch import CheckContext, now_here
 from millrace.storage.trim import trim_due as due
 from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop, change, load
 from millrace.system import sysfs
-from millrace.system.errors import Failed, Refused
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import Glance, Job, stop_unit
 from millrace.system.run import Runner, last_words, must
 from millrace.system.text import GIB, MIB
 
@@ -37,7 +40,8 @@ POLL_SECONDS, MOST_POLLS = 0.05, 200
 DISCARDS = 11
 """The field of /sys/class/block/*/stat that counts completed discards (Documentation/block/stat)."""
 ASK_SECONDS = 1.0
-"""How often a trim verifies that nothing is more important: each time two tools start."""
+"""How often a trim verifies that nothing is more important: each time a tool starts."""
+WHAT = "free space of the pool"
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,28 @@ def carry_on(pool: Pool, policy: Policy, context: CheckContext) -> TrimRecord:
     else:
         begun = _new(shape, now, by)
     change(uuid, lambda old: old.model_copy(update={"round": begun, "stopped": None}))
-    return _Trim(pool, policy, shape, closes, context).run(begun)
+    with JOB.execution(WHAT):
+        return _Trim(pool, policy, shape, closes, context).run(begun)
+
+
+def start(pool: Pool, policy: Policy, run: Runner) -> None:
+    """Start a trim now, or go on with one that was stopped. Refused: as `begin`, or another job runs.
+
+    Failed: as `begin`, or the unit does not start.
+    """
+    # one that runs in its window goes on without it
+    stop_unit(kinds.TRIM, run)
+    with JOB.starting(run, WHAT):
+        begin(pool, policy, run)
+
+
+def end(run: Runner) -> None:
+    """Stop the trim and record that an administrator did; the window after this one, or `start`, goes on with it.
+
+    Failed: the unit does not end.
+    """
+    stop_unit(kinds.TRIM, run)
+    stop(load_pool())
 
 
 def begin(pool: Pool, policy: Policy, run: Runner) -> TrimRecord:
@@ -151,6 +176,25 @@ def _new(shape: Geometry, now: datetime, by: By) -> TrimRound:
 def _stop(uuid: str, at: TrimRound | None, why: TrimStop) -> TrimRecord:
     """A trim that went on outside of the window goes on in one."""
     return change(uuid, lambda old: old.model_copy(update={"round": at, "stopped": why}))
+
+
+def _glance() -> Glance | None:
+    try:
+        record = load(load_pool().filesystem_uuid)
+    except MillraceError:
+        return None
+    if record.round is None:
+        return None
+    what = f"{WHAT}, stopped: {record.stopped.reason}" if record.stopped else WHAT
+    return Glance(what, record.round.offset / max(record.round.size, 1))
+
+
+JOB = Job(
+    kind=kinds.TRIM,
+    busy="the pool is being trimmed; wait for the end, or stop it: millrace pool trim stop",
+    stop=end,
+    glance=_glance,
+)
 
 
 class _Trim:

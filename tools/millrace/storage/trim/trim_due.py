@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the pool is trimmed at all, when, and what keeps a trim from running."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from millrace.plan.policy.model import Policy
 from millrace.plan.policy.window import parse_window
 from millrace.storage.array import discard, resync
 from millrace.storage.array.devices import array_device
-from millrace.storage.record import scrub_record
 from millrace.storage.record.model import Pool
 from millrace.storage.record.scrub_record import stamp
 from millrace.storage.scrub import scrub_due
 from millrace.storage.trim.trim_record import TrimRecord, TrimStop, TrimStoppedBy
+from millrace.system.jobs import kinds
+from millrace.system.jobs.kinds import JobName
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
-from millrace.system.units import is_active
 
 # fstrim(8): "a sufficient trimming frequency is once a week"
 EVERY = timedelta(days=7)
+_STOPPED_BY: Mapping[JobName, TrimStoppedBy] = {"benchmark": "benchmark", "tuner": "benchmark", "scrub": "check"}
 
 
 def hindrance(pool: Pool, policy: Policy) -> str | None:
@@ -64,18 +66,14 @@ def obstacle(pool: Pool, policy: Policy, run: Runner, now: datetime) -> TrimStop
         return stopped("plan", why, now)
     if mounted(pool.filesystem.mountpoint) is None:
         return stopped("array", f"{pool.filesystem.mountpoint} is not mounted", now)
-    if found := scrub_due.obstacle(pool, run, now):
-        return stopped(found.by, found.reason, now)
+    if found := scrub_due.other_job("trim", run):
+        return stopped(_STOPPED_BY.get(found.kind.name, "array"), found.what, now)
+    if busy := scrub_due.busy_array(pool, now):
+        return stopped(busy.by, busy.reason, now)
     devices = [array_device(one.array.name) for one in pool.arrays]
-    if any(resync.action(one) == resync.CHECK for one in devices if one) or _between_two_checks(run):
-        return stopped("check", "arrays are being checked", now)
+    if any(resync.action(one) == resync.CHECK for one in devices if one):
+        return stopped("check", kinds.SCRUB.busy, now)
     return None
-
-
-def _between_two_checks(run: Runner) -> bool:
-    """Whether millrace-scrub.service is about to check the next array. Mostly it starts and has nothing to do."""
-    record = scrub_record.load()
-    return record.round is not None and record.stopped is None and is_active(scrub_due.CHECKING, run)
 
 
 def stopped(by: TrimStoppedBy, reason: str, now: datetime) -> TrimStop:

@@ -9,13 +9,11 @@ from millrace.plan.discard import TRIM_SHARE
 from millrace.plan.policy.model import Policy
 from millrace.storage.record.model import Pool
 from millrace.storage.trim import trim_due as due
+from millrace.storage.trim.trim import JOB
 from millrace.storage.trim.trim_record import Trimmed, TrimRound, TrimStop, load
 from millrace.system.documents import Contract
 from millrace.system.run import Runner
 from millrace.system.text import moment, size
-from millrace.system.units import is_active
-
-UNIT = "millrace-trim.service"
 
 
 class TrimStatus(Contract):
@@ -46,7 +44,7 @@ def status(pool: Pool, policy: Policy, run: Runner, now: datetime) -> TrimStatus
         window=policy.scrub.window,
         share=TRIM_SHARE,
         next=opening.isoformat(timespec="minutes") if opening else None,
-        running=record.round is not None and is_active(UNIT, run),
+        running=record.round is not None and JOB.runs(run),
         round=record.round,
         stopped=record.stopped,
         last=record.last,

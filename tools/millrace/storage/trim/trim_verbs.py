@@ -25,14 +25,11 @@ def start(show: Output) -> None:
     from millrace.plan.policy.policy_in_force import in_force
     from millrace.storage.record.pool_file import load_pool
     from millrace.storage.trim import trim as trims
-    from millrace.storage.trim.trim_status import UNIT, lines
-    from millrace.system.run import attempt, must, quickly
+    from millrace.storage.trim.trim_status import lines
+    from millrace.system.run import attempt
 
     only_root()
-    # one that runs in its window goes on without it
-    must(attempt, ["systemctl", "stop", UNIT])
-    trims.begin(load_pool(), in_force(), quickly)
-    must(attempt, ["systemctl", "start", UNIT])
+    trims.start(load_pool(), in_force(), attempt)
     show(_status(), lines)
 
 
@@ -40,14 +37,12 @@ def start(show: Output) -> None:
 @prints("millrace.storage.trim.trim_status:TrimStatus")
 def stop(show: Output) -> None:
     """Stop the trim; the next window, or `start`, goes on from where it was."""
-    from millrace.storage.record.pool_file import load_pool
     from millrace.storage.trim import trim as trims
-    from millrace.storage.trim.trim_status import UNIT, lines
-    from millrace.system.run import attempt, must
+    from millrace.storage.trim.trim_status import lines
+    from millrace.system.run import attempt
 
     only_root()
-    must(attempt, ["systemctl", "stop", UNIT])
-    trims.stop(load_pool())
+    trims.end(attempt)
     show(_status(), lines)
 
 

@@ -7,18 +7,28 @@ from datetime import UTC, datetime
 from millrace.measure.bench.result import live
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.model import Rung, State
-from millrace.measure.bench.run import export, localio, order, space
+from millrace.measure.bench.run import export, localio, space
+from millrace.measure.bench.run.bench_job import JOB
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import paths
 from millrace.system.errors import MillraceError
+from millrace.system.jobs.job import KILLED, at_end
 from millrace.system.run import Runner
 
-WHY = "the program was killed, or the power was cut"
+
+def sweep(run: Runner) -> list[str]:
+    """Clean up at the end of the unit, whose job ends with it, or at a boot; return what was removed, in words.
+
+    Refused: a run is active.
+    """
+    if at_end():
+        JOB.clean_up()
+    return clean_up(run)
 
 
 def clean_up(run: Runner) -> list[str]:
     """Remove it; return what was removed, in words. Refused: a run is active."""
-    with order.only_run():
+    with JOB.alone():
         return _clean_up(run)
 
 
@@ -34,7 +44,7 @@ def _clean_up(run: Runner) -> list[str]:
             found.append(f"files in {mountpoint}")
     last = live.latest()
     if last is not None and last.state is State.RUNNING:
-        live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
+        live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": KILLED, "finished": None}))
     return found + [f"run {name} is marked as interrupted" for name in mark_interrupted()]
 
 
@@ -50,7 +60,7 @@ def mark_interrupted() -> list[str]:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             rungs = [_interrupted(rung) for rung in run.rungs]
             results.save(
-                run.model_copy(update={"state": State.INTERRUPTED, "reason": WHY, "ended": now, "rungs": rungs})
+                run.model_copy(update={"state": State.INTERRUPTED, "reason": KILLED, "ended": now, "rungs": rungs})
             )
             marked.append(name)
     return marked

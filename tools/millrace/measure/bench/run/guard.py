@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.result.model import Label, RunRequest
-from millrace.measure.bench.run import unit
 from millrace.measure.bench.run.remote import tokens
 from millrace.measure.bench.run.remote.connection import Connection, Unreachable
 from millrace.serve.share.session import sessions
@@ -15,7 +14,6 @@ from millrace.system.errors import BadInput, Refused
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 
-TUNER_RUNNING = "the tuner is running: `millrace tuner status` shows it, `millrace tuner stop` ends it"
 LOCAL = ("127.", "::1")
 VIRTUAL = {"none", ""}
 
@@ -34,19 +32,12 @@ class Verdict:
         return self.labels
 
 
-def check(
-    request: RunRequest, site: Site, run: Runner, running: bool | None = None, *, connected: bool = False
-) -> Verdict:
-    """Return what prevents a run now; `running`: whether another one is active, where that is known, and then nor is
-    the tuner asked for.
+def check(request: RunRequest, site: Site, run: Runner, busy: str | None = None, *, connected: bool = False) -> Verdict:
+    """Return what prevents a run now; `busy` is why another job does, in a sentence.
 
     `connected`: the caller has its connections to the clients already, and a client takes one.
     """
-    verdict = Verdict()
-    if unit.active() if running is None else running:
-        verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")
-    if running is None and unit.tuner_active():
-        verdict.obstacles.append(TUNER_RUNNING)
+    verdict = Verdict(obstacles=[busy] if busy else [])
     _writable(site.mountpoint, verdict)
     _arrays(request, site, verdict)
     _clients(request, site, run, verdict)

@@ -24,10 +24,10 @@ from millrace.measure.bench.result.choices import Layer
 from millrace.measure.bench.result.fio_output import Full
 from millrace.measure.bench.result.model import Provenance, Run, State
 from millrace.measure.bench.run import cleanup, space, targets
+from millrace.measure.bench.run.bench_job import JOB, ORDER, Order
 from millrace.measure.bench.run.environment import environment
 from millrace.measure.bench.run.local import Local, Stopped
 from millrace.measure.bench.run.monitor import Monitor, Watch
-from millrace.measure.bench.run.order import Order, file, only_run
 from millrace.measure.bench.run.progress import ProgressReporter
 from millrace.measure.bench.run.remote import target as remote
 from millrace.measure.bench.run.remote.connection import Unreachable
@@ -37,29 +37,34 @@ from millrace.measure.bench.run.step_runner import Measurer, StepRunner
 from millrace.plan.labels import array_path
 from millrace.storage.array.devices import array_device
 from millrace.storage.array.machine import Linux
-from millrace.system.documents import read_model
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.files import write_text
+from millrace.system.jobs import record
 from millrace.system.run import Runner, attempt
+
+BY_USER = "stopped by the user"
 
 
 def execute(run: Runner = attempt) -> Run:
     """Carry out the order; return the run as it ended. Failed, Refused: it could not begin."""
-    order = read_model(file(), Order)
+    order = ORDER.read()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with only_run():
+        with JOB.execution() as began:
             cleanup.mark_interrupted()
             ready = prepare(order.request)
-            return Session(order, ready, run, stop).run_steps()
+            done = Session(order, ready, run, stop).run_steps()
+            if done.state is not State.DONE:
+                record.end(began, "cancelled" if done.reason == BY_USER else "failed", done.reason)
+            return done
     except MillraceError as error:
         progress = ProgressReporter.without_estimate(order.run)
         progress.end(State.FAILED, str(error))
         raise
     finally:
-        file().unlink(missing_ok=True)
+        ORDER.remove()
 
 
 class Session:
@@ -121,7 +126,7 @@ class Session:
                     for number, step in steps:
                         self._run_step(number, step, target, runner, measurer)
             except Stopped:
-                return State.STOPPED, monitor.reason or "stopped by the user"
+                return State.STOPPED, monitor.reason or BY_USER
             except Full as error:
                 return State.STOPPED, str(error)
             except (Failed, Unreachable, OSError) as error:

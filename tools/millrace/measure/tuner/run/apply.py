@@ -5,8 +5,9 @@ from pydantic import ValidationError
 
 from millrace.measure.tuner.knobs.whitelist import WHITELIST
 from millrace.measure.tuner.model import Level, Run
-from millrace.measure.tuner.run import order, store
+from millrace.measure.tuner.run import store
 from millrace.measure.tuner.run.outputs import Applied, Reverted
+from millrace.measure.tuner.run.tuner_job import JOB
 from millrace.plan import measured
 from millrace.plan.measured import MeasuredPolicy, Overrides, overrides
 from millrace.plan.policy.policy_in_force import find
@@ -31,8 +32,8 @@ def apply(name: str, run: Runner) -> Applied:
     """
     only_root()
     with locks.held(paths.run_dir() / "tuner-apply.lock"):
-        if order.active(run):
-            raise Refused(order.RUNNING)
+        if JOB.runs(run):
+            raise Refused(JOB.busy)
         found = store.load(name)
         if found.outcome is None or found.outcome.verdict != "candidate":
             why = found.outcome.reason if found.outcome else f"it ended as {found.state}"
@@ -50,8 +51,8 @@ def revert(run: Runner) -> Reverted:
     """
     only_root()
     with locks.held(paths.run_dir() / "tuner-apply.lock"):
-        if order.active(run):
-            raise Refused(order.RUNNING)
+        if JOB.runs(run):
+            raise Refused(JOB.busy)
         if not measured.file().exists():
             raise Refused("no settings of the tuner are applied")
         document = measured.find().measured

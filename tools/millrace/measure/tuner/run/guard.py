@@ -3,8 +3,9 @@
 
 from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.result.model import Label, RunRequest
-from millrace.measure.bench.run import guard, unit
+from millrace.measure.bench.run import guard
 from millrace.measure.bench.run.session import watch_of
+from millrace.measure.tuner.run.tuner_job import JOB
 from millrace.system.run import Runner
 
 SENTENCES: dict[Label, str] = {
@@ -15,12 +16,12 @@ SENTENCES: dict[Label, str] = {
 
 
 def obstacles(request: RunRequest, site: Site, run: Runner, *, own: bool = False, connected: bool = False) -> list[str]:
-    """Return what prevents a run now, a sentence each; `own`: the caller is the run, and nothing else measures.
+    """Return what prevents a run now, a sentence each; `own`: the caller is the run, and asks for no other job.
 
     `connected`: it has its connections to clients. `request` allows all that a benchmark may measure beside: here none
     of it is.
     """
-    verdict = guard.check(request, site, run, running=False if own else unit.active(), connected=connected)
+    verdict = guard.check(request, site, run, None if own else JOB.obstacle(run), connected=connected)
     found = list(verdict.obstacles)
     found += [words for label, words in SENTENCES.items() if label in verdict.labels]
     if not own:

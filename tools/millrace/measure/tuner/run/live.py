@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live progress of the run of this boot: one document, which is replaced at each change."""
 
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from millrace.measure.tuner.model import State
@@ -10,10 +8,7 @@ from millrace.measure.tuner.run.outputs import Progress
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput
-
-POLL = 0.5
-"""Seconds between two looks."""
-KILLED = "the program was killed, or the power was cut"
+from millrace.system.jobs.job import KILLED
 
 
 def file() -> Path:
@@ -39,19 +34,3 @@ def end_interrupted() -> None:
     last = latest()
     if last is not None and last.state is State.RUNNING:
         write(last.model_copy(update={"state": State.INTERRUPTED, "what": KILLED, "seconds_left": None}))
-
-
-def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep) -> Iterator[Progress]:
-    """Yield what is new until the run has ended and its settings are back; `alive` tells whether its unit is active."""
-    shown: Progress | None = None
-    working = True
-    while working:
-        working = alive()
-        now = latest()
-        if now is not None and now != shown and (now.state is State.RUNNING or not working):
-            yield now
-            shown = now
-        if working:
-            wait(POLL)
-    if shown is not None and shown.state is State.RUNNING:
-        yield shown.model_copy(update={"state": State.INTERRUPTED, "what": KILLED, "seconds_left": None})

@@ -6,17 +6,18 @@ kernel goes back to what it was. All of them are of this boot only: after a powe
 millrace-tune.service sets the plan's, so nothing but the record of the run is left to correct.
 """
 
-from millrace.measure.bench.run import cleanup
-from millrace.measure.bench.run import order as bench
+from millrace.measure.bench.run import bench_job, cleanup
 from millrace.measure.tuner.knobs.levels import ERRORS
 from millrace.measure.tuner.knobs.surface import every_setting
 from millrace.measure.tuner.run import journal, live, store
 from millrace.measure.tuner.run.journal import Changed, JournalFile
+from millrace.measure.tuner.run.tuner_job import JOB
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.errors import BadInput, MillraceError
+from millrace.system.jobs.job import at_end
 from millrace.system.run import Runner
 from millrace.tune import run as tune
 from millrace.tune import settings as tuning
@@ -25,13 +26,23 @@ from millrace.tune.knob import Setting
 from millrace.tune.originals import tune_lock
 
 
+def sweep(run: Runner) -> list[str]:
+    """Restore at the end of the unit, whose job ends with it, or at a boot; return what was, in words.
+
+    Refused: a run is active. NotRestored: a setting is still in force.
+    """
+    if at_end():
+        JOB.clean_up()
+    return restore(run)
+
+
 def restore(run: Runner) -> list[str]:
     """Put back what a run that does not run any more has left; return what was, in words.
 
     Refused: one is active. NotRestored: a setting is still in force.
     """
     left = cleanup.clean_up(run)
-    with bench.only_run():
+    with bench_job.JOB.alone():
         found = [*left, *put_back(run)]
         live.end_interrupted()
         return [*found, *(f"run {name} is marked as interrupted" for name in store.mark_interrupted())]

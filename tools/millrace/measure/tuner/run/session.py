@@ -12,9 +12,8 @@ from threading import Event
 
 from millrace import __version__
 from millrace.measure.bench.result.fio_output import Full
+from millrace.measure.bench.run import bench_job, space
 from millrace.measure.bench.run import cleanup as bench_cleanup
-from millrace.measure.bench.run import order as bench
-from millrace.measure.bench.run import space
 from millrace.measure.bench.run.environment import environment
 from millrace.measure.bench.run.local import Stopped
 from millrace.measure.bench.run.monitor import Monitor
@@ -35,14 +34,14 @@ from millrace.measure.tuner.model import (
 from millrace.measure.tuner.run import guard, ladder, live, rebuild, restore, store
 from millrace.measure.tuner.run.journal import Journal
 from millrace.measure.tuner.run.ladder import Ladder
-from millrace.measure.tuner.run.order import Order, file
 from millrace.measure.tuner.run.outputs import Progress
 from millrace.measure.tuner.run.plan import Prepared, prepare
+from millrace.measure.tuner.run.tuner_job import JOB, ORDER, Order
 from millrace.measure.tuner.search.goals import REBUILD
 from millrace.measure.tuner.search.tune import tune
 from millrace.plan.defaults import SmbdSettings
-from millrace.system.documents import read_model
 from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.jobs import record
 from millrace.system.run import Runner, attempt
 from millrace.tune.originals import tune_lock
 from millrace.tune.tuner_hold import held
@@ -52,12 +51,13 @@ BY_USER = "stopped by the user"
 
 def execute(run: Runner = attempt) -> Run:
     """Carry out the order; return the run as it ended. Failed, Refused, BadInput: it could not begin."""
-    order = read_model(file(), Order)
+    order = ORDER.read()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with bench.only_run():
+        # whose clean-up would remove the files of this run
+        with JOB.execution() as began, bench_job.JOB.alone():
             restore.put_back(run)
             store.mark_interrupted()
             bench_cleanup.mark_interrupted()
@@ -65,13 +65,16 @@ def execute(run: Runner = attempt) -> Run:
             ready.check_budget()
             for sentence in guard.obstacles(ready.bench, ready.site, run, own=True):
                 raise Refused(sentence)
-            return Session(order, ready, run, stop).run_all()
+            done = Session(order, ready, run, stop).run_all()
+            if done.state is not State.DONE:
+                record.end(began, "cancelled" if done.reason == BY_USER else "failed", done.reason)
+            return done
     except MillraceError as error:
         last = Progress(run=order.run, time=time.time(), state=State.FAILED, what=str(error))
         live.write(last)
         raise
     finally:
-        file().unlink(missing_ok=True)
+        ORDER.remove()
 
 
 class Session:

@@ -10,8 +10,9 @@ from millrace.measure.tuner.run.outputs import RunList, RunSummary
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import MillraceError
+from millrace.system.jobs.job import KILLED
 
-WHY = "the program was killed, or the power was cut; the plan's settings are in force"
+WHY = f"{KILLED}; the plan's settings are in force"
 
 
 def home() -> Path:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A round is one job from its beginning to its end, over all windows; a look that finds nothing is none."""
+
+import pytest
+
+from millrace.storage.record.scrub_record import ArrayScrub, Repair, load
+from millrace.storage.record.scrub_record import change as change_record
+from millrace.storage.scrub import scrub, scrub_job, scrub_repair
+from millrace.system.errors import Refused
+from millrace.system.jobs.job import Glance
+from millrace.system.jobs.record import JobRecord
+from tests.unit.storage.scrub.md_check import Md
+from tests.unit.storage.scrub.test_scrub import MONDAY, POLICY, SUNDAY, md, of, pool
+
+__all__ = ["md"]
+
+
+def execute(md: Md) -> None:
+    scrub_job.execute(pool(), POLICY, md.around())
+
+
+def last(md: Md) -> JobRecord | None:
+    return scrub_job.JOB.last(md.run)
+
+
+def test_look_that_finds_nothing_is_no_job(md: Md) -> None:
+    md.now = MONDAY
+    execute(md)
+    assert (last(md), md.begun) == (None, [])
+
+
+def test_round_of_the_policy_is_one_job_over_its_windows(md: Md) -> None:
+    md.now = SUNDAY.replace(hour=6, minute=55)
+    execute(md)
+    first = last(md)
+    assert first is not None and (first.what, first.by, first.state) == ("all arrays", "the server", "waiting")
+    glance = scrub_job.JOB.glance()
+    assert glance is not None and glance.what == "all arrays, stopped: its window has ended"
+    md.now = MONDAY
+    execute(md)
+    md.now = SUNDAY.replace(day=29)
+    execute(md)
+    ended = last(md)
+    assert ended is not None and (ended.id, ended.state) == (first.id, "done")
+    assert scrub_job.JOB.glance() is None
+
+
+def test_round_by_hand_is_that_of_who_started_it(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "anna")
+    md.now = MONDAY
+    scrub_job.start(pool(), md.run)
+    assert (md.stopped, md.started) == (1, 1)
+    execute(md)
+    ended = last(md)
+    assert ended is not None and (ended.by, ended.state) == ("anna", "done")
+
+
+def test_round_is_not_started_beside_a_benchmark(md: Md) -> None:
+    md.benchmark = True
+    with pytest.raises(Refused, match="a benchmark is running; wait for it, or stop it: millrace bench stop"):
+        scrub_job.start(pool(), md.run)
+    assert (load().round, md.started, last(md)) == (None, 0, None)
+
+
+def test_round_that_was_stopped_waits_and_says_who_did(md: Md) -> None:
+    md.now = MONDAY
+    scrub_job.start(pool(), md.run)
+    scrub_job.stop(md.run)
+    found, stopped = last(md), load().stopped
+    assert found is not None and found.state == "waiting"
+    assert stopped is not None and stopped.by == "administrator"
+
+
+def test_glance_has_the_arrays_that_are_read_and_how_far_they_are(md: Md) -> None:
+    seen: list[Glance] = []
+
+    def look() -> None:
+        found = scrub_job.JOB.glance()
+        if found is not None:
+            seen.append(found)
+
+    md.during = look
+    execute(md)
+    assert {one.what for one in seen} == {"array log: check", "array data: check"}
+    data = [one.progress or 0 for one in seen if "data" in one.what]
+    assert data == sorted(data) and data[0] == 0 and data[-1] == 0.875
+
+
+def test_repair_is_a_job_of_its_arrays(md: Md) -> None:
+    md.bad["data"] = [4000]
+    execute(md)
+    md.now = MONDAY
+    found = scrub_repair.to_repair(pool(), "data")
+    scrub_job.repair(pool(), found, md.run, keep_data=True)
+    assert of("data").repair is not None
+    execute(md)
+    ended = last(md)
+    assert ended is not None and (ended.what, ended.state) == ("repair of data", "done")
+
+
+def test_repair_that_is_left_is_work(md: Md) -> None:
+    md.now = MONDAY
+    one = scrub.due.arrays(pool())[0]
+    state = ArrayScrub(array=one.array.name, uuid=one.uuid, repair=Repair(asked="2026-11-22T01:05:00+00:00", ranges=[]))
+    change_record(lambda old: old.having(state))
+    assert scrub_job.JOB.is_open()
+    execute(md)
+    assert last(md) is not None and not scrub_job.JOB.is_open()

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job from its order to its record, with systemd as a fake and files that are real."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from millrace.system import paths
+from millrace.system.documents import Contract
+from millrace.system.errors import Failed, Refused
+from millrace.system.jobs import kinds, record
+from millrace.system.jobs.job import KILLED, Document, Job, by_asking, by_stopping
+from millrace.system.run import Result
+from tests.fakes.jobs import JOBS, JobManager
+
+
+class Paper(Contract):
+    """An order, and progress."""
+
+    text: str
+
+
+ORDER = Document(lambda: paths.run_dir() / "clone/order.json", Paper)
+PROGRESS = Document(lambda: paths.run_dir() / "clone/progress.json", Paper)
+STOP = "systemctl stop millrace-clone.service"
+
+
+class Systemd(JobManager):
+    TAKEN = (*JOBS, STOP)
+
+
+def made(kind: kinds.JobKind = kinds.CLONE, stop: Callable[..., object] | str = "nobody can") -> Job:
+    return Job(kind=kind, busy="a clone runs", stop=stop, glance=lambda: None, files=(ORDER, PROGRESS))
+
+
+@pytest.fixture
+def systemd(root_user: Path) -> Systemd:
+    (root_user / "proc/sys/kernel/random").mkdir(parents=True)
+    (root_user / "proc/sys/kernel/random/boot_id").write_text("5f0e\n")
+    return Systemd("millrace-clone.service")
+
+
+def start(job: Job, systemd: JobManager) -> None:
+    with job.starting(systemd, "share a"):
+        ORDER.write(Paper(text="order"))
+
+
+def test_start_records_who_ordered_what(systemd: Systemd) -> None:
+    job = made()
+    PROGRESS.write(Paper(text="of the last one"))
+    start(job, systemd)
+    found = record.load("clone")
+    assert found is not None
+    assert (found.what, found.by, found.boot, found.state, found.ended) == ("share a", "root", "5f0e", "running", None)
+    assert ORDER.read().text == "order" and PROGRESS.get() is None
+    assert systemd.called("systemctl start") == ["systemctl start --no-block millrace-clone.service"]
+
+
+@pytest.mark.parametrize("state", ["active", "activating", "deactivating"])
+def test_one_at_a_time(state: str, systemd: Systemd) -> None:
+    job = made()
+    start(job, systemd)
+    systemd.states = [state]
+    with pytest.raises(Refused, match="a clone runs"):
+        start(job, systemd)
+    # the order of the one that runs is as it was
+    assert ORDER.read().text == "order"
+
+
+def test_start_beside_what_it_excludes_is_refused_and_writes_nothing(systemd: Systemd) -> None:
+    systemd.others = {"millrace-update.service": "activating"}
+    with pytest.raises(Refused, match="an update is being installed; wait until that is done"):
+        start(made(), systemd)
+    assert (ORDER.get(), record.load("clone"), systemd.called("systemctl start")) == (None, None, [])
+
+
+def test_unit_that_does_not_start_leaves_no_order_and_a_failed_job(systemd: Systemd) -> None:
+    systemd.broken["systemctl start"] = Result(1, "", "Unit is masked.\n")
+    with pytest.raises(Failed, match=r"millrace-clone\.service does not start: Unit is masked"):
+        start(made(), systemd)
+    found = record.load("clone")
+    assert found is not None and (found.state, ORDER.get()) == ("failed", None)
+
+
+def carry_out(job: Job) -> None:
+    """Its unit ends because it was asked to."""
+    with job.execution() as began:
+        record.end(began, "cancelled")
+
+
+def test_progress_is_yielded_when_it_changes_until_the_unit_has_ended(systemd: Systemd) -> None:
+    job = made()
+    start(job, systemd)
+    systemd.states = ["activating", "active", "active", "deactivating", "inactive"]
+    seen = iter(["1", "1", "2", "2", "3"])
+    assert list(job.follow(lambda: next(seen), systemd, lambda _: None)) == ["1", "2", "3"]
+
+
+def test_unit_that_systemd_starts_again_is_followed_over_the_kill(systemd: Systemd) -> None:
+    systemd = Systemd("millrace-rescue.service")
+    systemd.started = True
+    systemd.states = ["active", "inactive", "active", "inactive"]
+    seen = iter("abcdefgh")
+    assert list(made(kinds.RESCUE).follow(lambda: next(seen), systemd, lambda _: None)) == list("abcdef")
+
+
+def test_job_that_is_known_to_be_over_is_not_followed_any_more(systemd: Systemd) -> None:
+    systemd = Systemd("millrace-rescue.service")
+    systemd.started = True
+    systemd.states = ["active"]
+    seen: list[str] = []
+
+    def look() -> str:
+        seen.append("abc"[len(seen)])
+        return seen[-1]
+
+    assert list(made(kinds.RESCUE).follow(look, systemd, lambda _: None, lambda: "b" in seen)) == ["a", "b"]
+
+
+def test_record_says_how_the_job_ended(systemd: Systemd) -> None:
+    job = made()
+    start(job, systemd)
+    with job.execution() as began:
+        assert began.what == "share a"
+    found = job.last(systemd)
+    assert found is not None and (found.id, found.state, found.reason) == (began.id, "done", None)
+    start(job, systemd)
+    with pytest.raises(Failed), job.execution():
+        raise Failed("no space is left")
+    found = job.last(systemd)
+    assert found is not None and (found.state, found.reason) == ("failed", "no space is left")
+
+
+def test_job_may_record_its_end_itself(systemd: Systemd) -> None:
+    job = made()
+    for error in (None, Failed("no space is left")):
+        start(job, systemd)
+        with suppress(Failed), job.execution() as began:
+            record.end(began, "cancelled", "by admin")
+            if error:
+                raise error
+        found = job.last(systemd)
+        assert found is not None and (found.id, found.state, found.reason) == (began.id, "cancelled", "by admin")
+    # that of the job before says nothing about this one
+    start(job, systemd)
+    with job.execution():
+        pass
+    found = job.last(systemd)
+    assert found is not None and found.state == "done"
+
+
+def test_job_that_nobody_ordered_is_the_servers(systemd: Systemd) -> None:
+    with made().execution("share b") as began:
+        assert (began.what, began.by, systemd.calls) == ("share b", "the server", [])
+
+
+def test_killed_job_is_interrupted_and_cleaned_up(systemd: Systemd) -> None:
+    job = made()
+    start(job, systemd)
+    found = job.last(systemd)
+    assert found is not None and (found.state, found.reason) == ("interrupted", KILLED)
+    with job.alone(), pytest.raises(Refused, match="a clone runs"):
+        job.clean_up()
+    assert ORDER.get() is not None
+    kept = job.clean_up()
+    assert kept == record.load("clone") and job.clean_up() is None
+    assert kept is not None and (kept.state, ORDER.get()) == ("interrupted", None)
+
+
+def test_job_with_an_open_journal_waits(systemd: Systemd) -> None:
+    job = made(kinds.PROVISION)
+    record.begin("provision", "the pool", "root")
+    paths.transaction_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.transaction_file().write_text("{}")
+    found = job.last(systemd)
+    assert found is not None and (found.state, found.reason) == ("waiting", None)
+    job.clean_up()
+    assert (record.load("provision") or found).state == "running"
+
+
+def test_job_that_pauses_is_one_until_its_journal_is_closed(systemd: Systemd) -> None:
+    job = made(kinds.RESCUE)
+    paths.rescue_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.rescue_file().write_text("{}")
+    with job.execution("step 1") as first:
+        pass
+    found = job.last(systemd)
+    assert found is not None and found.state == "waiting"
+    with job.execution("step 2") as second:
+        paths.rescue_file().unlink()
+    ended = job.last(systemd)
+    assert ended is not None and (first.id, ended.id, ended.state) == (second.id, first.id, "done")
+
+
+def test_cancelled_by_stopping_its_unit(systemd: Systemd) -> None:
+    job = made(stop=by_stopping(kinds.CLONE))
+    with pytest.raises(Refused, match="no share clone is under way: millrace job list"):
+        job.cancel(systemd)
+    start(job, systemd)
+    systemd.states = ["active", "inactive"]
+    found = job.cancel(systemd)
+    assert found is not None and (found.state, found.reason) == ("cancelled", "by root")
+    assert systemd.called("systemctl stop") == [STOP]
+
+
+def test_cancelled_by_a_file_and_waited_for(systemd: Systemd) -> None:
+    asked = paths.run_dir() / "clone/cancel"
+    job = made(stop=by_asking(kinds.CLONE, lambda: asked, lambda _: None))
+    start(job, systemd)
+    systemd.states = ["active", "active", "active", "inactive"]
+    # it says itself that it was cancelled, and not by whom
+    systemd.before["systemctl show"] = lambda: carry_out(job) if asked.exists() else None
+    found = job.cancel(systemd)
+    assert found is not None and (found.state, found.reason) == ("cancelled", "by root")
+    assert asked.exists() and systemd.called("systemctl stop") == []
+
+
+def test_job_that_nobody_can_cancel_says_why(systemd: Systemd) -> None:
+    with pytest.raises(Refused, match="nobody can"):
+        made().cancel(systemd)
+
+
+def test_record_is_read_by_everybody_whatever_the_umask_of_the_unit(systemd: Systemd) -> None:
+    before = os.umask(0o077)
+    try:
+        start(made(), systemd)
+    finally:
+        os.umask(before)
+    assert record.file("clone").parent.stat().st_mode & 0o777 == 0o755
+    assert record.file("clone").stat().st_mode & 0o777 == 0o644
+
+
+def test_full_boot_drive_keeps_no_job_from_running(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("millrace.system.jobs.record.write_model", full)
+    start(made(), systemd)
+    with made().execution():
+        pass
+    assert record.load("clone") is None

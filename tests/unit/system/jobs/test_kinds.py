@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of kinds against the units and the names."""
+
+from typing import get_args
+
+import pytest
+
+from host.layout import REPO
+from millrace.system.jobs.kinds import ALL, BY_NAME, JobKind, JobName
+
+
+def lines_of(kind: JobKind) -> list[str]:
+    """The lines of its unit."""
+    return (REPO / "units" / kind.unit).read_text().splitlines()
+
+
+ORDERED = [kind for kind in ALL if kind.sign is not None and "order" in kind.sign().name]
+
+
+def test_each_name_is_a_kind_once() -> None:
+    assert [kind.name for kind in ALL] == list(get_args(JobName))
+    assert len(BY_NAME) == len({kind.unit for kind in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
+def test_unit_is_there_and_starts_again_after_a_kill_where_the_kind_says_so(kind: JobKind) -> None:
+    text = (REPO / "units" / kind.unit).read_text()
+    assert ("\nRestart=" in text) == kind.restarts
+
+
+@pytest.mark.parametrize("kind", ORDERED, ids=lambda kind: kind.name)
+def test_condition_of_the_unit_is_the_sign_that_one_may_run(kind: JobKind) -> None:
+    assert kind.sign is not None
+    sign = kind.sign()
+    assert f"ConditionPathExists=/run/millrace/{sign.parent.name}/{sign.name}" in lines_of(kind)
+
+
+# "yes" and "full" leave /run and /var writable
+@pytest.mark.parametrize(
+    "kind", [one for one in ALL if "ProtectSystem=strict" in lines_of(one)], ids=lambda kind: kind.name
+)
+def test_unit_may_write_its_record_and_its_locks(kind: JobKind) -> None:
+    lines = lines_of(kind)
+    [words] = [line.removeprefix("ReadWritePaths=").split() for line in lines if line.startswith("ReadWritePaths=")]
+    for path in ("/run/millrace/jobs", "/var/lib/millrace/jobs"):
+        assert any(path.startswith(f"{word}/") for word in words), path

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installation of a release as a job: its order, its unit, and how far it is."""
+
+from millrace.lifecycle.update.model import Order, UpdateProgress
+from millrace.system import paths
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import Document, Glance, Job
+
+ORDER = Document(paths.update_order_file, Order)
+PROGRESS = Document(paths.update_progress_file, UpdateProgress)
+"""Of the installation, and before it of the download or the upload."""
+
+
+def _glance() -> Glance | None:
+    order, now = ORDER.get(), PROGRESS.get()
+    if order is None or now is None:
+        return None
+    share = now.done / now.total if now.done is not None and now.total else None
+    return Glance(f"version {order.version}: {now.step}", share)
+
+
+JOB = Job(
+    kind=kinds.UPDATE,
+    busy="an update is under way; `millrace update status` shows it",
+    stop="an installation is not cancelled: it takes minutes, and half a version is of no use; go back afterwards with "
+    "`millrace update rollback`",
+    glance=_glance,
+    files=(ORDER,),
+)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of the tuner as a job: its order, its unit, and how far it is."""
+
+from collections.abc import Callable, Iterator
+from time import sleep
+
+from millrace.measure.tuner.model import State
+from millrace.measure.tuner.run import live
+from millrace.measure.tuner.run.outputs import Progress, Request
+from millrace.system import paths
+from millrace.system.documents import Contract
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import KILLED, Document, Glance, Job, by_stopping
+from millrace.system.run import Runner
+
+
+class Order(Contract):
+    """What the unit reads. `profile` is None where goals were named."""
+
+    run: str
+    by: str
+    request: Request
+    profile: str | None = None
+
+
+ORDER = Document(paths.tuner_order_file, Order)
+
+
+def _running() -> Progress | None:
+    last = live.latest()
+    return last if last is not None and last.state is State.RUNNING else None
+
+
+def _glance() -> Glance | None:
+    now = _running()
+    return Glance(now.doing, now.progress, now.seconds_left) if now else None
+
+
+JOB = Job(
+    kind=kinds.TUNER,
+    busy="the tuner is already running: `millrace tuner status` shows it, `millrace tuner stop` ends it",
+    stop=by_stopping(kinds.TUNER),
+    glance=_glance,
+    files=(ORDER,),
+)
+
+
+def follow(run: Runner, pause: Callable[[float], None] = sleep) -> Iterator[Progress]:
+    """Yield what is new until the run has ended and its settings are back, then how it ended."""
+    yield from JOB.follow(_running, run, pause)
+    last = live.latest()
+    if last is not None:
+        killed = {"state": State.INTERRUPTED, "what": KILLED, "seconds_left": None}
+        yield last.model_copy(update=killed) if last.state is State.RUNNING else last

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the verbs, and from a timer that mostly finds nothing to do, to millrace-scrub.service."""
+
+from collections.abc import Sequence
+
+from millrace.plan.policy.model import ScrubPolicy
+from millrace.storage.record.model import ArrayRecord, Pool
+from millrace.storage.record.pool_file import load_pool
+from millrace.storage.record.scrub_record import ScrubRecord, load
+from millrace.storage.scrub import scrub, scrub_repair
+from millrace.storage.scrub import scrub_due as due
+from millrace.storage.scrub.scrub_status import running
+from millrace.storage.scrub.scrub_watch import CheckContext
+from millrace.system.errors import MillraceError
+from millrace.system.jobs import kinds
+from millrace.system.jobs.job import Glance, Job, stop_unit
+from millrace.system.run import Runner
+
+ROUND = "all arrays"
+
+
+def stop(run: Runner) -> None:
+    """Stop the check and record that an administrator did; the window after this one, or `start`, goes on with it.
+
+    Failed: the unit does not end.
+    """
+    stop_unit(kinds.SCRUB, run)
+    scrub.stop(load_pool())
+
+
+def _glance() -> Glance | None:
+    try:
+        pool, record = load_pool(), load()
+    except MillraceError:
+        return None
+    read = [(record.of(one.uuid, one.array.name), now) for one in due.arrays(pool) if (now := running(one.array.name))]
+    if not read:
+        return Glance(f"{ROUND}, stopped: {record.stopped.reason}") if record.round and record.stopped else None
+    names, action = ", ".join(kept.array for kept, _ in read), read[0][1].action
+    progress = [
+        kept.under_way.sector / max(kept.under_way.sectors, 1) if kept.under_way else now.progress for kept, now in read
+    ]
+    known = [one for one in progress if one is not None]
+    left = [now.seconds_left for _, now in read if now.seconds_left is not None]
+    rates = [now.bytes_per_second for _, now in read if now.bytes_per_second is not None]
+    return Glance(
+        f"array{'s' * (len(read) > 1)} {names}: {action}",
+        min(known, default=None),
+        max(left, default=None),
+        min(rates, default=None),
+    )
+
+
+JOB = Job(
+    kind=kinds.SCRUB,
+    busy="arrays are being checked; wait for the end, or stop it: millrace pool scrub stop",
+    stop=stop,
+    glance=_glance,
+)
+
+
+def start(pool: Pool, run: Runner) -> None:
+    """Start a round now, or go on with one that was stopped.
+
+    Refused: an array is degraded or busy, or another job runs. Failed: the unit does not start.
+    """
+    # one that runs in its window goes on without it
+    stop_unit(kinds.SCRUB, run)
+    with JOB.starting(run, ROUND):
+        scrub.begin(pool, run)
+
+
+def repair(pool: Pool, arrays: Sequence[ArrayRecord], run: Runner, keep_data: bool) -> None:
+    """Start the confirmed repair of these arrays; `keep_data` writes no data back. Refused, Failed: as `start`."""
+    stop_unit(kinds.SCRUB, run)
+    with JOB.starting(run, f"repair of {', '.join(one.array.name for one in arrays)}"):
+        scrub_repair.ask(pool, arrays, run, keep_data)
+
+
+def execute(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRecord:
+    """Carry out what is due, and return what is kept afterwards; a look that finds nothing is no job.
+
+    Refused: another process checks. Failed: md refuses a check or a repair.
+    """
+    record = scrub.settle(pool)
+    if not due.is_wanted(policy, pool, record, context.now()):
+        return record
+    with JOB.execution(ROUND):
+        return scrub.carry_on(pool, policy, context)

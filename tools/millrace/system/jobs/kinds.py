@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of long work: one unit each, and what a restart of the server does to it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from millrace.system import paths
+from millrace.system.errors import BadInput
+
+JobName = Literal[
+    "provision",
+    "drive-change",
+    "erase",
+    "drive-test",
+    "rescue",
+    "adopt",
+    "clone",
+    "benchmark",
+    "tuner",
+    "update",
+    "scrub",
+    "trim",
+    "reset",
+]
+
+AfterBoot = Literal["continues", "continues in its window", "ends", "is confirmed again"]
+
+
+class JobKind(NamedTuple):
+    """One kind of long work; at most one job of a kind runs.
+
+    `title` names it in lists, `busy` says in a sentence that it runs, `remedy` what to do then, and `after_boot` what
+    becomes of it when the server restarts. `is_open` says whether its journal is not at its end, whether or not its
+    unit runs: BadInput where the journal cannot be read. `has_work` says whether a unit that runs has anything to do: a
+    timer starts some of them to look. `sign` is a file that is there while one runs, `restarts` whether systemd starts
+    its unit again after a kill.
+    """
+
+    name: JobName
+    title: str
+    unit: str
+    busy: str
+    remedy: str
+    after_boot: AfterBoot
+    is_open: Callable[[], bool] = lambda: False
+    has_work: Callable[[], bool] = lambda: True
+    sign: Callable[[], Path] | None = None
+    restarts: bool = False
+
+    @property
+    def pauses(self) -> bool:
+        """Whether its unit may end well and the job goes on later: in the next window, or when it is confirmed."""
+        return self.after_boot in ("continues in its window", "is confirmed again")
+
+    def may_run(self) -> bool:
+        """Whether one runs or waits, or its last one was killed: files say it, and nobody is asked."""
+        try:
+            return (self.sign is not None and self.sign().exists()) or self.is_open()
+        except BadInput:
+            return True
+
+
+WAIT = "wait until that is done"
+
+
+def _change_is_open() -> bool:
+    path = paths.drive_change_file()
+    try:
+        found = json.loads(path.read_text())
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} cannot be read, so an open change of drives is not known: {error}") from error
+    # one that an error has stopped waits for an administrator, and keeps nothing from running
+    return isinstance(found, dict) and not found.get("ended") and found.get("error") is None
+
+
+def _adoption_is_open() -> bool:
+    # with pool.json it is over, and nothing is restored any more
+    return paths.adoption_file().exists() and not paths.pool_file().exists()
+
+
+def _round_of(path: Callable[[], Path], stopped: bool = False) -> Callable[[], bool]:
+    """Whether a round, or a repair of an array, is under way; with `stopped` also a round that waits."""
+
+    def has_round() -> bool:
+        try:
+            found = json.loads(path().read_text())
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError):
+            return True
+        if not isinstance(found, dict):
+            return False
+        repairs = any(one.get("repair") is not None for one in found.get("arrays", []))
+        return repairs or (found.get("round") is not None and (stopped or found.get("stopped") is None))
+
+    return has_round
+
+
+def _there(path: Callable[[], Path]) -> Callable[[], bool]:
+    return lambda: path().exists()
+
+
+PROVISION = JobKind(
+    "provision",
+    "creation of the pool",
+    "millrace-provision.service",
+    "the pool is being created",
+    WAIT,
+    "continues",
+    is_open=_there(paths.transaction_file),
+)
+DRIVE_CHANGE = JobKind(
+    "drive-change",
+    "drive change",
+    "millrace-drive.service",
+    "a drive is being replaced",
+    WAIT,
+    "continues",
+    is_open=_change_is_open,
+    restarts=True,
+)
+ERASE = JobKind(
+    "erase",
+    "drive erasure",
+    "millrace-erase.service",
+    "a drive is being erased, which a restart would end",
+    "wait for it: millrace drive list",
+    "ends",
+    sign=paths.erase_order_file,
+)
+DRIVE_TEST = JobKind(
+    "drive-test",
+    "drive test",
+    "millrace-drive-test.service",
+    "a drive is being tested, which a restart would end",
+    "wait for it, or cancel it: millrace drive test --cancel",
+    "ends",
+    sign=paths.drive_test_order_file,
+)
+RESCUE = JobKind(
+    "rescue",
+    "pool rescue",
+    "millrace-rescue.service",
+    "the pool is being rescued",
+    "finish that first: millrace pool rescue",
+    "is confirmed again",
+    is_open=_there(paths.rescue_file),
+    sign=paths.rescue_step_file,
+    restarts=True,
+)
+ADOPT = JobKind(
+    "adopt",
+    "pool adoption",
+    "millrace-adopt.service",
+    "a pool is being adopted",
+    WAIT,
+    "continues",
+    is_open=_adoption_is_open,
+)
+CLONE = JobKind(
+    "clone",
+    "share clone",
+    "millrace-clone.service",
+    "a share is being cloned, which a restart would end",
+    "wait for it: millrace share clone-status",
+    "ends",
+    sign=paths.clone_order_file,
+)
+BENCHMARK = JobKind(
+    "benchmark",
+    "benchmark",
+    "millrace-bench.service",
+    "a benchmark is running",
+    "wait for it, or stop it: millrace bench stop",
+    "ends",
+    sign=paths.bench_order_file,
+)
+TUNER = JobKind(
+    "tuner",
+    "tuner",
+    "millrace-tuner.service",
+    "the tuner is running",
+    "wait for it, or stop it: millrace tuner stop",
+    "ends",
+    sign=paths.tuner_order_file,
+)
+UPDATE = JobKind(
+    "update",
+    "update",
+    "millrace-update.service",
+    "an update is being installed",
+    WAIT,
+    "ends",
+    sign=paths.update_progress_file,
+)
+SCRUB = JobKind(
+    "scrub",
+    "array check",
+    "millrace-scrub.service",
+    "arrays are being checked",
+    "wait for it, or stop it: millrace pool scrub stop",
+    "continues in its window",
+    has_work=_round_of(paths.scrub_file),
+    is_open=_round_of(paths.scrub_file, stopped=True),
+)
+TRIM = JobKind(
+    "trim",
+    "trim",
+    "millrace-trim.service",
+    "the pool is being trimmed",
+    "wait for it, or stop it: millrace pool trim stop",
+    "continues in its window",
+    has_work=_round_of(paths.trim_file),
+    is_open=_round_of(paths.trim_file, stopped=True),
+)
+RESET = JobKind(
+    "reset",
+    "factory reset",
+    "millrace-reset.service",
+    "a factory reset of this server is under way",
+    "it restarts by itself",
+    "continues",
+    is_open=_there(paths.reset_file),
+)
+
+ALL = (
+    PROVISION,
+    DRIVE_CHANGE,
+    ERASE,
+    DRIVE_TEST,
+    RESCUE,
+    ADOPT,
+    CLONE,
+    BENCHMARK,
+    TUNER,
+    UPDATE,
+    SCRUB,
+    TRIM,
+    RESET,
+)
+BY_NAME: dict[JobName, JobKind] = {kind.name: kind for kind in ALL}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which kinds of long work run beside which: one table for all of them.
+
+The manual has it (`tools/docs --write`), and a test asks for every pair.
+"""
+
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+from millrace.system.errors import BadInput, Refused
+from millrace.system.jobs.kinds import BY_NAME, JobKind, JobName
+from millrace.system.run import Runner
+from millrace.system.units import states
+
+Outcome = Literal["refused", "waits", "stops it", "beside", "one at a time"]
+"""What becomes of a start while another job is there: "waits" begins later by itself, "stops it" ends the other one,
+which goes on later by itself."""
+
+
+class Rule(NamedTuple):
+    """What a job does not start beside.
+
+    `running` are kinds whose unit is under way, `opened` kinds whose journal is open, too: theirs goes on with the next
+    boot, or is confirmed by an administrator. `stops` are kinds that give way to it.
+    """
+
+    running: tuple[JobName, ...] = ()
+    opened: tuple[JobName, ...] = ()
+    stops: tuple[JobName, ...] = ()
+    outcome: Outcome = "refused"
+
+
+_MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
+_POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
+
+RULES: dict[JobName, Rule] = {
+    "provision": Rule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset",)),
+    # Redundancy comes first: it waits for nothing that can go on later.
+    "drive-change": Rule(running=("provision", "rescue", "adopt"), opened=("reset",), stops=("scrub", "trim")),
+    # A restart ends an erasure and a test, and both cost a benchmark its figures.
+    "erase": Rule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
+    "drive-test": Rule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
+    # An open change of drives may be what the pool is rescued from.
+    "rescue": Rule(running=("provision", "drive-change", "adopt", "update"), opened=("reset",)),
+    "adopt": Rule(running=("provision", "drive-change", "rescue", "update"), opened=("reset",)),
+    "clone": Rule(running=("update",), opened=("reset",)),
+    "benchmark": Rule(
+        running=("tuner", "erase", "drive-test", "clone", "update", "scrub", *_POOL), opened=("reset",), stops=("trim",)
+    ),
+    "tuner": Rule(
+        running=("benchmark", "erase", "drive-test", "clone", "update", "scrub", *_POOL),
+        opened=("reset",),
+        stops=("trim",),
+    ),
+    # The restart after it would end these, or find the server halfway.
+    "update": Rule(
+        running=(*_MEASURE, "clone", "erase", "drive-test"),
+        opened=("provision", "reset", "adopt", "rescue", "drive-change"),
+    ),
+    "scrub": Rule(running=_MEASURE, opened=("drive-change",), outcome="waits"),
+    "trim": Rule(running=("scrub", *_MEASURE), opened=("drive-change",), outcome="waits"),
+    "reset": Rule(
+        running=("update", *_MEASURE, "clone", "erase", "drive-test"),
+        opened=("provision", "adopt", "rescue", "drive-change"),
+    ),
+}
+
+
+class Obstacle(NamedTuple):
+    """What a job does not start beside, and the sentence for it: what runs, and what to do. `what` has no remedy."""
+
+    kind: JobKind
+    sentence: str
+    what: str
+
+
+def outcome(starts: JobName, there: JobName) -> Outcome:
+    """Return what becomes of the start of a job while another one runs."""
+    if starts == there:
+        return "one at a time"
+    rule = RULES[starts]
+    if there in rule.running or there in rule.opened:
+        return rule.outcome
+    return "stops it" if there in rule.stops else "beside"
+
+
+def obstacle(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) -> Obstacle | None:
+    """Return what of other kinds keeps a job from its start now; None where nothing does.
+
+    `allowed` kinds keep nothing from it. Failed: systemd does not report its units.
+    """
+    rule = RULES[starts]
+    for name in rule.opened:
+        if name not in allowed and (found := _opened(BY_NAME[name])):
+            return found
+    asked = [BY_NAME[name] for name in (*rule.running, *rule.opened) if name not in allowed]
+    found_states = states([kind.unit for kind in asked], run)
+    return next((_of(kind) for kind in asked if found_states[kind.unit].works and kind.has_work()), None)
+
+
+def demand(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) -> None:
+    """Verify that a job may start now.
+
+    Refused: what runs, and what to do. Failed: systemd does not report its units.
+    """
+    if found := obstacle(starts, run, allowed):
+        raise Refused(found.sentence)
+
+
+def _opened(kind: JobKind) -> Obstacle | None:
+    try:
+        return _of(kind) if kind.is_open() else None
+    except BadInput as error:
+        return Obstacle(kind, str(error), str(error))
+
+
+def _of(kind: JobKind) -> Obstacle:
+    return Obstacle(kind, f"{kind.busy}; {kind.remedy}", kind.busy)

@@ -22,9 +22,16 @@ def asks_states(words: Sequence[str]) -> bool:
 
 
 def shown(units: Sequence[str], states: Mapping[str, str] = MappingProxyType({})) -> Result:
-    """What `systemctl show` says of units; those that are not in `states` are inactive."""
-    blocks = [f"Id={unit}\nActiveState={states.get(unit, 'inactive')}\nJob=" for unit in units]
+    """What `systemctl show` says of units; those that are not in `states` are inactive.
+
+    One that is "queued" waits for its start, and systemd has not looked at its conditions yet.
+    """
+    blocks = (f"Id={unit}\n{_properties(states.get(unit, 'inactive'))}" for unit in units)
     return Result(0, "\n\n".join(blocks) + "\n", "")
+
+
+def _properties(state: str) -> str:
+    return "ActiveState=inactive\nJob=77" if state == "queued" else f"ActiveState={state}\nJob="
 
 
 class JobManager(Commands):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 
 from millrace.system.errors import MillraceError
+from millrace.system.text import one_line
 
 
 def finish(main: Callable[[list[str]], int]) -> None:
@@ -12,7 +13,8 @@ def finish(main: Callable[[list[str]], int]) -> None:
     try:
         code = main(sys.argv[1:])
     except MillraceError as error:
-        print(f"millrace: {error}", file=sys.stderr)
+        # names in a file that somebody sent do not reach the terminal as control characters
+        print(f"millrace: {one_line(str(error))}", file=sys.stderr)
         code = error.exit_code
     except KeyboardInterrupt:
         print("millrace: stopped.", file=sys.stderr)

@@ -7,6 +7,7 @@ from pathlib import Path
 from host.captures.replay import inventory_of
 from host.entry import finish
 from millrace.inventory.text import lines
+from millrace.system.printing import safe
 
 
 def main(arguments: list[str]) -> int:
@@ -25,7 +26,7 @@ def main(arguments: list[str]) -> int:
         print(found.model_dump_json(indent=2))
         return 0
     for line in lines(found):
-        print(line)
+        print(safe(line))
     return 0
 
 

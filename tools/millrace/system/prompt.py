@@ -8,6 +8,7 @@ import sys
 import click
 
 from millrace.system.errors import BadInput, Refused
+from millrace.system.printing import safe
 
 
 def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> str:
@@ -26,7 +27,7 @@ def repeated(title: str, option: str) -> str:
     """Prompt for a name that confirms what is asked for. BadInput: there is no terminal; `option` takes the name."""
     if not sys.stdin.isatty():
         raise BadInput(f"no terminal to prompt for the {title[0].lower()}{title[1:]}: use {option}")
-    return str(click.prompt(title, err=True))
+    return str(click.prompt(safe(title), err=True))
 
 
 def confirm(question: str, options: str) -> None:
@@ -36,7 +37,7 @@ def confirm(question: str, options: str) -> None:
     """
     if not sys.stdin.isatty():
         raise BadInput(f"no terminal to confirm this: use {options}")
-    if not click.confirm(question, err=True):
+    if not click.confirm(safe(question), err=True):
         raise Refused("not confirmed; nothing was written")
 
 
@@ -47,5 +48,5 @@ def typed_yes(question: str, options: str) -> None:
     """
     if not sys.stdin.isatty():
         raise BadInput(f"no terminal to confirm this: use {options}")
-    if click.prompt(f"{question} Type yes to go on", default="", show_default=False, err=True).strip() != "yes":
+    if click.prompt(f"{safe(question)} Type yes to go on", default="", show_default=False, err=True).strip() != "yes":
         raise Refused("not confirmed; nothing was changed by this step")

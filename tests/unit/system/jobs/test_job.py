@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.system import paths
+from millrace.system import locks, paths
 from millrace.system.documents import Contract
 from millrace.system.errors import Failed, Refused
 from millrace.system.jobs import kinds, record
@@ -242,3 +242,70 @@ def test_full_boot_drive_keeps_no_job_from_running(systemd: Systemd, monkeypatch
     with made().execution():
         pass
     assert record.load("clone") is None
+
+
+def test_start_waits_for_another_and_then_says_whose_it_is(systemd: Systemd) -> None:
+    waits: list[float] = []
+    held = locks.held(paths.run_dir() / "jobs/start.lock", note="trim")
+    said = "the start of the trim has not ended for 60 seconds: millrace job list"
+    start_later = made().starting(systemd, "share a", pause=waits.append)
+    with held, pytest.raises(Refused, match=said), start_later:
+        pytest.fail("it has entered the block")
+    assert sum(waits) == 60.0 and systemd.calls == []
+    start(made(), systemd)
+
+
+def test_systemd_that_says_nothing_ends_no_job_and_starts_none(systemd: Systemd) -> None:
+    job = made(stop=by_stopping(kinds.CLONE))
+    start(job, systemd)
+    systemd.broken["systemctl show"] = Result(1, "", "Connection timed out\n")
+    found = job.last(systemd)
+    assert found is not None and found.state == "running"
+    for act in (lambda: job.cancel(systemd), lambda: start(job, systemd)):
+        with pytest.raises(Failed, match="does not report the state of"):
+            act()
+    assert ORDER.read().text == "order"
+    seen = iter("abcde")
+
+    def answers(_: float) -> None:
+        systemd.broken.clear()
+
+    assert list(job.follow(lambda: next(seen), systemd, answers)) == ["a", "b"]
+
+
+def test_job_is_not_interrupted_while_it_is_being_started(systemd: Systemd) -> None:
+    job = made()
+    states: list[str | None] = []
+
+    def look() -> None:
+        found = job.last(systemd)
+        states.append(found.state if found else None)
+
+    systemd.run = look
+    start(job, systemd)
+    assert states == ["running"]
+
+
+def test_end_that_has_no_room_leaves_no_job_that_runs_for_ever(
+    systemd: Systemd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = made()
+    start(job, systemd)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("millrace.system.jobs.record.write_model", full)
+    with job.execution():
+        pass
+    assert record.load("clone") is None
+
+
+def test_nobody_follows_a_job_for_ever_of_which_systemd_says_nothing(systemd: Systemd) -> None:
+    job = made()
+    start(job, systemd)
+    systemd.broken["systemctl show"] = Result(1, "", "Connection timed out\n")
+    waits: list[float] = []
+    with pytest.raises(Failed, match="does not report the state of"):
+        list(job.follow(lambda: None, systemd, waits.append))
+    assert len(waits) == 59

@@ -7,6 +7,7 @@ import pytest
 
 from host.layout import REPO
 from millrace.system.jobs.kinds import ALL, BY_NAME, JobKind, JobName
+from tests.unit.boot.units import unit
 
 
 def lines_of(kind: JobKind) -> list[str]:
@@ -36,11 +37,11 @@ def test_condition_of_the_unit_is_the_sign_that_one_may_run(kind: JobKind) -> No
 
 
 # "yes" and "full" leave /run and /var writable
-@pytest.mark.parametrize(
-    "kind", [one for one in ALL if "ProtectSystem=strict" in lines_of(one)], ids=lambda kind: kind.name
-)
+STRICT = [kind for kind in ALL if unit(kind.unit)["ProtectSystem"] == ["strict"]]
+
+
+@pytest.mark.parametrize("kind", STRICT, ids=lambda kind: kind.name)
 def test_unit_may_write_its_record_and_its_locks(kind: JobKind) -> None:
-    lines = lines_of(kind)
-    [words] = [line.removeprefix("ReadWritePaths=").split() for line in lines if line.startswith("ReadWritePaths=")]
+    words = [word for line in unit(kind.unit)["ReadWritePaths"] for word in line.split()]
     for path in ("/run/millrace/jobs", "/var/lib/millrace/jobs"):
         assert any(path.startswith(f"{word}/") for word in words), path

@@ -18,10 +18,10 @@ from tests.unit.system.jobs import table_of_pairs
 # 1 one at a time. The second of two letters is for a journal that is open while no unit runs.
 TABLE = """
 provision     1  R- -  -  R- R- -  -  -  R  -  -  RR
-drive-change  R- 1  -  -  R- R- -  -  -  -  s  s  RR
+drive-change  R- 1  -  -  R- R- -  -  -  -  s  s  R-
 erase         R- R- 1  -  R- -  -  R  R  R  -  -  RR
 drive-test    R- R- -  1  R- -  -  R  R  R  -  -  RR
-rescue        R- R- -  -  1  R- -  -  -  R  -  -  RR
+rescue        R- R- -  -  1  R- -  -  -  R  -  -  R-
 adopt         R- R- -  -  R- 1  -  -  -  R  -  -  RR
 clone         -  -  -  -  -  -  1  -  -  R  -  -  RR
 benchmark     R- R- R  R  R- R- R  1  R  R  R  s  RR
@@ -63,6 +63,15 @@ def is_there(kind: JobKind, systemd: JobManager) -> None:
         path = ROUNDS[kind.name]()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('{"round": {}, "stopped": null}')
+    if kind.name in JOURNALS:
+        opened(kind.name)
+
+
+def opened(name: JobName) -> None:
+    """Leave the journal of a kind open."""
+    path, text = JOURNALS[name]
+    path().parent.mkdir(parents=True, exist_ok=True)
+    path().write_text(text)
 
 
 def test_table_has_every_kind() -> None:
@@ -84,9 +93,7 @@ def test_start_beside_a_job_that_runs(starts: JobName, there: JobName, cell: str
 
 @pytest.mark.parametrize(("starts", "there", "cell"), [one for one in cells() if len(one[2]) > 1])
 def test_start_beside_an_open_journal(starts: JobName, there: JobName, cell: str, systemd: JobManager) -> None:
-    path, text = JOURNALS[there]
-    path().parent.mkdir(parents=True, exist_ok=True)
-    path().write_text(text)
+    opened(there)
     assert (pairs.obstacle(starts, systemd) is not None) == (cell[1] in "Rw")
 
 
@@ -94,6 +101,26 @@ def test_start_beside_an_open_journal(starts: JobName, there: JobName, cell: str
 def test_unit_that_looks_whether_anything_is_due_keeps_nothing(there: JobName, systemd: JobManager) -> None:
     systemd.others = {BY_NAME[there].unit: "active"}
     assert all(pairs.obstacle(kind.name, systemd) is None for kind in ALL)
+
+
+@pytest.mark.parametrize("there", ["provision", "drive-change", "adopt", "reset"])
+def test_unit_that_the_boot_has_queued_keeps_nothing_without_its_journal(there: JobName, systemd: JobManager) -> None:
+    systemd.others = {BY_NAME[there].unit: "queued"}
+    assert pairs.obstacle("rescue", systemd) is None and pairs.obstacle("drive-change", systemd) is None
+    opened(there)
+    found = pairs.obstacle("rescue", systemd)
+    assert found is not None and found.kind.name == there
+
+
+def test_reset_that_did_not_restart_keeps_no_drive_from_its_replacement(systemd: JobManager) -> None:
+    opened("reset")
+    assert pairs.obstacle("drive-change", systemd) is None and pairs.obstacle("rescue", systemd) is None
+
+
+def test_pool_is_not_being_created_any_more_once_it_is_there(systemd: JobManager) -> None:
+    opened("provision")
+    paths.pool_file().write_text("{}")
+    assert pairs.obstacle("update", systemd) is None and pairs.obstacle("reset", systemd) is None
 
 
 def test_repair_is_work_without_a_round(systemd: JobManager) -> None:

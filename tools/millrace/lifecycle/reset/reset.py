@@ -68,7 +68,7 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
             _abandon()
             raise
     # the restart ends this process, too, which says before that the reset has begun
-    wait_until(lambda: JOB.runs(run), lambda works: not works, repeat(0.1), pause or time.sleep)
+    wait_until(lambda: firmware.is_requested() or JOB.has_ended(run), bool, repeat(0.1), pause or time.sleep)
     failed = last_failure()
     if failed is not None:
         raise Failed(failed.problem)
@@ -103,9 +103,9 @@ def _carry_out(run: Runner) -> Reset:
                 f"{REQUESTS} boots were asked to make the root file system again and did not: "
                 "journalctl -b -u systemd-repart.service says why"
             )
-        _forget(reset, run)
-        # counted first: a server must not restart for ever
+        # counted first: a server must not restart for ever, nor hang in each boot at a pool that does not answer
         reset_journal.begin(reset.model_copy(update={"requests": reset.requests + 1}))
+        _forget(reset, run)
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
         firmware.request(run)
     except (MillraceError, OSError) as error:

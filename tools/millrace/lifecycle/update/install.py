@@ -74,7 +74,9 @@ def clean_up(run: Runner) -> None:
     Refused: one is under way. Failed, BadInput: the boot partition or a record cannot be read.
     """
     wanted = ORDER.get()
-    if JOB.clean_up() is None or wanted is None:
+    # the record of the job is history: what was ordered says that an installation was under way
+    JOB.clean_up()
+    if wanted is None:
         return
     with JOB.alone():
         stage.clear()

@@ -57,7 +57,7 @@ class JobList(Contract):
 def listed(run: Runner) -> JobList:
     """Return the last job of each kind; needs no privileges. Failed: systemd does not report their units."""
     units = states([kind.unit for kind in ALL], run)
-    found = [one for kind in ALL if (one := _listed(kind, units[kind.unit].works, run)) is not None]
+    found = [one for kind in ALL if (one := _listed(kind, kind.works(units[kind.unit]), run)) is not None]
     return JobList(jobs=sorted(found, key=lambda one: one.state not in ("running", "waiting")))
 
 
@@ -69,7 +69,7 @@ def current(run: Runner) -> list[JobStatus]:
     except Failed:
         units = {}
     idle = State("inactive", queued=False)
-    looks = (_status(job(one.name), record.load(one.name), units.get(one.unit, idle).works) for one in kinds)
+    looks = (_status(job(one.name), record.load(one.name), one.works(units.get(one.unit, idle))) for one in kinds)
     return [one for one in looks if one is not None and one.state in ("running", "waiting")]
 
 

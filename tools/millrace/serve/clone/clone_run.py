@@ -83,7 +83,11 @@ def sweep(server: Server) -> bool:
             stack.enter_context(clone_job.lock(clone_job.UNDER_WAY))
         except Refused:
             return False
-        _record_end(lambda: server, stopped=False)
+        state = _record_end(lambda: server, stopped=False)
+        ordered = record.load(JOB.kind.name)
+        if state is not None and ordered is not None and ordered.state == "running":
+            # a power cut came between its end and its record
+            record.end(ordered, state if state != "running" else "interrupted")
         remove_rest(server)
     return True
 

@@ -139,7 +139,7 @@ def _bar(lines: "Iterable[CloneLine]") -> "CloneLine | None":
 
     from millrace.serve.clone.clone_model import CloneProgress
 
-    with Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True)) as bar:
+    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("starting", total=None)
         last = None
         for last in lines:

@@ -45,7 +45,7 @@ def _bar(lines: "Iterable[CopyLine]") -> "CopyLine | None":
     from millrace.serve.clone.copy_model import CopyProgress
     from millrace.system.text import pace, size
 
-    with Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True)) as bar:
+    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("counting", total=None)
         last = None
         for last in lines:

@@ -2,6 +2,7 @@
 """Changes of the drives of the pool: proposed, confirmed by their hash, carried out by millrace-drive.service."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from millrace.inventory.model import Inventory
 from millrace.plan.audit import differences
@@ -24,6 +25,7 @@ from millrace.storage.record.writer import changing, writing
 from millrace.storage.scrub import scrub
 from millrace.system import locks, paths
 from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.files import describe
 
 SHORTEST_PREFIX = 12
 
@@ -105,8 +107,10 @@ def apply(system: System, report: Report) -> DriveChange | None:
                 # nothing was written, or there is nothing to go on with
                 journal.end(system.now(), str(error))
             raise
-        except MillraceError as error:
-            journal.stopped(str(error))
+        except (MillraceError, OSError) as error:
+            # on a full boot drive nothing can be recorded, and the change stays as it is
+            with suppress(OSError):
+                journal.stopped(describe(error) if isinstance(error, OSError) else str(error))
             raise
         return journal.change
 

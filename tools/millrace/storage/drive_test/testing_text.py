@@ -44,7 +44,7 @@ def test_bar(lines: Iterable[DriveTestLine]) -> DriveTestLine | None:
 
     ended: list[DriveTest] = []
     tasks: dict[str, TaskID] = {}
-    with Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True)) as bar:
+    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
         for one in lines:
             if isinstance(one, DriveTest):
                 ended.append(one)

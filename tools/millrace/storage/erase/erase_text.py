@@ -28,7 +28,7 @@ def erase_bar(lines: Iterable[EraseLine]) -> EraseLine | None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    with Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True)) as bar:
+    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("starting", total=None)
         last = None
         for last in lines:

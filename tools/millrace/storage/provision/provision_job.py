@@ -53,8 +53,10 @@ def start(system: System, digest: str, by: str) -> Approval:
     from that. Failed: the unit does not start; the next boot builds the pool.
     """
     if JOB.runs(system.attempt):
-        # the boot is still looking for an approval
-        return approval.approve(digest, by, system.now())
+        # the boot is still looking for an approval; one that ends this moment is started once more
+        found = approval.approve(digest, by, system.now())
+        JOB.start_again(system.attempt)
+        return found
     with JOB.starting(system.attempt, POOL, by):
         return approval.approve(digest, by, system.now())
 

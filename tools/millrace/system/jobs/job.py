@@ -4,7 +4,7 @@
 import os
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -30,6 +30,10 @@ POLL = 1.0
 """Seconds between two looks."""
 RESTARTING = 3
 """Looks in a row at which a unit does not run before it has ended: systemd starts some again after a kill."""
+SILENT = 60
+"""Looks in a row at which systemd does not report a unit before nobody can follow it."""
+START_LIMIT = 60.0
+"""Seconds that a start waits for another one, which may hang at a drive."""
 SERVER = "the server"
 """Who orders what nobody ordered: a policy, a timer, or the boot."""
 KILLED = "it was ended from outside, or the server was restarted"
@@ -123,20 +127,23 @@ class Job:
 
     def obstacle(self, run: Runner, allowed: Collection[JobName] = ()) -> str | None:
         """Return why it cannot start now, in a sentence; None where it can. Failed: systemd reports no states."""
-        if self.runs(run):
+        if self.kind.works(self.state(run)):
             return self.busy
         found = pairs.obstacle(self.kind.name, run, allowed)
         return found.sentence if found else None
 
     @contextmanager
-    def starting(self, run: Runner, what: str, by: str = "", allowed: Collection[JobName] = ()) -> Iterator[None]:
+    def starting(
+        self, run: Runner, what: str, by: str = "", allowed: Collection[JobName] = (), pause: Pause = time.sleep
+    ) -> Iterator[None]:
         """Start the unit at the end of the block, which writes the order; one process at a time does so.
 
         `what` and `by` are for the record: the object, and who orders it (default: the invoking user). Refused: it
-        runs, or another job that it does not start beside; nothing was written. Failed: the unit does not start; the
-        order is removed.
+        runs, or another job that it does not start beside, or another start takes longer than START_LIMIT seconds;
+        nothing was written. Failed: the unit does not start; the order is removed.
         """
-        with locks.held(paths.run_dir() / "jobs/start.lock"):
+        with ExitStack() as stack:
+            _enter_start(stack, self.kind.title, pause)
             if sentence := self.obstacle(run, allowed):
                 raise Refused(sentence)
             self.clear()
@@ -157,6 +164,10 @@ class Job:
             record.end(began, "failed", sentence)
             raise Failed(sentence)
 
+    def start_again(self, run: Runner) -> None:
+        """Let systemd start the unit after its end where it ends now; nothing changes where it waits for its start."""
+        run(["systemctl", "start", "--no-block", self.unit])
+
     def follow(
         self,
         look: Callable[[], Seen | None],
@@ -164,11 +175,20 @@ class Job:
         pause: Pause = time.sleep,
         over: Callable[[], bool] = lambda: False,
     ) -> Iterator[Seen]:
-        """Yield what `look` returns, each time it has changed, until the unit has ended, or it is known to be over."""
+        """Yield what `look` returns, each time it has changed, until the unit has ended, or it is known to be over.
+
+        Failed: systemd does not report the unit for SILENT looks; the job goes on.
+        """
         shown: Seen | None = None
-        idle = 0
+        idle, silent = 0, 0
         while idle < RESTARTING:
-            idle = 0 if self.runs(run) else idle + 1
+            try:
+                idle, silent = (0, 0) if self.state(run).works else (idle + 1, 0)
+            except Failed:
+                # it has ended no job by that
+                idle, silent = 0, silent + 1
+                if silent >= SILENT:
+                    raise
             now = look()
             if now is not None and now != shown:
                 yield now
@@ -176,6 +196,17 @@ class Job:
             if over() or (idle and not self.kind.restarts):
                 return
             pause(POLL)
+
+    def has_ended(self, run: Runner) -> bool:
+        """Whether systemd says that the unit does not work: one that says nothing has ended no job."""
+        try:
+            return not self.state(run).works
+        except Failed:
+            return False
+
+    def _is_starting(self) -> bool:
+        # its record is there before its unit works
+        return locks.doing(_start_lock()) == self.kind.title
 
     @contextmanager
     def execution(self, what: str = "") -> Iterator[JobRecord]:
@@ -215,7 +246,7 @@ class Job:
         where its process was killed. None: there was none.
         """
         found = record.load(self.kind.name)
-        if found is None or found.state != "running" or self.runs(run):
+        if found is None or found.state != "running" or self._is_starting() or not self.has_ended(run):
             return found
         # between the look at the record and that at the unit it may have ended well
         found = record.load(self.kind.name)
@@ -232,10 +263,13 @@ class Job:
             return True
 
     def cancel(self, run: Runner) -> JobRecord | None:
-        """End the job; return how it ended. Refused: none is under way, or nobody can end one, and why."""
+        """End the job; return how it ended.
+
+        Refused: none is under way, or nobody can end one, and why. Failed: systemd does not report its unit.
+        """
         if isinstance(self.stop, str):
             raise Refused(self.stop)
-        if not (self.runs(run) and self.kind.has_work()):
+        if not (self.kind.works(self.state(run))):
             raise Refused(f"no {self.kind.title} is under way: millrace job list")
         self.stop(run)
         found = self.last(run)
@@ -265,6 +299,30 @@ class Job:
         """Return the last line that the unit printed: why it did not begin."""
         told = run(["journalctl", "--unit", self.unit, "--identifier=millrace", "--lines=1", "--output=cat"]).out
         return told.strip().removeprefix("millrace: ") or f"see `journalctl -u {self.unit}`"
+
+
+def _start_lock() -> Path:
+    return paths.run_dir() / "jobs/start.lock"
+
+
+def _enter_start(stack: ExitStack, title: str, pause: Pause) -> None:
+    """Take the lock of starts. Busy: another start has had it for START_LIMIT seconds, and whose."""
+    waited = 0.0
+    while True:
+        try:
+            stack.enter_context(locks.held(_start_lock(), _starts_already, title))
+        except locks.Busy:
+            if waited >= START_LIMIT:
+                raise
+            pause(POLL)
+            waited += POLL
+        else:
+            return
+
+
+def _starts_already() -> str:
+    other = locks.doing(_start_lock()) or "another job"
+    return f"the start of the {other} has not ended for {START_LIMIT:.0f} seconds: millrace job list"
 
 
 def at_end() -> bool:

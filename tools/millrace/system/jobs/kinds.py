@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from millrace.system import paths
 from millrace.system.errors import BadInput
+from millrace.system.units import State
 
 JobName = Literal[
     "provision",
@@ -34,8 +35,9 @@ class JobKind(NamedTuple):
     `title` names it in lists, `busy` says in a sentence that it runs, `remedy` what to do then, and `after_boot` what
     becomes of it when the server restarts. `is_open` says whether its journal is not at its end, whether or not its
     unit runs: BadInput where the journal cannot be read. `has_work` says whether a unit that runs has anything to do: a
-    timer starts some of them to look. `sign` is a file that is there while one runs, `restarts` whether systemd starts
-    its unit again after a kill.
+    timer starts some of them to look. `condition` says whether one that the boot has queued would run: systemd looks at
+    its conditions only when it starts it. `sign` is a file that is there while one runs, `restarts` whether systemd
+    starts its unit again after a kill.
     """
 
     name: JobName
@@ -48,6 +50,11 @@ class JobKind(NamedTuple):
     has_work: Callable[[], bool] = lambda: True
     sign: Callable[[], Path] | None = None
     restarts: bool = False
+    condition: Callable[[], bool] = lambda: True
+
+    def works(self, state: State) -> bool:
+        """Whether its unit, in this state, does this work or is about to."""
+        return (state.is_under_way or (state.queued and self.condition())) and self.has_work()
 
     @property
     def pauses(self) -> bool:
@@ -100,6 +107,15 @@ def _round_of(path: Callable[[], Path], stopped: bool = False) -> Callable[[], b
     return has_round
 
 
+def _building_is_open() -> bool:
+    # a power cut between the last two writes leaves both, and nothing is built any more
+    return paths.transaction_file().exists() and not paths.pool_file().exists()
+
+
+def _building_would_start() -> bool:
+    return not paths.pool_file().exists() and (paths.approval_file().exists() or paths.transaction_file().exists())
+
+
 def _there(path: Callable[[], Path]) -> Callable[[], bool]:
     return lambda: path().exists()
 
@@ -111,7 +127,8 @@ PROVISION = JobKind(
     "the pool is being created",
     WAIT,
     "continues",
-    is_open=_there(paths.transaction_file),
+    is_open=_building_is_open,
+    condition=_building_would_start,
 )
 DRIVE_CHANGE = JobKind(
     "drive-change",
@@ -121,6 +138,7 @@ DRIVE_CHANGE = JobKind(
     WAIT,
     "continues",
     is_open=_change_is_open,
+    condition=_there(paths.drive_change_file),
     restarts=True,
 )
 ERASE = JobKind(
@@ -160,6 +178,7 @@ ADOPT = JobKind(
     WAIT,
     "continues",
     is_open=_adoption_is_open,
+    condition=_there(paths.adoption_file),
 )
 CLONE = JobKind(
     "clone",
@@ -222,9 +241,10 @@ RESET = JobKind(
     "factory reset",
     "millrace-reset.service",
     "a factory reset of this server is under way",
-    "it restarts by itself",
+    "wait for the restart, or restart the server",
     "continues",
     is_open=_there(paths.reset_file),
+    condition=_there(paths.reset_file),
 )
 
 ALL = (

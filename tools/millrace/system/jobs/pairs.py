@@ -35,13 +35,13 @@ _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
 
 RULES: dict[JobName, Rule] = {
     "provision": Rule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset",)),
-    # Redundancy comes first: it waits for nothing that can go on later.
-    "drive-change": Rule(running=("provision", "rescue", "adopt"), opened=("reset",), stops=("scrub", "trim")),
+    # Redundancy comes first: it waits for nothing that can go on later, nor for a reset that does not restart.
+    "drive-change": Rule(running=("provision", "rescue", "adopt", "reset"), stops=("scrub", "trim")),
     # A restart ends an erasure and a test, and both cost a benchmark its figures.
     "erase": Rule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
     "drive-test": Rule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
     # An open change of drives may be what the pool is rescued from.
-    "rescue": Rule(running=("provision", "drive-change", "adopt", "update"), opened=("reset",)),
+    "rescue": Rule(running=("provision", "drive-change", "adopt", "update", "reset")),
     "adopt": Rule(running=("provision", "drive-change", "rescue", "update"), opened=("reset",)),
     "clone": Rule(running=("update",), opened=("reset",)),
     "benchmark": Rule(
@@ -95,7 +95,7 @@ def obstacle(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) ->
             return found
     asked = [BY_NAME[name] for name in (*rule.running, *rule.opened) if name not in allowed]
     found_states = states([kind.unit for kind in asked], run)
-    return next((_of(kind) for kind in asked if found_states[kind.unit].works and kind.has_work()), None)
+    return next((_of(kind) for kind in asked if kind.works(found_states[kind.unit])), None)
 
 
 def demand(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) -> None:

@@ -58,11 +58,14 @@ def begin(name: JobName, what: str, by: str) -> JobRecord:
 def end(found: JobRecord, state: JobState, reason: str | None = None) -> JobRecord:
     """Record how a job ended."""
     ended = found.model_copy(update={"state": state, "reason": reason, "ended": _now()})
-    _save(ended)
+    if not _save(ended):
+        # one that says "running" for ever is worse than none
+        with suppress(OSError):
+            file(found.name).unlink(missing_ok=True)
     return ended
 
 
-def _save(found: JobRecord) -> None:
+def _save(found: JobRecord) -> bool:
     # No job is refused, and none fails, because its record has no room on the boot drive.
     with suppress(OSError):
         directory = file(found.name).parent
@@ -71,6 +74,8 @@ def _save(found: JobRecord) -> None:
             # the umask of some units lets root alone read it
             directory.chmod(0o755)
         write_model(file(found.name), found)
+        return True
+    return False
 
 
 def _now() -> str:

@@ -124,7 +124,12 @@ def bar(lines: Iterable[Progress]) -> Progress | None:
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[step]}"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[step]}", markup=False),
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task("starting", total=1.0, step="")
         last = None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,6 +22,7 @@ from millrace.system.jobs.record import JobRecord
 from millrace.system.run import Runner, last_words, must
 from millrace.system.units import State, state
 from millrace.system.users import invoking_user
+from millrace.system.wait import wait_until
 
 Model = TypeVar("Model", bound=BaseModel)
 Seen = TypeVar("Seen")
@@ -307,17 +309,16 @@ def _start_lock() -> Path:
 
 def _enter_start(stack: ExitStack, title: str, pause: Pause) -> None:
     """Take the lock of starts. Busy: another start has had it for START_LIMIT seconds, and whose."""
-    waited = 0.0
-    while True:
+
+    def entered() -> locks.Busy | None:
         try:
             stack.enter_context(locks.held(_start_lock(), _starts_already, title))
-        except locks.Busy:
-            if waited >= START_LIMIT:
-                raise
-            pause(POLL)
-            waited += POLL
-        else:
-            return
+        except locks.Busy as busy:
+            return busy
+        return None
+
+    if busy := wait_until(entered, lambda found: found is None, repeat(POLL, round(START_LIMIT / POLL)), pause):
+        raise busy
 
 
 def _starts_already() -> str:

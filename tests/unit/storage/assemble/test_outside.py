@@ -26,7 +26,8 @@ from millrace.system.errors import Failed
 from millrace.system.files import append_line
 from tests.fakes.drives.world import World
 from tests.unit.observe.health.servers import host
-from tests.unit.storage.assemble.test_standstill import disk, one_after_another, plug_in
+from tests.unit.storage.assemble.drives_back import disk, one_after_another
+from tests.unit.storage.drive_life import plug_in
 from tests.unit.storage.plans import raid6_plan
 from tests.unit.storage.server import built
 

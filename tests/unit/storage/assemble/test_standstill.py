@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives that come late, or were gone for a moment: the arrays are started again where that is certain."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,28 @@ from millrace.plan.model import Role
 from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.storage.assemble import in_sync, standstill, unclean
 from millrace.storage.assemble.assemble import assemble
-from millrace.storage.assemble.readd import readd
 from millrace.storage.record import writer
-from millrace.storage.record.failure_record import Failure
 from millrace.storage.record.pool_file import load_pool
 from millrace.system import paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import Failed
-from millrace.system.files import append_line
-from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
+from tests.unit.storage.assemble.drives_back import (
+    RESTART,
+    REVIVE,
+    WRITTEN,
+    boot_without,
+    disk,
+    fail_together,
+    one_after_another,
+    recorded,
+    run,
+    started,
+)
 from tests.unit.storage.drive_life import die, plug_in, rebuilt, writing
 from tests.unit.storage.plans import planned, raid6_plan
 from tests.unit.storage.server import built, server_for
-
-RESTART = ["systemctl", "--no-block", "restart", "millrace-assemble.service"]
-REVIVE = ["systemctl", "--no-block", "start", "millrace-revive.service"]
 
 
 @pytest.fixture
@@ -34,36 +38,6 @@ def pool(world: World) -> World:
     """A RAID6 of D0 to D3 and a mirror of L0 and L1, both running."""
     built(world, raid6_plan())
     return world
-
-
-def disk(world: World, serial: str) -> Disk:
-    return next(one for one in world.disks if one.serial == serial)
-
-
-def run(world: World) -> list[str]:
-    """What millrace-readd.service says."""
-    lines: list[str] = []
-    readd(world, lines.append)
-    return lines
-
-
-def started(world: World) -> list[list[str]]:
-    found = [command for command in world.calls if command in (RESTART, REVIVE)]
-    world.calls.clear()
-    return found
-
-
-def boot_without(world: World, *serials: str) -> None:
-    world.boot()
-    world.names = {name: one for name, one in world.names.items() if one.serial not in serials}
-
-
-def one_after_another(world: World, *serials: str) -> None:
-    """Drives leave a running array, with writes in between."""
-    for serial in serials:
-        die(world, serial)
-        in_sync.record(world, load_pool(), lambda _: None)
-        writing(world, "data")
 
 
 def test_drives_that_come_after_the_assembly_failed_start_it_again_once(pool: World) -> None:
@@ -379,25 +353,6 @@ def test_missing_slots_of_a_revival_are_those_of_the_superblocks() -> None:
     assert known is not None and [(one.slots, one.missing) for one in known.starts] == [([1, 2], members[1:3])]
 
 
-def fail_together(world: World) -> None:
-    """D0 leaves; later D1 and D2 at once: their superblocks are equal."""
-    one_after_another(world, "D0")
-    die(world, "D1", "D2")
-    writing(world, "data")
-    for serial in ("D0", "D1", "D2"):
-        plug_in(world, disk(world, serial))
-
-
-def recorded(world: World, serial: str, left: int, broken: bool, at: float) -> None:
-    (member,) = [one for one in load_pool().arrays[0].members if one.serial == serial]
-    failure = Failure("boot", 1, at, load_pool().arrays[0].uuid, member.partuuid, left, broken)
-    append_line(paths.failures_file(), json.dumps(failure._asdict()))
-
-
-# when the superblocks of the fake are written
-WRITTEN = 1795000000.0
-
-
 @pytest.mark.parametrize("last", ["D1", "D2"])
 def test_recorded_order_says_which_of_two_equal_members_left_last(pool: World, last: str) -> None:
     fail_together(pool)
@@ -419,82 +374,6 @@ def test_equal_members_without_a_record_of_this_time_are_not_started(pool: World
     assert unclean.pending() is None
     (one,) = standstill.load().values()
     assert (one.behind, one.missing, one.starts) == (["D0", "D1", "D2"], [], False)
-
-
-def test_start_that_mdadm_refuses_is_not_recorded(pool: World) -> None:
-    one_after_another(pool, "D0", "D1", "D2")
-    for serial in ("D0", "D1", "D2"):
-        plug_in(pool, disk(pool, serial))
-    pool.refuse_force = True
-    with pytest.raises(Failed):
-        assemble(pool, lambda _: None)
-    assert unclean.pending() is None
-
-
-def test_start_that_stays_read_only_is_recorded(pool: World) -> None:
-    one_after_another(pool, "D0", "D1", "D2")
-    for serial in ("D0", "D1", "D2"):
-        plug_in(pool, disk(pool, serial))
-    recorded(pool, "D2", 1, True, WRITTEN)
-    pool.broken["mdadm --readwrite"] = Result(1, "", "mdadm: failed to set writable")
-    with pytest.raises(Failed, match="failed to set writable"):
-        assemble(pool, lambda _: None)
-    for _ in range(2):
-        known = unclean.pending()
-        assert known is not None
-        # nor did anything else than Millrace start it
-        assert [(one.missing, one.outside) for one in known.starts] == [(["D0", "D1"], False)]
-        pool.broken.clear()
-        assemble(pool, lambda _: None)
-
-
-def test_full_boot_drive_keeps_nothing_from_being_started(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    one_after_another(pool, "D0", "D1", "D2")
-    for serial in ("D0", "D1", "D2"):
-        plug_in(pool, disk(pool, serial))
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(unclean, "write_model", full)
-    lines: list[str] = []
-    assemble(pool, lines.append)
-    assert ", with D2 again" in lines[0] and "could not be recorded" in lines[0]
-
-
-def test_record_of_starts_that_is_torn_keeps_nothing_from_being_started(pool: World) -> None:
-    one_after_another(pool, "D0", "D1", "D2")
-    for serial in ("D0", "D1", "D2"):
-        plug_in(pool, disk(pool, serial))
-    paths.unclean_file().write_text("{")
-    lines: list[str] = []
-    assemble(pool, lines.append)
-    assert ", with D2 again" in lines[0] and "could not be recorded" in lines[0]
-    assert paths.unclean_file().read_text() == "{"
-
-
-def read_only(*_: object) -> None:
-    raise OSError(30, "Read-only file system")
-
-
-@pytest.mark.parametrize("what", ["write_model", "withdraw"])
-def test_read_only_boot_drive_and_a_start_that_mdadm_refuses(
-    pool: World, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    """The other arrays are started, and what is wrong is said: from the start of the mount, or in the middle of it."""
-    one_after_another(pool, "D0", "D1", "D2")
-    for serial in ("D0", "D1", "D2"):
-        plug_in(pool, disk(pool, serial))
-    pool.refuse_force = True
-    monkeypatch.setattr(unclean, what, read_only)
-    if what == "write_model":
-        monkeypatch.setattr(unclean, "withdraw", read_only)
-    lines: list[str] = []
-    with pytest.raises(Failed, match="failed to RUN_ARRAY"):
-        assemble(pool, lines.append)
-    assert any(line.startswith("RAID1 log:") for line in lines) and "data" in {
-        one.name for one in standstill.load().values()
-    }
 
 
 def test_record_that_cannot_be_read_is_none() -> None:

@@ -14,6 +14,7 @@ from host.layout import REPO
 from millrace.cli.program import millrace
 from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.inventory.model import Inventory
+from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import Found, FoundArray, KeptPort, KeptState
 from millrace.lifecycle.keep.model import KeptElsewhere
 from millrace.storage.provision.provision_job import Progress
@@ -141,7 +142,7 @@ def _found(box: Box) -> None:
         FoundArray(uuid="11111111:22222222:33333333:55555555", name="log", level="raid1", slots=2, serials=serials[:2]),
     ]
     pool = found_pool("b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11", arrays, missing=1, kept=kept)
-    write_model(paths.found_file(), Found(pool=pool))
+    write_model(adopt_paths.found_file(), Found(pool=pool))
 
 
 def _testing(box: Box) -> None:

@@ -308,34 +308,9 @@ def trim_file() -> Path:
     return state_dir() / "trim.json"
 
 
-def found_file() -> Path:
-    """The pool on the drives of a server that has none, as millrace-find.service found it."""
-    return run_dir() / "found.json"
-
-
-def find_dir() -> Path:
-    """What exists for the seconds in which a pool is looked for: changes in memory, a mount point."""
-    return run_dir() / "find"
-
-
 def adoption_file() -> Path:
     """An adoption under way: its write-ahead journal."""
     return state_dir() / "adoption.json"
-
-
-def adoption_progress_file() -> Path:
-    """Which step of an adoption is under way."""
-    return run_dir() / "adoption-progress.json"
-
-
-def adopted_file() -> Path:
-    """What the adoption of this boot restored, and what did not come back."""
-    return run_dir() / "adopted.json"
-
-
-def adoption_state_file() -> Path:
-    """The kept state that an adoption under way restores."""
-    return state_dir() / "adoption.state"
 
 
 def connections_file() -> Path:
@@ -371,56 +346,6 @@ def keep_writer_file() -> Path:
 def kept_elsewhere_file() -> Path:
     """The newest state on the pool, where another boot drive wrote it and nobody decided yet which one counts."""
     return run_dir() / "kept-elsewhere.json"
-
-
-def update_dir() -> Path:
-    """What is known of updates: where they come from, the one that is on trial, versions that failed."""
-    return state_dir() / "update"
-
-
-def update_source_file() -> Path:
-    """The URL of updates, as the owner of this server set it."""
-    return update_dir() / "source.json"
-
-
-def update_trial_file() -> Path:
-    """How this server served before the version that is on trial; there until that is accepted or has failed."""
-    return update_dir() / "before.json"
-
-
-def update_failed_file() -> Path:
-    """The versions that failed on this server; none of them is offered again."""
-    return update_dir() / "failed.json"
-
-
-def update_last_file() -> Path:
-    """How the last update ended."""
-    return update_dir() / "last.json"
-
-
-def update_staged_dir() -> Path:
-    """The files of a version before it is installed; root alone reads and writes them."""
-    return update_dir() / "staged"
-
-
-def update_incoming_file() -> Path:
-    """One file while it is downloaded by a process without rights, which has it as its standard output."""
-    return update_dir() / "incoming"
-
-
-def update_fetch_error_file() -> Path:
-    """Why a download failed; the standard error of that process."""
-    return run_dir() / "update/fetch.err"
-
-
-def update_order_file() -> Path:
-    """What millrace-update.service is to install."""
-    return run_dir() / "update/order.json"
-
-
-def update_fetch_file() -> Path:
-    """What millrace-update-fetch.service is to download."""
-    return run_dir() / "update/fetch.json"
 
 
 def update_progress_file() -> Path:

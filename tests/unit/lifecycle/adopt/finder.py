@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.lifecycle.adopt import search
+from millrace.lifecycle.adopt import adopt_paths, search
 from millrace.lifecycle.keep import generations
 from millrace.storage.array.md import same_uuid
 from millrace.system import paths
@@ -71,7 +71,7 @@ class Finder(Drives):
     @contextmanager
     def snapshots(self, system: object, names: Sequence[str]) -> Iterator[dict[str, str]]:
         assert system is self and set(names) <= set(self.held)
-        paths.find_dir().mkdir(parents=True, exist_ok=True)
+        adopt_paths.find_dir().mkdir(parents=True, exist_ok=True)
         before = dict(self.held)
         for name in names:
             self.held[f"dm-{name}"] = self.held[name]

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.lifecycle.adopt import adopt as adopting
-from millrace.lifecycle.adopt import journal, search, verbs
+from millrace.lifecycle.adopt import adopt_paths, journal, search, verbs
 from millrace.lifecycle.adopt.model import Adoption, Found
 from millrace.lifecycle.adopt.search import Seen
 from millrace.lifecycle.adopt.search_result import refuse_if_pool
@@ -87,7 +87,7 @@ def test_one_cut_at_every_moment(root: Path, monkeypatch: pytest.MonkeyPatch, fo
                 over += 1
             where = f"cut at moment {moment}"
             assert load_pool() == pool(), where
-            assert not paths.adoption_file().exists() and not paths.adoption_state_file().exists(), where
+            assert not paths.adoption_file().exists() and not adopt_paths.state_file().exists(), where
             assert store.read().config.serial == 7, where
             assert (root / "var/lib/samba/private/secrets.tdb").read_text() == "database of SID", where
             assert (root / "var/lib/millrace/nfs-handles.key").read_bytes() == b"key", where
@@ -110,4 +110,4 @@ def test_journal_that_survived_pool_json_never_restores_the_state_again(
     assert journal.under_way() is None
     boot(drive)
     assert store.read().config.serial == 8
-    assert not paths.adoption_file().exists() and not paths.adoption_state_file().exists()
+    assert not paths.adoption_file().exists() and not adopt_paths.state_file().exists()

@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.lifecycle.adopt import adopt, search, text
+from millrace.lifecycle.adopt import adopt, adopt_paths, search, text
 from millrace.lifecycle.adopt.model import Found
 from millrace.lifecycle.keep import generations
 from millrace.storage.record.model import MemberRecord
-from millrace.system import paths
 from millrace.system.errors import MillraceError
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
@@ -56,7 +55,7 @@ class Outside(Finder):
     @contextmanager
     def snapshots(self, system: object, names: Sequence[str]) -> Iterator[dict[str, str]]:
         assert system is self and set(names) <= set(self.parts)
-        paths.find_dir().mkdir(parents=True, exist_ok=True)
+        adopt_paths.find_dir().mkdir(parents=True, exist_ok=True)
         yield {name: f"dm-{name}" for name in names}
         assert self.mounted is None
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.adopt import adopt, job, progress, search, text, verbs
+from millrace.lifecycle.adopt import adopt, adopt_paths, job, progress, search, text, verbs
 from millrace.lifecycle.adopt.arrays import OnDrives
 from millrace.lifecycle.adopt.model import Adoption, Found
 from millrace.lifecycle.keep import generation
@@ -89,7 +89,7 @@ def keep_state() -> None:
         members=members,
     )
     paths.state_dir().mkdir(parents=True, exist_ok=True)
-    paths.adoption_state_file().write_bytes(generation.pack(manifest, stored))
+    adopt_paths.state_file().write_bytes(generation.pack(manifest, stored))
     write_model(paths.adoption_file(), ADOPTION)
 
 
@@ -111,7 +111,7 @@ def test_server_that_was_not_searched_has_found_nothing(systemd: Systemd) -> Non
 
 
 def test_what_the_boot_found_is_shown_without_a_look_at_a_drive(systemd: Systemd) -> None:
-    write_model(paths.found_file(), FOUND)
+    write_model(adopt_paths.found_file(), FOUND)
     assert json.loads(say(verbs.found, "--json").output)["found"]["pool"]["uuid"] == POOL
     assert systemd.calls == []
 
@@ -241,7 +241,7 @@ def test_adoption_of_a_terminal_is_one_of_the_server_and_its_steps_are_shown(
     assert done.exit_code == 0
     assert "step 1 of 5: restoring files and databases\nstep 2 of 5: restoring users and passwords" in done.stderr
     assert "the pool of filer is adopted" in done.stdout
-    assert paths.pool_file().exists() and not paths.adoption_progress_file().exists()
+    assert paths.pool_file().exists() and not adopt_paths.progress_file().exists()
     last = job.JOB.last(systemd)
     assert last is not None and (last.what, last.by, last.state) == (f"pool {POOL}", "admin", "done")
 
@@ -266,7 +266,7 @@ def test_terminal_says_why_the_adoption_stopped(systemd: Systemd, monkeypatch: p
 
 
 def test_adoption_goes_on_where_its_progress_cannot_be_recorded(root: Path) -> None:
-    paths.adoption_progress_file().mkdir()
+    adopt_paths.progress_file().mkdir()
     progress.record("files")
     assert progress.PROGRESS.get() is None
 

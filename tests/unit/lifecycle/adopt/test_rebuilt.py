@@ -11,7 +11,7 @@ from uuid import uuid5
 
 import pytest
 
-from millrace.lifecycle.adopt import adopt, journal, search, text
+from millrace.lifecycle.adopt import adopt, adopt_paths, journal, search, text
 from millrace.lifecycle.keep import generation
 from millrace.serve.config.model import Config
 from millrace.serve.render import rendered
@@ -89,7 +89,7 @@ def begun(finder: Finder) -> tuple[Pool, Config, dict[str, bytes]]:
     """What an adoption restores."""
     adoption = adopt.begin(finder, finder, "auto", "admin", None)
     assert journal.under_way() == adoption
-    stored = generation.unpack(paths.adoption_state_file().read_bytes()).stored
+    stored = generation.unpack(adopt_paths.state_file().read_bytes()).stored
     return (
         parse_model(stored[search.POOL], Path("pool"), Pool),
         parse_model(stored[states.CONFIG], Path("config"), Config),

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import pytest
 
+from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.snapshots import snapshots
-from millrace.system import paths
 from millrace.system.errors import Failed
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
@@ -90,14 +90,14 @@ def test_changes_of_each_member_go_to_a_file_in_memory(mapper: Mapper) -> None:
         assert devices == {"nvme0n1p1": "dm-1", "nvme1n1p1": "dm-2"}
         assert mapper.mapped["millrace-find-nvme1n1p1"] == "0 8192 snapshot /dev/nvme1n1p1 /dev/loop1 N 8"
         file = Path(mapper.loops["/dev/loop1"])
-        assert (file.parent, file.stat().st_size) == (paths.find_dir(), 256 << 20)
+        assert (file.parent, file.stat().st_size) == (adopt_paths.find_dir(), 256 << 20)
     assert (list(mapper.mapped), mapper.loops, mapper.mounted) == (["vg-home"], {}, False)
 
 
 def test_what_a_kill_left_is_removed_with_its_arrays(mapper: Mapper, root: Path) -> None:
-    paths.find_dir().mkdir(parents=True)
+    adopt_paths.find_dir().mkdir(parents=True)
     mapper.mounted = True
-    mapper.loops = {"/dev/loop0": f"{paths.find_dir()}/nvme0n1p1"}
+    mapper.loops = {"/dev/loop0": f"{adopt_paths.find_dir()}/nvme0n1p1"}
     mapper.mapped["millrace-find-nvme0n1p1"] = "0 8192 snapshot"
     for device, holder in (("dm-1", "md127"), ("md127", "md126")):
         (root / "sys/block" / device / "holders" / holder).mkdir(parents=True)

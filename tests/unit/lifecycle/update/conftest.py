@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.lifecycle.update import layout
+from millrace.lifecycle.update import layout, update_paths
 from millrace.lifecycle.update.model import Kind, Release, ReleaseFile, Serving
 from millrace.system import paths
 from millrace.system.run import Result
@@ -114,7 +114,7 @@ class Server(Commands):
             return Result(
                 1, "", f"Selected update '{words[1]}' is already acquired and partially installed. Vacuum it to"
             )
-        self.written = {path.name: path.read_bytes() for path in paths.update_staged_dir().iterdir()}
+        self.written = {path.name: path.read_bytes() for path in update_paths.staged_dir().iterdir()}
         self.entry(f"millrace_{words[1]}+3-0.efi")
         return GOOD
 

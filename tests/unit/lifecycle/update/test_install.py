@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from millrace.lifecycle.update import install, obstacles, records, stage, trial
+from millrace.lifecycle.update import install, obstacles, records, stage, trial, update_paths
 from millrace.lifecycle.update.install import SYSUPDATE
 from millrace.lifecycle.update.model import LastUpdate, Order, Outcome
 from millrace.lifecycle.update.update_job import JOB, ORDER
@@ -22,7 +22,7 @@ def install_(server: Server, version: str = "0.2.0", **options: object) -> None:
         found = stage.describe(bring, server)
         stage.complete(found, bring, server)
     wanted = Order.model_validate({"version": version, "by": "admin", **options})
-    write_model(paths.update_order_file(), wanted)
+    write_model(update_paths.order_file(), wanted)
     install.install(server, server.measure)
 
 
@@ -37,7 +37,7 @@ def test_installed_version_is_on_trial_with_how_the_one_before_served(server: Se
     assert (paths.by_version_dir() / "0.1.0/config.json").is_file()
     assert server.called("systemctl start") == ["systemctl start millrace-trial.service"]
     # nothing of it stays: it has the size of the boot drive
-    assert not paths.update_staged_dir().exists() and not paths.update_order_file().exists()
+    assert not update_paths.staged_dir().exists() and not update_paths.order_file().exists()
 
 
 def test_failed_transfer_leaves_no_trial(server: Server) -> None:
@@ -47,7 +47,7 @@ def test_failed_transfer_leaves_no_trial(server: Server) -> None:
     assert records.trial() is None and server.entries == ["millrace_0.1.0.efi"]
     last = records.last()
     assert last is not None and last.state == "refused" and "No space left" in last.problems[0]
-    assert not paths.update_staged_dir().exists()
+    assert not update_paths.staged_dir().exists()
 
 
 def test_version_whose_transfer_was_cut_is_installed_by_the_next_attempt(server: Server) -> None:
@@ -69,7 +69,7 @@ def test_what_was_confirmed_is_what_is_installed(server: Server) -> None:
     records.end_trial()
     with stage.origin(make_release(server.root / "new/0.3.0", "0.3.0"), server) as bring:
         stage.complete(stage.describe(bring, server), bring, server)
-    write_model(paths.update_order_file(), Order(version="0.4.0", by="admin"))
+    write_model(update_paths.order_file(), Order(version="0.4.0", by="admin"))
     with pytest.raises(BadInput, match=r"0\.3\.0 is staged, 0\.4\.0 was confirmed"):
         install.install(server, server.measure)
 
@@ -255,7 +255,7 @@ def test_order_waits_and_reports_how_it_ended(server: Server) -> None:
     server.before["systemctl start"] = installing
     records.save_last(last("installed", "2026"))
     assert install.order(WANTED, server, pause) == last("installed", "2027")
-    assert list(steps) == [] and paths.update_order_file().stat().st_mode & 0o777 == 0o600
+    assert list(steps) == [] and update_paths.order_file().stat().st_mode & 0o777 == 0o600
     server.states.clear()
     server.before.clear()
     # that one is known already
@@ -307,13 +307,13 @@ def test_installation_that_was_killed_leaves_nothing_and_can_be_repeated(
         patched.setattr(stage, "clear", lambda: None)
         patched.setattr(type(ORDER), "remove", lambda _: None)
         install_(server)
-    assert records.trial() is not None and paths.update_staged_dir().exists()
+    assert records.trial() is not None and update_paths.staged_dir().exists()
     install.clean_up(server)
     found, job = records.last(), JOB.last(server)
     assert found is not None and (found.version, found.state) == ("0.2.0", "interrupted")
     assert job is not None and job.state == "interrupted"
     assert (records.trial(), server.entries) == (None, ["millrace_0.1.0.efi"])
-    assert not paths.update_staged_dir().exists() and ORDER.get() is None
+    assert not update_paths.staged_dir().exists() and ORDER.get() is None
     install_(server)
     install.clean_up(server)
     found = records.last()

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from millrace.lifecycle.update import layout, records, release, stage
+from millrace.lifecycle.update import layout, records, release, stage, update_paths
 from millrace.lifecycle.update.model import Fetch, Release
-from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.run import Result
@@ -37,7 +36,7 @@ def test_directory_and_archive_are_staged_whole(server: Server, tmp_path: Path) 
     made = make_release(tmp_path / "new")
     for path in (made, packed(made)):
         assert staged(server, path).version == "0.2.0"
-        assert {one.name for one in paths.update_staged_dir().iterdir()} == {one.name for one in made.iterdir()}
+        assert {one.name for one in update_paths.staged_dir().iterdir()} == {one.name for one in made.iterdir()}
         assert "Faster." in stage.news(staged(server, path))
 
 
@@ -47,16 +46,16 @@ def test_download_goes_through_a_process_without_rights(server: Server, tmp_path
     wanted = []
 
     def fetch() -> None:
-        asked = read_model(paths.update_fetch_file(), Fetch)
+        asked = read_model(update_paths.fetch_file(), Fetch)
         wanted.append((asked.url, asked.limit))
-        paths.update_incoming_file().write_bytes((made / asked.url.rpartition("/")[2]).read_bytes())
+        update_paths.incoming_file().write_bytes((made / asked.url.rpartition("/")[2]).read_bytes())
 
     server.before[f"systemctl start {stage.FETCHER}"] = fetch
     assert staged(server, None).version == "0.2.0"
     assert wanted[0] == ("https://files.example/millrace/SHA256SUMS", layout.SMALL)
     usr = layout.file_name("usr", "0.2.0", ROOTHASH)
     assert (f"https://files.example/millrace/{usr}", 297) in wanted
-    assert not paths.update_fetch_file().exists() and not paths.update_incoming_file().exists()
+    assert not update_paths.fetch_file().exists() and not update_paths.incoming_file().exists()
 
 
 def test_what_the_download_said_is_the_sentence(server: Server) -> None:
@@ -80,7 +79,7 @@ def test_kernel_image_without_room_is_refused_before_it_is_brought(
     monkeypatch.setattr(os, "statvfs", statvfs)
     with pytest.raises(Refused, match=r"^the boot partition has 53 B free, the kernel image needs 54 B; remove from "):
         staged(server, made)
-    assert not (paths.update_staged_dir() / layout.file_name("kernel", "0.2.0", ROOTHASH)).exists()
+    assert not (update_paths.staged_dir() / layout.file_name("kernel", "0.2.0", ROOTHASH)).exists()
     server.entry("millrace_0.0.9.efi")
     assert staged(server, made).version == "0.2.0"
 
@@ -194,4 +193,4 @@ def test_full_boot_drive_is_said_before_the_large_files(
     monkeypatch.setattr("millrace.lifecycle.update.obstacles.KEPT_FREE", 1 << 60)
     with pytest.raises(Refused, match="remove files from /var/tmp"):
         staged(server, make_release(tmp_path / "new"))
-    assert not (paths.update_staged_dir() / layout.file_name("usr", "0.2.0", ROOTHASH)).exists()
+    assert not (update_paths.staged_dir() / layout.file_name("usr", "0.2.0", ROOTHASH)).exists()

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from millrace.lifecycle.update import layout, release, upload
+from millrace.lifecycle.update import layout, release, update_paths, upload
 from millrace.lifecycle.update.model import Release
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError, Refused
@@ -107,7 +107,7 @@ def test_archive_that_is_none_is_refused_and_nothing_stays(
 ) -> None:
     with pytest.raises(BadInput, match=sentence):
         receive(server, spoil(make_release(tmp_path / "new")))
-    assert not paths.update_staged_dir().exists() and not paths.update_progress_file().exists()
+    assert not update_paths.staged_dir().exists() and not paths.update_progress_file().exists()
 
 
 @pytest.mark.parametrize("at", [0, 100, 600, 3000, 5000])
@@ -115,7 +115,7 @@ def test_upload_that_ends_early_says_how_much_arrived(server: Server, tmp_path: 
     data = packed(make_release(tmp_path / "new"))
     with pytest.raises(BadInput, match=rf"^the upload was cut: {at} of {len(data)} bytes"):
         receive(server, data[:at], len(data))
-    assert not paths.update_staged_dir().exists()
+    assert not update_paths.staged_dir().exists()
 
 
 def test_signature_and_room_come_before_the_files(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.update import records, verbs
+from millrace.lifecycle.update import records, update_paths, verbs
 from millrace.lifecycle.update.model import LastUpdate
 from millrace.lifecycle.update.verbs import update
 from millrace.system import paths
@@ -68,20 +68,20 @@ def test_what_is_checked_is_not_staged(tmp_path: Path) -> None:
     made = make_release(tmp_path / "new")
     said = say("check", str(made)).output
     assert "version 0.2.0" in said and "Faster." in said and "this server runs 0.1.0" in said
-    assert not paths.update_staged_dir().exists()
+    assert not update_paths.staged_dir().exists()
 
 
 def test_release_is_applied_after_a_confirmation_and_the_server_reboots(server: Server, tmp_path: Path) -> None:
     made = make_release(tmp_path / "new")
     with pytest.raises(BadInput, match="use --yes"):
         say("apply", str(made))
-    assert not paths.update_staged_dir().exists()
+    assert not update_paths.staged_dir().exists()
     said = say("apply", str(made), "--yes", "--reboot", "now").output
     assert "version 0.2.0 was installed" in said
     assert server.called("systemctl start") == [START] and server.called("systemctl")[-1:] == [
         "systemctl --no-block reboot"
     ]
-    assert json.loads(paths.update_order_file().read_text())["version"] == "0.2.0"
+    assert json.loads(update_paths.order_file().read_text())["version"] == "0.2.0"
 
 
 def test_server_does_not_reboot_into_an_erasure_that_began_meanwhile(server: Server, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_update_does_not_begin_beside_an_erasure(server: Server, tmp_path: Path)
     assert "no update can be installed now: a drive is being erased" in say("status").output
     with pytest.raises(Refused, match="a drive is being erased, which a restart would end; wait for it"):
         say("apply", str(make_release(tmp_path / "new")), "--yes")
-    assert not paths.update_staged_dir().exists() and server.called("systemctl start") == []
+    assert not update_paths.staged_dir().exists() and server.called("systemctl start") == []
 
 
 @pytest.mark.parametrize("when", ["24:00", "tomorrow", ""])
@@ -114,13 +114,13 @@ def test_time_of_a_reboot_is_checked_first(server: Server, tmp_path: Path, when:
         say("apply", str(make_release(tmp_path / "new")), "--yes", "--reboot", when)
     with pytest.raises(BadInput, match="reboot"):
         say("rollback", "--yes", "--reboot", when)
-    assert server.called("systemctl start") == [] and not paths.update_staged_dir().exists()
+    assert server.called("systemctl start") == [] and not update_paths.staged_dir().exists()
 
 
 def test_older_release_is_refused_before_its_files_are_copied(server: Server, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="--older"):
         say("apply", str(make_release(tmp_path / "old", "0.0.9")), "--yes")
-    assert not paths.update_staged_dir().exists() and server.called("systemctl start") == []
+    assert not update_paths.staged_dir().exists() and server.called("systemctl start") == []
 
 
 def test_source_is_set_checked_and_removed() -> None:

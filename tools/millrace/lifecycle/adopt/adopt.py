@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
-from millrace.lifecycle.adopt import again, journal, progress, restore, text
+from millrace.lifecycle.adopt import adopt_paths, again, journal, progress, restore, text
 from millrace.lifecycle.adopt.model import Adopted, Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of, pool_of, verify
@@ -78,7 +78,7 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
 
 
 def _finish(adoption: Adoption, run: Runner) -> Adopted:
-    found = generation.unpack(paths.adoption_state_file().read_bytes())
+    found = generation.unpack(adopt_paths.state_file().read_bytes())
     contents = _contents(found, adoption)
     newest = generations.Newest(adoption.generation, found, {})
     config = config_of(newest)
@@ -97,7 +97,7 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
         missing=[*text.closed(origin_of(found.manifest), found.manifest.forgotten), *missing],
     )
     progress.record("pool")
-    write_model(paths.adopted_file(), done)
+    write_model(adopt_paths.adopted_file(), done)
     save_pool(pool_of(newest))
     journal.end()
     forget()

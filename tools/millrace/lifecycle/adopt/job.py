@@ -4,7 +4,7 @@
 import time
 from collections.abc import Callable, Iterator
 
-from millrace.lifecycle.adopt import journal
+from millrace.lifecycle.adopt import adopt_paths, journal
 from millrace.lifecycle.adopt.model import Adopted, Adoption, AdoptionProgress, FoundHere
 from millrace.lifecycle.adopt.progress import PROGRESS
 from millrace.lifecycle.adopt.search_result import recorded
@@ -38,7 +38,7 @@ def state(run: Runner) -> FoundHere:
     BadInput: one of the records cannot be read.
     """
     adoption = journal.under_way()
-    done = paths.adopted_file()
+    done = adopt_paths.adopted_file()
     running = adoption is not None and JOB.runs(run)
     return FoundHere(
         # what was found before there was a pool is out of date
@@ -74,4 +74,4 @@ def follow(run: Runner, pause: Callable[[float], None] = time.sleep) -> Iterator
 
 def adopted() -> Adopted:
     """Return what the adoption of this boot restored. BadInput: its record cannot be read."""
-    return read_model(paths.adopted_file(), Adopted)
+    return read_model(adopt_paths.adopted_file(), Adopted)

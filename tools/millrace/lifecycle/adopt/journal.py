@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The write-ahead journal of an adoption, and the kept state that it restores. It is over once pool.json is there."""
 
+from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -10,7 +11,7 @@ from millrace.system.jobs import kinds
 
 def begin(adoption: Adoption, state: bytes) -> None:
     """Record an adoption and the state that it restores; from here on a power cut does not end it."""
-    write_bytes(paths.adoption_state_file(), state, 0o600)
+    write_bytes(adopt_paths.state_file(), state, 0o600)
     write_model(paths.adoption_file(), adoption)
 
 
@@ -28,7 +29,7 @@ def end() -> bool:
     """Remove the journal of an adoption that is over, for good; return whether there was one."""
     was = paths.adoption_file().exists()
     # The journal goes last: while it is there, the next boot removes what is left.
-    for path in (paths.adoption_state_file(), paths.adoption_file()):
+    for path in (adopt_paths.state_file(), paths.adoption_file()):
         if path.exists():
             path.unlink()
             sync(path.parent)

@@ -4,12 +4,12 @@
 from contextlib import suppress
 from typing import get_args
 
+from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import AdoptionProgress, AdoptionStep
-from millrace.system import paths
 from millrace.system.jobs.job import Document
 
 STEPS: tuple[AdoptionStep, ...] = get_args(AdoptionStep)
-PROGRESS = Document(paths.adoption_progress_file, AdoptionProgress)
+PROGRESS = Document(adopt_paths.progress_file, AdoptionProgress)
 
 
 def record(step: AdoptionStep) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from millrace.lifecycle.adopt import restore
+from millrace.lifecycle.adopt import adopt_paths, restore
 from millrace.lifecycle.adopt.arrays import MIXED, OnDrives, named, of_one_pool, on_drives
 from millrace.lifecycle.adopt.external import OnExternal, on_external, verify_external
 from millrace.lifecycle.adopt.model import Found, FoundArray, FoundPool, KeptState, Origin
@@ -254,7 +254,7 @@ def _mounted(system: System, data: str, log: str | None) -> Iterator[Path]:
 
     A log that is not of this file system, which may have its own inside, does not keep the state from being read.
     """
-    where = paths.find_dir() / "pool"
+    where = adopt_paths.find_dir() / "pool"
     where.mkdir(mode=0o700, exist_ok=True)
     own = ["ro", "nosuid", "nodev", "noexec", "nouuid"]
     options = [*own, *([f"logdev={log}"] if log else [])]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was found on the drives, for this boot: by millrace-find.service, and by each search after it."""
 
+from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import Found
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -9,17 +10,17 @@ from millrace.system.errors import Refused
 
 def record(found: Found) -> None:
     """Record what was found; what was found before may be out of date."""
-    write_model(paths.found_file(), found)
+    write_model(adopt_paths.found_file(), found)
 
 
 def recorded() -> Found | None:
     """Return what was found last in this boot; None where no search has ended. BadInput: the file cannot be read."""
-    return read_model(paths.found_file(), Found) if paths.found_file().exists() else None
+    return read_model(adopt_paths.found_file(), Found) if adopt_paths.found_file().exists() else None
 
 
 def forget() -> None:
     """Remove the record: the pool is the one of this server now."""
-    paths.found_file().unlink(missing_ok=True)
+    adopt_paths.found_file().unlink(missing_ok=True)
 
 
 def refuse_if_pool() -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from millrace.lifecycle.adopt import adopt_paths
 from millrace.storage.array.machine import System
 from millrace.system import paths, sysfs
 from millrace.system.errors import Failed, MillraceError
@@ -34,7 +35,7 @@ def snapshots(system: System, names: Sequence[str]) -> Iterator[dict[str, str]]:
     """
     must(system.attempt, ["modprobe", "--all", *MODULES])
     sweep(system)
-    where = paths.find_dir()
+    where = adopt_paths.find_dir()
     where.mkdir(parents=True, exist_ok=True)
     try:
         must(system.attempt, ["mount", "-t", "tmpfs", "-o", f"size={MEMORY},mode=0700", "millrace-find", str(where)])
@@ -51,16 +52,16 @@ def sweep(system: System) -> None:
     for name in _names(system):
         must(system.attempt, ["dmsetup", "remove", "--retry", "--noudevsync", name])
     for loop, file in _loops(system):
-        if file.startswith(f"{paths.find_dir()}/"):
+        if file.startswith(f"{adopt_paths.find_dir()}/"):
             must(system.attempt, ["losetup", "--detach", loop])
     with suppress(MillraceError):
-        while system.attempt(["mountpoint", "--quiet", str(paths.find_dir())]).status == 0:
-            must(system.attempt, ["umount", str(paths.find_dir())])
+        while system.attempt(["mountpoint", "--quiet", str(adopt_paths.find_dir())]).status == 0:
+            must(system.attempt, ["umount", str(adopt_paths.find_dir())])
 
 
 def _snapshot(system: System, name: str) -> str:
     size = must(system.attempt, ["blockdev", "--getsz", f"/dev/{name}"]).strip()
-    changes = paths.find_dir() / name
+    changes = adopt_paths.find_dir() / name
     with changes.open("wb") as file:
         file.truncate(CHANGES)
     loop = must(system.attempt, ["losetup", "--find", "--show", str(changes)]).strip()

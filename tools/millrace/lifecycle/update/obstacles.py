@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from millrace.inventory.boot_disk import same_boot_partition, two_drives
-from millrace.lifecycle.update import boot_entries, records
+from millrace.lifecycle.update import boot_entries, records, update_paths
 from millrace.lifecycle.update.model import Release
 from millrace.lifecycle.update.release import number
 from millrace.storage.array.live_arrays import live_arrays
@@ -73,7 +73,7 @@ def of_space(release: Release, run: Runner) -> str | None:
     Failed: the boot partition cannot be read.
     """
     needed = sum(one.size for one in release.files) + KEPT_FREE
-    directory = paths.update_dir()
+    directory = update_paths.directory()
     directory.mkdir(parents=True, exist_ok=True)
     free = _free(directory)
     if free < needed:

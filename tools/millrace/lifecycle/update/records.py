@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from millrace.lifecycle.update import update_paths
 from millrace.lifecycle.update.model import FailedVersion, FailedVersions, LastUpdate, Source, Trial
-from millrace.system import paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import BadInput
 from millrace.system.files import sync
@@ -17,25 +17,25 @@ Model = TypeVar("Model", bound=Contract)
 
 def trial() -> Trial | None:
     """Return the version that is on trial. BadInput: its record cannot be read."""
-    return _read(paths.update_trial_file(), Trial)
+    return _read(update_paths.trial_file(), Trial)
 
 
 def save_trial(found: Trial) -> None:
     """Write the record of the version that is on trial."""
-    write_model(paths.update_trial_file(), found, mode=0o644)
+    write_model(update_paths.trial_file(), found, mode=0o644)
 
 
 def end_trial() -> None:
     """Remove the record of the version that is on trial."""
-    paths.update_trial_file().unlink(missing_ok=True)
+    update_paths.trial_file().unlink(missing_ok=True)
     with suppress(FileNotFoundError):
-        sync(paths.update_dir())
+        sync(update_paths.directory())
 
 
 def failed() -> FailedVersions:
     """Return the versions that failed here; none where that cannot be read."""
     try:
-        return _read(paths.update_failed_file(), FailedVersions) or FailedVersions()
+        return _read(update_paths.failed_file(), FailedVersions) or FailedVersions()
     except BadInput:
         return FailedVersions()
 
@@ -44,7 +44,7 @@ def add_failed(version: str, problems: list[str]) -> None:
     """Record that a version failed; it is not offered again."""
     others = [one for one in failed().versions if one.version != version]
     made = FailedVersion(version=version, at=now(), problems=problems)
-    write_model(paths.update_failed_file(), FailedVersions(versions=[*others, made][-20:]))
+    write_model(update_paths.failed_file(), FailedVersions(versions=[*others, made][-20:]))
 
 
 def forget_failed(version: str) -> None:
@@ -52,31 +52,31 @@ def forget_failed(version: str) -> None:
     known = failed().versions
     if any(one.version == version for one in known):
         left = [one for one in known if one.version != version]
-        write_model(paths.update_failed_file(), FailedVersions(versions=left))
+        write_model(update_paths.failed_file(), FailedVersions(versions=left))
 
 
 def last() -> LastUpdate | None:
     """Return how the last update ended; None without one, and where its record cannot be read."""
     try:
-        return _read(paths.update_last_file(), LastUpdate)
+        return _read(update_paths.last_file(), LastUpdate)
     except BadInput:
         return None
 
 
 def save_last(found: LastUpdate) -> None:
     """Write how the last update ended."""
-    write_model(paths.update_last_file(), found)
+    write_model(update_paths.last_file(), found)
 
 
 def source() -> str | None:
     """Return the URL of updates that the owner set; None without one. BadInput: it cannot be read."""
-    found = _read(paths.update_source_file(), Source)
+    found = _read(update_paths.source_file(), Source)
     return found.url if found else None
 
 
 def save_source(url: str | None) -> None:
     """Set the URL of updates, or remove it. Root alone reads it: it may have a password."""
-    write_model(paths.update_source_file(), Source(url=url), mode=0o600)
+    write_model(update_paths.source_file(), Source(url=url), mode=0o600)
 
 
 def now() -> str:

@@ -5,9 +5,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from millrace.lifecycle.update import layout, signature
+from millrace.lifecycle.update import layout, signature, update_paths
 from millrace.lifecycle.update.model import Release, ReleaseFile
-from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner
@@ -67,7 +66,7 @@ def sha256(path: Path) -> str:
 
 def staged(run: Runner) -> Release:
     """Return the staged release, every file verified. BadInput: nothing is staged, or a file is not what was signed."""
-    directory = paths.update_staged_dir()
+    directory = update_paths.staged_dir()
     if not (directory / layout.SUMS).is_file():
         raise BadInput("no update is staged: millrace update apply FILE")
     sums = signed_sums(directory, run)

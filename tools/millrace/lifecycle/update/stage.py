@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
-from millrace.lifecycle.update import layout, records, release, root_signature, secure_boot
+from millrace.lifecycle.update import layout, records, release, root_signature, secure_boot, update_paths
 from millrace.lifecycle.update.model import Fetch, Release, ReleaseFile, UpdateProgress
 from millrace.lifecycle.update.obstacles import of_space
 from millrace.lifecycle.update.update_job import PROGRESS
-from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import write_blocks
@@ -70,7 +69,7 @@ def describe(bring: Bring, run: Runner) -> Release:
 
 def news(found: Release) -> str:
     """Return what is new in the staged release."""
-    text = (paths.update_staged_dir() / layout.NEWS).read_text(errors="replace")
+    text = (update_paths.staged_dir() / layout.NEWS).read_text(errors="replace")
     return release.news_of(text, found.version)
 
 
@@ -80,7 +79,7 @@ def complete(found: Release, bring: Bring, run: Runner) -> None:
     BadInput: one is wrong. Refused: there is no room for them, or this server would not start with the kernel image.
     """
     see_room(found, run)
-    directory = paths.update_staged_dir()
+    directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
     done, total = 0, sum(one.size for one in found.files)
     for one in found.files:
@@ -112,8 +111,8 @@ def accept(one: ReleaseFile, directory: Path, sums: dict[str, str]) -> None:
 
 def clear() -> None:
     """Remove what is staged."""
-    shutil.rmtree(paths.update_staged_dir(), ignore_errors=True)
-    paths.update_incoming_file().unlink(missing_ok=True)
+    shutil.rmtree(update_paths.staged_dir(), ignore_errors=True)
+    update_paths.incoming_file().unlink(missing_ok=True)
     PROGRESS.remove()
 
 
@@ -124,7 +123,7 @@ def say(step: str, done: int | None = None, total: int | None = None) -> None:
 
 def _empty() -> Path:
     clear()
-    directory = paths.update_staged_dir()
+    directory = update_paths.staged_dir()
     directory.mkdir(mode=0o700, parents=True)
     return directory
 
@@ -183,14 +182,14 @@ def write(file: Readable, name: str, limit: int, to: Path) -> None:
 
 def _download(url: str, name: str, limit: int, to: Path, run: Runner) -> None:
     """Let a process without rights download a file, which has it as its standard output."""
-    write_model(paths.update_fetch_file(), Fetch(url=f"{url.rstrip('/')}/{quote(name)}", limit=limit), mode=0o600)
+    write_model(update_paths.fetch_file(), Fetch(url=f"{url.rstrip('/')}/{quote(name)}", limit=limit), mode=0o600)
     try:
         done = run(["systemctl", "start", FETCHER])
         if done.status != 0:
-            said = paths.update_fetch_error_file()
+            said = update_paths.fetch_error_file()
             words = said.read_text(errors="replace").strip().splitlines() if said.exists() else []
             raise Failed(words[-1].removeprefix("millrace: ") if words else f"{name} cannot be downloaded")
-        paths.update_incoming_file().rename(to)
+        update_paths.incoming_file().rename(to)
     finally:
-        paths.update_fetch_file().unlink(missing_ok=True)
-        paths.update_incoming_file().unlink(missing_ok=True)
+        update_paths.fetch_file().unlink(missing_ok=True)
+        update_paths.incoming_file().unlink(missing_ok=True)

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.update import boot_entries, obstacles, records, release
+from millrace.lifecycle.update import boot_entries, obstacles, records, release, update_paths
 from millrace.lifecycle.update.install import planned
 from millrace.lifecycle.update.model import Need, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
 from millrace.lifecycle.update.update_job import JOB, PROGRESS
@@ -86,7 +86,7 @@ def _refusal(run: Runner) -> str | None:
 
 
 def _progress() -> UpdateProgress | None:
-    found, incoming = PROGRESS.get(), paths.update_incoming_file()
+    found, incoming = PROGRESS.get(), update_paths.incoming_file()
     try:
         # A process without rights writes the file that is downloaded, and nothing else.
         more = incoming.stat().st_size if incoming.exists() else 0

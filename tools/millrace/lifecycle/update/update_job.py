@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The installation of a release as a job: its order, its unit, and how far it is."""
 
+from millrace.lifecycle.update import update_paths
 from millrace.lifecycle.update.model import Order, UpdateProgress
 from millrace.system import paths
 from millrace.system.jobs import kinds
 from millrace.system.jobs.job import Document, Glance, Job
 
-ORDER = Document(paths.update_order_file, Order)
+ORDER = Document(update_paths.order_file, Order)
 PROGRESS = Document(paths.update_progress_file, UpdateProgress)
 """Of the installation, and before it of the download or the upload."""
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from millrace.lifecycle.update import release, stage
+from millrace.lifecycle.update import release, stage, update_paths
 from millrace.lifecycle.update.model import Release
-from millrace.system import paths
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner
 
@@ -81,7 +80,7 @@ class _Entries:
 def _staged(entries: _Entries, run: Runner) -> Release:
     found = stage.describe(entries.take, run)
     stage.see_room(found, run)
-    directory = paths.update_staged_dir()
+    directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
     missing = {one.name: one for one in found.files if not (directory / one.name).exists()}
     while missing:

@@ -94,7 +94,7 @@ def _status(found: Job, last: JobRecord | None, works: bool) -> JobStatus | None
     runs = works and found.kind.has_work()
     is_open = _is_open(found)
     if not runs and not is_open and (last is None or last.state == "running"):
-        # what a kill leaves: `last` of the job says that it was interrupted
+        # Job.last reports an interrupted job
         return None
     glance = _glance(found) if runs or is_open else None
     state: JobState = "running" if runs else last.state if last is not None and last.state != "running" else "waiting"

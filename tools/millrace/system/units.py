@@ -64,11 +64,6 @@ def is_working(unit: str, run: Runner) -> bool:
     return _parse(run([*_SHOW_JOB, unit]).out).is_working
 
 
-def is_under_way(unit: str, run: Runner) -> bool:
-    """Whether a unit of a job begins, runs or ends; not where systemd reports nothing."""
-    return State(_value(unit, run).out.strip(), queued=False).is_under_way
-
-
 _SHOW_JOB = ["systemctl", "show", "--property=ActiveState,Job"]
 
 

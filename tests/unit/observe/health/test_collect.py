@@ -23,6 +23,7 @@ from millrace.system.documents import write_model
 from millrace.system.files import write_text
 from millrace.system.jobs.job import Job
 from millrace.system.run import Result
+from millrace.system.units import State
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import Tools, plan
 from tests.fakes.sockets import listen
@@ -127,7 +128,7 @@ class TestBeforeThereIsAPool:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, state: Any, end: str
     ) -> None:
         monkeypatch.setattr(paths, "ROOT", tmp_path)
-        monkeypatch.setattr(Job, "runs", lambda *_: unit == "activating")
+        monkeypatch.setattr(Job, "state", lambda *_: State(unit, queued=False))
         well(tmp_path)
         write_text(paths.rescue_file(), "{}")
         work = RescueWork(

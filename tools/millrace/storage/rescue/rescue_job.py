@@ -56,7 +56,7 @@ PHASE = re.compile(r"Phase (\d+) - ")
 def last(run: Runner) -> RescueWork | None:
     """Return the step that was confirmed last in this boot. None: there is none, or its record cannot be read."""
     work = STEP.get()
-    if work is not None and work.state == "running" and not JOB.runs(run):
+    if work is not None and work.state == "running" and JOB.has_ended(run):
         # read again: the unit writes how a step ended before it ends
         work = STEP.get()
         if work is not None and work.state == "running":
@@ -125,7 +125,7 @@ def _closing(run: Runner) -> Iterator[None]:
         yield
     except Refused as better:
         found = record.load(JOB.kind.name)
-        if found is not None and found.state == "running" and not JOB.is_open() and not JOB.runs(run):
+        if found is not None and found.state == "running" and not JOB.is_open() and JOB.has_ended(run):
             record.end(found, "cancelled", str(better))
         raise
 

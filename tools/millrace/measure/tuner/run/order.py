@@ -14,18 +14,13 @@ from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
 
-def active(run: Runner) -> bool:
-    """Whether a run is active, or puts its settings back."""
-    return JOB.runs(run)
-
-
 def estimate(request: Request, run: Runner) -> Estimate:
     """Return what a run would try and how long, with all obstacles.
 
     BadInput, Refused: the request cannot be carried out on this server.
     """
     ready = prepare(request, run)
-    found = [JOB.busy] if active(run) else [*_too_short(ready), *guard.obstacles(ready.bench, ready.site, run)]
+    found = [JOB.busy] if JOB.runs(run) else [*_too_short(ready), *guard.obstacles(ready.bench, ready.site, run)]
     return ready.estimate.model_copy(update={"obstacles": found})
 
 
@@ -40,7 +35,7 @@ def _too_short(ready: Prepared) -> list[str]:
 def ready(request: Request, run: Runner) -> Prepared:
     """Return a run that may start now. Refused: there is an obstacle. BadInput: the request is not valid."""
     only_root()
-    if active(run):
+    if JOB.runs(run):
         raise Refused(JOB.busy)
     found = prepare(request, run)
     found.check_budget()

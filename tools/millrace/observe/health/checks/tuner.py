@@ -16,10 +16,10 @@ def check(host: Host) -> list[Finding]:
     if not paths.tuner_journal_file().exists():
         return []
     # like a benchmark: there is hardly ever one
-    from millrace.measure.tuner.run import journal, order
+    from millrace.measure.tuner.run import journal, tuner_job
 
     left = journal.in_force()
-    if left is None or order.active(quickly):
+    if left is None or tuner_job.JOB.runs(quickly):
         return []
     names = [f"{one.setting} is {one.new}" for one in left.changed]
     more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

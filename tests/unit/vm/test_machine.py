@@ -16,6 +16,7 @@ from vm.qemu import Files
 
 OOPS = "[    1.358032] Oops: int3: 0000 [#1] SMP NOPTI\n"
 TIMER = "[    0.060000] Kernel panic - not syncing: IO-APIC + timer doesn't work!  Boot with apic=debug\n"
+STANDS = "[  246.148761] INFO: task swapper/0:1 blocked for more than 122 seconds.\n"
 FIRMWARE = 'BdsDxe: loading Boot0001 "UEFI Misc Device"\r\nBdsDxe: starting Boot0001 "UEFI Misc Device"\r\n'
 NAME_OF_TERMINAL = "\x1bP+q6E616D65\x1b\\"
 UNIT = "[[0;32m  OK  [0m] Started systemd-journald.service\n"
@@ -35,6 +36,8 @@ def test_machine_is_a_process_group_in_the_session_of_its_tool(tmp_path: Path, m
     [
         ("tcg", OOPS, True),
         ("tcg", TIMER, True),
+        ("tcg", STANDS, True),
+        ("tcg", UNIT + STANDS, False),
         ("kvm", OOPS, False),
         ("tcg", UNIT + OOPS, False),
         ("tcg", "[    1.3] Oops: general protection fault\n", False),
@@ -74,15 +77,44 @@ def test_boot_that_the_emulator_broke_is_begun_again_and_said(tmp_path: Path, mo
     monkeypatch.setattr(Machine, "_connect", lambda _: True)
     consoles = iter([TIMER, "millrace login:"])
 
-    def command(files: Files) -> list[str]:
-        files.console.write_bytes(files.console.read_bytes() if files.console.exists() else b"")
-        return ["sh", "-c", f'printf "%s" "$0" >> {files.console}; exec sleep 60', next(consoles)]
-
-    with Machine("box", tmp_path, Accel("tcg"), command) as machine:
+    with Machine("box", tmp_path, Accel("tcg"), lambda files: says(files, next(consoles), "sleep 60")) as machine:
         machine.start()
         with pytest.warns(UserWarning, match="the emulator broke the boot"):
             machine.wait_console("login:", 20)
         assert "IO-APIC" not in machine.console
+
+
+@pytest.mark.parametrize("console", [TIMER, STANDS])
+def test_boot_that_was_to_fail_and_that_the_emulator_broke_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: str
+) -> None:
+    monkeypatch.setattr(Machine, "_connect", lambda _: True)
+    with Machine("box", tmp_path, Accel("tcg"), lambda files: says(files, console, "sleep 60")) as machine:
+        machine.start()
+        with pytest.warns(UserWarning, match="a boot that was to fail"):
+            assert machine.boot_ended(20) is False
+        assert not machine.running
+
+
+def test_boot_that_was_to_fail_and_did_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Machine, "_connect", lambda _: True)
+    with Machine("box", tmp_path, Accel("tcg"), lambda files: says(files, "panic", "true")) as machine:
+        machine.start()
+        assert machine.boot_ended(20) is True
+
+
+def test_boot_that_goes_on_is_no_failed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Machine, "_connect", lambda _: True)
+    with Machine("box", tmp_path, Accel("tcg"), lambda files: says(files, UNIT, "sleep 60")) as machine:
+        machine.start()
+        with pytest.raises(Failed, match="no end of its boot"):
+            machine.boot_ended(1)
+
+
+def says(files: Files, text: str, then: str) -> list[str]:
+    """The command of a machine that prints something to its console and goes on with another command."""
+    files.console.write_bytes(files.console.read_bytes() if files.console.exists() else b"")
+    return ["sh", "-c", f'printf "%s" "$0" >> {files.console}; exec {then}', text]
 
 
 class Agent:

@@ -74,7 +74,7 @@ def see_three_tries(machine: Machine) -> None:
     """
     ended = 0
     for _ in range(TRIES):
-        if machine.boot_ended(600):
+        if machine.boot_ended(300):
             assert NO_ROOT in machine.console
             ended += 1
         machine.start()

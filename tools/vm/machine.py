@@ -160,7 +160,7 @@ class Machine:
         Failed: neither within so many scaled seconds.
         """
         self.wait_for(lambda: not self.running or self._emulator_fell(), "end of its boot", seconds)
-        if not self.running:
+        if not self._emulator_fell():
             self._gone()
             return True
         self._warn_broken("the emulator broke a boot that was to fail, the power is cut.")

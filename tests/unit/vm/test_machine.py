@@ -84,12 +84,13 @@ def test_boot_that_the_emulator_broke_is_begun_again_and_said(tmp_path: Path, mo
         assert "IO-APIC" not in machine.console
 
 
-@pytest.mark.parametrize("console", [TIMER, STANDS])
+@pytest.mark.parametrize(("console", "then"), [(TIMER, "sleep 60"), (STANDS, "sleep 60"), (TIMER, "true")])
 def test_boot_that_was_to_fail_and_that_the_emulator_broke_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: str, then: str
 ) -> None:
+    """A panic of the emulator's, too, which switches the machine off."""
     monkeypatch.setattr(Machine, "_connect", lambda _: True)
-    with Machine("box", tmp_path, Accel("tcg"), lambda files: says(files, console, "sleep 60")) as machine:
+    with Machine("box", tmp_path, Accel("tcg"), lambda files: says(files, console, then)) as machine:
         machine.start()
         with pytest.warns(UserWarning, match="a boot that was to fail"):
             assert machine.boot_ended(20) is False

@@ -83,8 +83,8 @@ def test_german_pages_are_translated_and_fit(open_browser: OpenBrowser, admin: U
         reader.ours.locator(".mr-tabs a").nth(number).click()
         expect(reader.ours.get_by_role("heading", level=1)).to_have_text(title)
         expect(reader.ours.locator(".mr-loading")).to_have_count(0)
-        if found := reader.overflowing():
-            wrong[title] = found
+        if overflows := reader.overflowing():
+            wrong[title] = overflows
     reader.picture(OUT / "german-settings-light.png")
     assert wrong == {}
     reader.page.goto("about:blank")

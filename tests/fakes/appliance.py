@@ -177,7 +177,7 @@ class Appliance(Commands):
             allowed = credentials["username"] in self.on_smb()[name]["valid users"].split()
             lines += [f"tcon to {name} successful, tid: 77", "tdis successful"] if allowed else _NOT_ALLOWED
         # its status is that of the last command
-        return Result(0, "".join(f"{one}\n" for one in lines), "")
+        return Result(0, "".join(f"{line}\n" for line in lines), "")
 
     def _smbpasswd(self, words: list[str], stdin: str) -> Result:
         if "-x" in words:

@@ -20,7 +20,7 @@ def add_module(root: Path, controller: int, number: int, label: str, corrected: 
     for name, value in (("dimm_label", label), ("dimm_ce_count", corrected), ("dimm_ue_count", uncorrected)):
         (dimm / name).write_text(f"{value}\n")
     for name in ("ce", "ue"):
-        total = sum(int(one.read_text()) for one in directory.glob(f"dimm*/dimm_{name}_count"))
+        total = sum(int(file.read_text()) for file in directory.glob(f"dimm*/dimm_{name}_count"))
         (directory / f"{name}_count").write_text(f"{total}\n")
     return directory
 
@@ -41,8 +41,8 @@ def add_card(root: Path, port: str, address: str, name: str, corrected: dict[str
     (function / "class").write_text("0x020000\n")
     (function / "net" / name).mkdir(parents=True)
     link, port = root / "sys/bus/pci/devices" / address, root / "sys/class/net" / name
-    for one in (link.parent, port):
-        one.mkdir(parents=True, exist_ok=True)
+    for directory in (link.parent, port):
+        directory.mkdir(parents=True, exist_ok=True)
     link.symlink_to(function)
     if (port / "device").is_dir():
         (port / "device").rmdir()

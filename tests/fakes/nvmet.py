@@ -93,8 +93,8 @@ class FakeNvmet:
                 raise refused(errno.EINVAL)
             if port["addr_traddr"] in self.unusable:
                 raise refused(errno.EADDRNOTAVAIL)
-            twins = [one for one, held in self.attributes.items() if one.startswith("ports/") and held == port]
-            if sum(bool(self.names(f"{one}/subsystems")) for one in twins):
+            twins = [path for path, held in self.attributes.items() if path.startswith("ports/") and held == port]
+            if sum(bool(self.names(f"{twin}/subsystems")) for twin in twins):
                 raise refused(errno.EADDRINUSE)
         assert name == target.rpartition("/")[2]
         self.links[place] = target

@@ -115,11 +115,11 @@ def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
         created="2026-11-20T04:00:00+00:00",
         arrays=[
             ArrayRecord(
-                array=one,
+                array=raid,
                 uuid="00000000:00000000:00000000:00000001",
-                members=[MemberRecord(serial=name, wwid="", partuuid="", label="") for name in one.members],
+                members=[MemberRecord(serial=name, wwid="", partuuid="", label="") for name in raid.members],
             )
-            for one in arrays
+            for raid in arrays
         ],
         filesystem=FILESYSTEM,
         filesystem_uuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
@@ -158,8 +158,8 @@ def add_external(root: Path, name: str, partuuid: str = EXTERNAL[0], linked: boo
     (there / "uevent").write_text(f"PARTN=1\nPARTUUID={partuuid}\n")
     names = root / "sys/class/block"
     names.mkdir(parents=True, exist_ok=True)
-    for one in (there.parent, there):
-        (names / one.name).symlink_to(one)
+    for directory in (there.parent, there):
+        (names / directory.name).symlink_to(directory)
     link = root / "dev/disk/by-partuuid" / partuuid
     link.parent.mkdir(parents=True, exist_ok=True)
     if linked:

@@ -69,16 +69,16 @@ class Xfs:
         assert len(asked) == 64 + 192
         number, flags, room, _, group = struct.unpack_from("=QIIII", asked)
         assert (flags, room, group) == (0, 1, 0) and not any(asked[24:64])
-        found = next((one for one in sorted(self.nodes) if one >= number), None)
-        if found is None:
+        inode = next((inode for inode in sorted(self.nodes) if inode >= number), None)
+        if inode is None:
             return struct.pack("=QIIII", number, 0, 1, 0, 0) + bytes(40 + 192)
-        node, answer = self.nodes[found], bytearray(256)
+        node, answer = self.nodes[inode], bytearray(256)
         if node.problem == errno.EIO:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        struct.pack_into("=QIIII", answer, 0, found + 1, 0, 1, 1, 0)
-        struct.pack_into("=Q", answer, 64, found)
+        struct.pack_into("=QIIII", answer, 0, inode + 1, 0, 1, 1, 0)
+        struct.pack_into("=Q", answer, 64, inode)
         struct.pack_into("=I", answer, 64 + 64, node.generation)
-        struct.pack_into("=I", answer, 64 + 112, node.count if found != ROOT else 2)
+        struct.pack_into("=I", answer, 64 + 112, node.count if inode != ROOT else 2)
         struct.pack_into("=H", answer, 64 + 132, node.mode)
         return bytes(answer)
 

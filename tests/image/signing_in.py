@@ -66,7 +66,7 @@ def main(tree: str, scratch: Path) -> None:
     rights_of_guessed = _becomes(box, "admin", OWN)
     seen["guessed at sudo"] = _in("admin", OWN)
     run("/usr/sbin/faillock", "--user", "admin", "--reset")
-    found = {name: asdict(one) for name, one in seen.items()}
+    sign_ins = {name: asdict(attempt) for name, attempt in seen.items()}
     rights = {user: _becomes(box, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
     rights["admin with another's password"] = _becomes(box, "admin", VERA)
     rights |= {"admin locked out of the web console": rights_of_locked, "admin guessed at sudo": rights_of_guessed}
@@ -75,7 +75,7 @@ def main(tree: str, scratch: Path) -> None:
         json.dumps(
             {
                 "reads shares": reads,
-                "sign-ins": found,
+                "sign-ins": sign_ins,
                 "smb": [before, run(*smb).split(":")[3]],
                 "root's rights": rights,
             }

@@ -89,7 +89,7 @@ class Recording:
         first = max(mark.time for mark in together if mark.text.endswith(f" {FIRST}"))
         acknowledged = [mark.time + 1 for mark in together if mark.time >= first]
         if number % 3 == 0:
-            ended = {one.completed for drive in self.drives.values() for one in drive.flushes if one.completed}
+            ended = {flush.completed for drive in self.drives.values() for flush in drive.flushes if flush.completed}
             return chosen.choice([time + 1 for time in sorted(ended) if first < time < acknowledged[-1]])
         if number % 3 == 1:
             return chosen.choice(acknowledged)
@@ -160,7 +160,7 @@ def load(base: Path, directory: Path) -> Recording:
     logs = {drive.serial: Files(directory, directory).log(drive.serial) for drive in FIVE.drives}
     drives = {serial: match(writelog.read(log), trace.requests[serial]) for serial, log in logs.items()}
     for serial, drive in drives.items():
-        fua = sum(one.request.fua for one in drive.writes)
+        fua = sum(write.request.fua for write in drive.writes)
         print(serial, len(drive.writes), "writes,", fua, "of them FUA,", len(drive.flushes), "flushes")
     marks = [mark for mark in trace.marks if not mark.text.startswith(f"acked {CARELESS}")]
     return Recording(Files(base, base), logs, drives, marks)
@@ -236,8 +236,8 @@ def look(box: Box, serve: bool) -> After:
     failed = []
     if serve:
         box.say("systemctl start millrace-health.service", seconds=600)
-        found = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
-        failed = [f"{one['check']} {one['subject']}: {one['sentence']}" for one in found]
+        findings = [finding for finding in box.shown("health --json")["findings"] if finding["level"] == "FAIL"]
+        failed = [f"{finding['check']} {finding['subject']}: {finding['sentence']}" for finding in findings]
     arrays = [record["array"]["name"] for record in box.pool["arrays"]]
     return After(
         json.loads(said.out),
@@ -277,7 +277,9 @@ def test_drives_that_lose_what_they_flushed_are_found(recording: Recording, star
 def test_drives_that_ignore_fua_are_found(recording: Recording, start: Start) -> None:
     """The story itself can fail: these drives keep only what was flushed."""
     drives = {
-        serial: Drive([replace(one, request=replace(one.request, fua=False)) for one in drive.writes], drive.flushes)
+        serial: Drive(
+            [replace(write, request=replace(write.request, fua=False)) for write in drive.writes], drive.flushes
+        )
         for serial, drive in recording.drives.items()
     }
 
@@ -289,6 +291,6 @@ def test_drives_that_ignore_fua_are_found(recording: Recording, start: Start) ->
     honest = recording.drives
     cut = max(recording.alone[FIRST:], key=lost).time + 1
     after = start.found(recording, drives, cut, Cache(0.0), f"{SEED} fua", serve=False)
-    found = losses(after.records, recording.acknowledged(cut))
-    print(found)
-    assert found
+    lost_records = losses(after.records, recording.acknowledged(cut))
+    print(lost_records)
+    assert lost_records

@@ -101,7 +101,7 @@ def is_mounted(box: Box) -> bool:
 @pytest.fixture(scope="module")
 def lost(box: Box) -> Box:
     """Old files are on their drives, others are being written, and both drives of the log are gone."""
-    assert {one["serial"] for one in log_record(box)["members"]} == set(OLD)
+    assert {member["serial"] for member in log_record(box)["members"]} == set(OLD)
     box.machine.wait_command(f"grep -qx idle {LOG_MD}/sync_action", "the end of the first synchronisation", 600)
     refused = rescue(box, "--json", check=False)
     assert refused.status == 1 and "RAID1 log runs, so that there is nothing to rescue" in refused.err
@@ -147,13 +147,13 @@ def test_image_is_whole_when_the_power_goes_after_it(lost: Box) -> None:
     lost.say(f"mount -o loop {STICK} /mnt && sync")
     step(lost, "image", "--image", IMAGE)
     look = f"stat -c %a {IMAGE}; head -c 4 {IMAGE}; sha256sum {IMAGE}"
-    found = lost.say(look)
-    assert found.startswith("600\nXFSM")
+    output = lost.say(look)
+    assert output.startswith("600\nXFSM")
     lost.machine.power_cut()
     lost.machine.start()
     lost.wait_booted()
     lost.say(f"mount -o loop {STICK} /mnt")
-    assert lost.say(look) == found
+    assert lost.say(look) == output
     lost.say("umount /mnt")
 
 
@@ -214,14 +214,14 @@ def test_repair_goes_on_when_its_terminal_dies(lost: Box) -> None:
     assert "millrace-rescue.service" in lost.say(f"cat /proc/$(cat {CAUGHT})/cgroup")
     work = lost.shown("pool rescue --status --json")["work"]
     assert (work["step"], work["state"]) == ("repair", "running")
-    assert "rescue" in [one["name"] for one in lost.shown("status --json")["jobs"]]
+    assert "rescue" in [job["name"] for job in lost.shown("status --json")["jobs"]]
     refused = rescue(lost, "--step", "serve", "--yes", check=False)
     assert refused.status == 1 and "the step 'repair' is running" in refused.err
     lost.say(f"kill -CONT $(cat {CAUGHT})")
     # another terminal follows the same step to its end
     state = step(lost, "repair")
     assert state["next"] == "serve" and state["work"]["id"] == work["id"] and not is_mounted(lost)
-    assert {one["serial"] for one in log_record(lost)["members"]} == set(NEW)
+    assert {member["serial"] for member in log_record(lost)["members"]} == set(NEW)
     state = step(lost, "serve")
     print(lost.say("journalctl -b -k -o cat --grep XFS --no-pager; ls -la /srv/pool /srv/pool/lost+found 2>&1; true"))
     assert state["next"] is None and state["journal"]["ended"]
@@ -249,7 +249,7 @@ def test_pool_is_healthy_after_a_reboot(lost: Box, boot: int) -> None:
     check_files(lost)
     assert "OK" in lost.say("sha256sum --check /var/lib/after.sha256")
     findings = lost.shown("health --json")["findings"]
-    assert {one["level"] for one in findings if one["check"] in ("arrays", "pool")} == {"OK"}, findings
+    assert {finding["level"] for finding in findings if finding["check"] in ("arrays", "pool")} == {"OK"}, findings
     assert lost.failed_units() == []
     refused = rescue(lost, "--json", check=False)
     assert refused.status == 1 and "nothing to rescue" in refused.err

@@ -68,10 +68,10 @@ def test_settings_of_a_live_array_are_changed_again_and_again(box: Box) -> None:
     box.say("systemd-run --unit=rounds python3 /run/rounds.py")
     done = -1
     while box.machine.run("test -e /run/rounds.json", check=False).status != 0:
-        found = int(box.say("cat /run/rounds.done 2>/dev/null || echo 0"))
+        rounds = int(box.say("cat /run/rounds.done 2>/dev/null || echo 0"))
         stack = "cat /run/rounds.now /proc/$(systemctl show -P MainPID rounds)/stack; systemctl status rounds; true"
-        assert found > done, box.say(stack)
-        done = found
+        assert rounds > done, box.say(stack)
+        done = rounds
         more = f"[ $(cat /run/rounds.done || echo 0) -gt {done + 20} ] || [ -e /run/rounds.json ]"
         box.machine.run(f"timeout {2 * HUNG} sh -c 'until {more}; do sleep 2; done'", check=False, seconds=4 * HUNG)
     print(f"{ROUNDS} rounds; the longest write of each setting:", box.say("cat /run/rounds.json"))

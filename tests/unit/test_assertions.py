@@ -18,7 +18,7 @@ def never_empty(loop: ast.expr) -> bool:
     """Whether a loop over this runs at least once: written out, a range, or a constant, whose name is in capitals."""
     match loop:
         case ast.Tuple() | ast.List() | ast.Set():
-            return any(not isinstance(one, ast.Starred) or never_empty(one.value) for one in loop.elts)
+            return any(not isinstance(element, ast.Starred) or never_empty(element.value) for element in loop.elts)
         case ast.Dict():
             return any(key is not None for key in loop.keys)
         case ast.Constant(value=str() | bytes() as text):
@@ -83,7 +83,7 @@ class Module:
             case ast.Try(body=body, finalbody=final):
                 return self.asserts(body, helpers) or self.asserts(final, helpers)
             case ast.Match(cases=cases):
-                return all(self.asserts(one.body, helpers) for one in cases)
+                return all(self.asserts(branch.body, helpers) for branch in cases)
         return self._calls(statement, helpers)
 
     def _calls(self, node: ast.AST, helpers: set[str]) -> bool:

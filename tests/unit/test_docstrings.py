@@ -32,15 +32,15 @@ def sources() -> dict[str, ast.Module]:
 def exceptions() -> Mapping[str, frozenset[str]]:
     """The exceptions that tools/ defines, each with what an `except` may call it."""
     classes = [node for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    found = {"Exception": frozenset({"Exception", "BaseException"})}
+    names = {"Exception": frozenset({"Exception", "BaseException"})}
     while more := {
-        node.name: frozenset({node.name}).union(*(found.get(name_of(base), ()) for base in node.bases))
+        node.name: frozenset({node.name}).union(*(names.get(name_of(base), ()) for base in node.bases))
         for node in classes
-        if node.name not in found and any(name_of(base) in found for base in node.bases)
+        if node.name not in names and any(name_of(base) in names for base in node.bases)
     }:
-        found |= more
-    del found["Exception"]
-    return found
+        names |= more
+    del names["Exception"]
+    return names
 
 
 def name_of(node: ast.expr | None) -> str:
@@ -104,7 +104,10 @@ def silent(path: str, tree: ast.Module) -> Iterator[str]:
     for function, inside in module.functions:
         made = function.name == "__init__"
         public = made or not function.name.startswith("_")
-        decorators = {name_of(one.func if isinstance(one, ast.Call) else one) for one in function.decorator_list}
+        decorators = {
+            name_of(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            for decorator in function.decorator_list
+        }
         if not public or (inside and inside.name.startswith("_")) or decorators & COMMANDS:
             continue
         words = (ast.get_docstring(function) or "") + ((inside and made and ast.get_docstring(inside)) or "")

@@ -115,7 +115,11 @@ def metrics_of_a_server(root: Path) -> set[str]:
         box.tree.write("proc/fs/nfsd/pool_stats", POOL_STATS)
         write_model(paths.alert_report_file(), alert_report())
         families = [family for source in SOURCES.values() for family in source()]
-    names = {f"millrace_{one.name}{suffix}" for one in families for suffix in {"", *(it.suffix for it in one.samples)}}
+    names = {
+        f"millrace_{family.name}{suffix}"
+        for family in families
+        for suffix in {"", *(it.suffix for it in family.samples)}
+    }
     names |= {f"millrace_scrape_{name}" for name in ("source_up", "source_duration_seconds", "timestamp_seconds")}
     return names | {"millrace_node_exporter_up"} | set(re.findall(r"^node_\w+", node_exporter.REPLY, re.MULTILINE))
 
@@ -131,7 +135,9 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(file: str, tmp_path:
         assert len({panel["id"] for panel in panels}) == len(panels)
         # a row has none
         asked = [target["expr"] for panel in panels for target in panel.get("targets", [])]
-        asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
+        asked += [
+            variable["query"]["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"
+        ]
     names = {name for expression in asked for name in re.findall(r"(?:millrace|node)_\w+", expression)}
     assert len(names) > 15 and names - metrics_of_a_server(tmp_path) == set()
 

@@ -123,15 +123,18 @@ def lines(leaf: Leaf, documents: Path) -> Iterator[list[str]]:
     for turn in command.params:
         if not takes_text(turn):
             continue
-        others = [one for one in command.params if one.required and one is not turn]
+        others = [parameter for parameter in command.params if parameter.required and parameter is not turn]
         options = [
-            word for one in others if isinstance(one, click.Option) for word in spelled(one, usual(one, documents))
+            word
+            for parameter in others
+            if isinstance(parameter, click.Option)
+            for word in spelled(parameter, usual(parameter, documents))
         ]
         for value in hostile(turn, documents):
             arguments = [
-                value if one is turn else usual(one, documents)
-                for one in command.params
-                if isinstance(one, click.Argument) and (one is turn or one.required)
+                value if parameter is turn else usual(parameter, documents)
+                for parameter in command.params
+                if isinstance(parameter, click.Argument) and (parameter is turn or parameter.required)
             ]
             given = spelled(turn, value) if isinstance(turn, click.Option) else []
             yield [*path, *options, *given, *(["--", *arguments] if arguments else [])]
@@ -230,16 +233,16 @@ def refused(*arguments: Any, **options: Any) -> None:
 
 @pytest.mark.parametrize("leaf", list(leaves(program.millrace)), ids=lambda leaf: " ".join(leaf[0]))
 def test_hostile_input_is_refused_in_one_sentence(leaf: Leaf, box: Box, documents: Path) -> None:
-    found = {}
+    problems = {}
     before = content(box.root)
     for argv in lines(leaf, documents):
         signal.alarm(SECONDS)
         wrong = problem(argv, box.root, before)
         signal.alarm(0)
         if wrong:
-            found[" ".join(word[:60] for word in argv).encode(errors="backslashreplace").decode()] = wrong
+            problems[" ".join(word[:60] for word in argv).encode(errors="backslashreplace").decode()] = wrong
         before = content(box.root)
-    assert found == {}
+    assert problems == {}
 
 
 def test_every_verb_is_tested() -> None:

@@ -75,10 +75,10 @@ def help_texts() -> Iterator[tuple[str, str]]:
                 yield f"{name} {parameter.opts[0]}", parameter.help or ""
         if isinstance(command, click.Group):
             context = click.Context(command)
-            for one in command.list_commands(context):
-                below = command.get_command(context, one)
+            for verb in command.list_commands(context):
+                below = command.get_command(context, verb)
                 assert below is not None
-                pending.append((f"{name} {one}", below))
+                pending.append((f"{name} {verb}", below))
 
 
 def sentences() -> Iterator[tuple[str, str]]:

@@ -84,14 +84,14 @@ def room(module: str, known: Mapping[str, Path]) -> str | None:
 def arrows(package: Path) -> dict[tuple[str, str], list[str]]:
     """Room -> room, with the imports that draw the arrow; the tables of verbs draw none within their wing."""
     known = modules(package)
-    found: dict[tuple[str, str], list[str]] = {}
+    imports: dict[tuple[str, str], list[str]] = {}
     for module, path in known.items():
-        one = room(module, known)
+        origin = room(module, known)
         for target in imported(ast.parse(path.read_text()), known):
             other = room(target, known)
-            if one and other and one != other and not (module in TABLES and wing(one) == wing(other)):
-                found.setdefault((one, other), []).append(f"{module} -> {target}")
-    return found
+            if origin and other and origin != other and not (module in TABLES and wing(origin) == wing(other)):
+                imports.setdefault((origin, other), []).append(f"{module} -> {target}")
+    return imports
 
 
 @cache
@@ -202,10 +202,10 @@ def test_an_import_that_goes_up_is_found(tmp_path: Path, source: str, seen: bool
     (package / "serve/share/nfs.py").write_text("from millrace.plan import model\n")
     (package / "plan/model.py").touch()
     (package / where).write_text(source)
-    found = arrows(package)
+    graph = arrows(package)
     up = f"millrace.{where.removesuffix('.py').replace('/', '.')} -> millrace.serve.share.nfs"
-    assert (up in upwards(found)) is seen
-    assert set(circle(found | {("plan", "serve/share"): ["back"]})) >= {"plan", "serve/share"}
+    assert (up in upwards(graph)) is seen
+    assert set(circle(graph | {("plan", "serve/share"): ["back"]})) >= {"plan", "serve/share"}
 
 
 def test_an_import_of_another_wing_of_the_same_line_is_found() -> None:

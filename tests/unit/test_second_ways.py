@@ -158,9 +158,13 @@ def units_of_jobs(text: str) -> Iterator[str]:
             yield str(node.value)
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            words = [word for one in node.args for word in (one.elts if isinstance(one, ast.List) else [one])]
-            tool = any(isinstance(one, ast.Constant) and one.value == "systemctl" for one in words)
-            unit = any(isinstance(one, ast.Attribute) and one.attr == "unit" for one in words)
+            words = [
+                word
+                for argument in node.args
+                for word in (argument.elts if isinstance(argument, ast.List) else [argument])
+            ]
+            tool = any(isinstance(word, ast.Constant) and word.value == "systemctl" for word in words)
+            unit = any(isinstance(word, ast.Attribute) and word.attr == "unit" for word in words)
             if unit and (tool or name in ASKS):
                 yield ast.unparse(node)
 

@@ -66,5 +66,5 @@ def read_beside_missing(box: Box, path: str, array: str) -> Direct:
         pytest.skip("the image has Debian's raid456; tools/build without --stock-modules has the one with direct reads")
     box.machine.run("cat > /run/direct.py", stdin=PROGRAM)
     chunk = box.say(f"cat {array}/md/chunk_size")
-    found = json.loads(box.say(f"python3 /run/direct.py {path} {array} {chunk} {CHUNKS}", seconds=600))
-    return Direct(**found)
+    figures = json.loads(box.say(f"python3 /run/direct.py {path} {array} {chunk} {CHUNKS}", seconds=600))
+    return Direct(**figures)

@@ -99,5 +99,5 @@ def see_failed(box: Box) -> None:
     status = box.shown("update status --json")
     assert (status["last"]["version"], status["last"]["state"], status["trial"]) == (NEW, "failed", None)
     assert status["last"]["problems"] == ["It did not come up far enough to say why."]
-    assert [one["version"] for one in status["failed"]] == [NEW]
+    assert [failure["version"] for failure in status["failed"]] == [NEW]
     assert f"version {NEW} failed" in box.machine.console

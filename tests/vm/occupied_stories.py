@@ -50,13 +50,13 @@ def test_every_occupied_drive_is_listed_with_its_content(box: Box) -> None:
     proposal = box.read_json("cat /run/millrace/plan.json")["proposal"]
     assert proposal["verdict"] == "refused"
     said: dict[str, str] = {}
-    for one in proposal["obstacles"]:
-        for drive in one["drives"]:
-            said[drive["serial"]] = f"{said.get(drive['serial'], '')} {one['what']}"
+    for obstacle in proposal["obstacles"]:
+        for drive in obstacle["drives"]:
+            said[drive["serial"]] = f"{said.get(drive['serial'], '')} {obstacle['what']}"
     for serial, (kind, _) in occupied.DRIVES.items():
         assert occupied.KINDS[kind][1] in said[serial], f"{kind}: {said[serial]}"
     # a drive that carries a pool is kept, whatever else is wrong with it
-    (pool,) = (one for one in proposal["obstacles"] if "another Millrace pool" in one["what"])
+    (pool,) = (obstacle for obstacle in proposal["obstacles"] if "another Millrace pool" in obstacle["what"])
     assert "erase" not in pool["todo"]
     assert set(said) == set(occupied.DRIVES)
 

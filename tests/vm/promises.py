@@ -36,11 +36,11 @@ def file_system_equals_the_plan(box: Box) -> None:
     assert box.say("xfs_property /srv/pool get autofsck") == f"autofsck={filesystem['autofsck']}"
     made = {name.rpartition(".")[2]: value for name, value in geometry.items()}
     assert {"crc", "rmapbt", "reflink", "exchange", "parent"} <= set(filesystem["features"])
-    assert [one for one in filesystem["features"] if made[one] != 1] == []
+    assert [feature for feature in filesystem["features"] if made[feature] != 1] == []
     assert made["metadir"] == 0
     # the same by the flags that the heartbeat has read
     findings = box.shown("health --json")["findings"]
-    assert [one for one in findings if one["key"] == "filesystem/features"] == []
+    assert [finding for finding in findings if finding["key"] == "filesystem/features"] == []
     assert json.loads(box.say("cat /run/millrace/heartbeat.json"))["features"] & 1 << 25
     assert geometry["meta-data.sectsz"] == filesystem["sector"] == 4096
     assert set(filesystem["mount_options"]) <= box.mount_options()

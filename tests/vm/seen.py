@@ -31,8 +31,8 @@ def pool_is_as_the_kernel_has_it(box: Box) -> None:
 
 
 def topology_is_as_the_kernel_has_it(box: Box) -> None:
-    found = box.shown("topology --json")
-    nodes = {node["node"]: node for node in found["nodes"] if node["node"] is not None}
+    topology = box.shown("topology --json")
+    nodes = {node["node"]: node for node in topology["nodes"] if node["node"] is not None}
     for number, node in nodes.items():
         assert node["cpus"] == box.say(f"cat /sys/devices/system/node/node{number}/cpulist")
         for drive in node["drives"]:
@@ -46,10 +46,10 @@ def topology_is_as_the_kernel_has_it(box: Box) -> None:
             assert {address.partition("/")[0] for address in port["addresses"]} <= set(
                 box.say(f"ip -br addr show {port['name']} | tr '/ ' '\\n\\n'").split()
             )
-    threads = found["nfsd"]["threads"] + sum(node["nfsd"]["threads"] for node in found["nodes"])
+    threads = topology["nfsd"]["threads"] + sum(node["nfsd"]["threads"] for node in topology["nodes"])
     assert threads == int(box.say("pgrep -cx nfsd"))
     roles = {drive["serial"]: drive["role"] for drive in box.plan["drives"]}
-    seen = {drive["serial"]: drive["role"] for node in found["nodes"] for drive in node["drives"] if drive["serial"]}
+    seen = {drive["serial"]: drive["role"] for node in topology["nodes"] for drive in node["drives"] if drive["serial"]}
     assert {serial: seen[serial] for serial in roles if serial} == {serial: roles[serial] for serial in roles if serial}
 
 

@@ -114,8 +114,8 @@ def test_both_legs_are_checked_at_the_same_time_at_the_computed_rate(box: Box) -
         print(box.say("millrace pool scrub status"))
     finally:
         box.say(f"rm {policy}")
-    last = {one["kept"]["array"]: one["kept"]["last"] for one in status["arrays"]}
-    assert {one["mismatches"] for one in last.values()} == {0} and status["round"] is None
+    last = {array["kept"]["array"]: array["kept"]["last"] for array in status["arrays"]}
+    assert {scrubbed["mismatches"] for scrubbed in last.values()} == {0} and status["round"] is None
     assert last["log"]["ended"] <= last["leg0"]["started"]
     assert max(last[leg]["started"] for leg in LEGS) < min(last[leg]["ended"] for leg in LEGS)
     assert {leg: box.array_sysfs(leg, "md/sync_speed_max").split()[0] for leg in LEGS} == before

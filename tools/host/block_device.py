@@ -66,7 +66,7 @@ def _model(row: dict[str, Any]) -> BlockDevice:
         # a drive may have anything in its name; a terminal acts on control characters
         model="".join(c for c in row["model"] or "" if c.isprintable()).strip(),
         serial="".join(c for c in row["serial"] or "" if c.isprintable()).strip(),
-        mounted=tuple(one for one in row["mountpoints"] if one),
+        mounted=tuple(mountpoint for mountpoint in row["mountpoints"] if mountpoint),
         read_only=bool(row["ro"]),
         sector=int(row["log-sec"]),
         children=tuple(_model(child) for child in row.get("children", ())),
@@ -94,14 +94,14 @@ def check(device: BlockDevice, needed: int) -> None:
     """Verify that an image of `needed` bytes may be written. Refused, with the reason and what to do."""
     if device.kind not in WHOLE:
         raise Refused(f"{device.path} is no whole drive (lsblk: {device.kind}); name the drive that it is on.")
-    mounts = [(one.path, place) for one in device.below() for place in one.mounted]
+    mounts = [(part.path, place) for part in device.below() for place in part.mounted]
     for path, place in mounts:
         if place in HOST:
             raise Refused(f"{device.path} is this host's own disk ({path} is {place}); it is not written.")
     if mounts:
         path, place = mounts[0]
         raise Refused(f"{path} is mounted on {place}; unmount it first: umount {path}")
-    stacked = [one.path for one in device.below() if one.kind not in (*WHOLE, "part")]
+    stacked = [part.path for part in device.below() if part.kind not in (*WHOLE, "part")]
     if stacked:
         raise Refused(f"{device.path} is in use by {', '.join(sorted(set(stacked)))}; stop that first.")
     if device.read_only:

@@ -225,12 +225,12 @@ def _outdated(status: Path, uri: str | None) -> bool:
     if not status.is_file():
         return False
     try:
-        found = sources.newer(status, uri)
+        packages = sources.newer(status, uri)
     except Failed as error:
         print(f"The package sources were not read: {error}. Packages are as of {artefacts.day(status)}.")
         return False
-    print(f"{sources.in_words(found)}." if found else "The package sources have no newer packages.")
-    return bool(found)
+    print(f"{sources.in_words(packages)}." if packages else "The package sources have no newer packages.")
+    return bool(packages)
 
 
 def rebuilt_modules(cache: Caches, stock: bool, owner: keys.Keys | None = None) -> Path | None:
@@ -342,8 +342,10 @@ def main(arguments: list[str]) -> int:
     if chosen.check:
         check.check(owner, chosen.stock_modules)
     elif chosen.lock is not None:
-        found = collect.collect(chosen.lock.absolute(), chosen.stock_modules)
-        print(f"{chosen.lock} has the {len(found.files)} packages of {found.image_name}; tools/build --locked uses it.")
+        locked = collect.collect(chosen.lock.absolute(), chosen.stock_modules)
+        print(
+            f"{chosen.lock} has the {len(locked.files)} packages of {locked.image_name}; tools/build --locked uses it."
+        )
     elif chosen.locked is not None:
         if (ended := rebuild.without_network(arguments)) is not None:
             return ended

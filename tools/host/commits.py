@@ -29,14 +29,14 @@ def complaints(message: str) -> list[str]:
     subject = lines[0]
     if subject.startswith((*OF_GIT, *MELTED)):
         return []
-    found = []
+    problems = []
     if len(subject) > LONGEST:
-        found.append(f"The subject has {len(subject)} characters; {LONGEST} are allowed.")
+        problems.append(f"The subject has {len(subject)} characters; {LONGEST} are allowed.")
     if subject.endswith("."):
-        found.append("The subject ends with a full stop; remove it.")
+        problems.append("The subject ends with a full stop; remove it.")
     if len(lines) > 1 and lines[1]:
-        found.append("The second line is not empty; separate the body from the subject.")
-    return found
+        problems.append("The second line is not empty; separate the body from the subject.")
+    return problems
 
 
 def long_subjects(repo: Path, count: int, since: datetime = SINCE) -> list[str]:
@@ -65,8 +65,8 @@ def main(arguments: list[str]) -> int:
         message = Path(arguments[0]).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BadInput(f"The commit message cannot be read: {error}.") from error
-    if found := complaints(message):
-        raise Refused(f"The commit message is refused. {' '.join(found)} CONTRIBUTING.md has an example.")
+    if problems := complaints(message):
+        raise Refused(f"The commit message is refused. {' '.join(problems)} CONTRIBUTING.md has an example.")
     return 0
 
 

@@ -84,11 +84,11 @@ def partitions(first: Path, second: Path, tools: Path, what: str, extract: Extra
         ours, theirs = Path(directory, "first"), Path(directory, "second")
         extract(first, ours, tools)
         extract(second, theirs, tools)
-        found = trees(ours, theirs)
-    if not found:
+        differences = trees(ours, theirs)
+    if not differences:
         return f"the {what} file system, but no file of it"
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return f"in {what}: " + ", ".join(found[:SHOWN]) + more
+    more = f" and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
+    return f"in {what}: " + ", ".join(differences[:SHOWN]) + more
 
 
 def compare(first: Path, second: Path, name: str, tools: Path) -> str:

@@ -40,16 +40,16 @@ def signature_list(owner: UUID, certificates: Sequence[Certificate]) -> bytes:
 
 def certificates_in(content: bytes) -> list[bytes]:
     """Return the certificates of a variable's content, in DER. ValueError: it is cut, or has other signatures."""
-    found = []
+    certificates = []
     while content:
         if len(content) < 28 or UUID(bytes_le=content[:16]) != X509:
             raise ValueError("no list of X.509 certificates")
         whole, header, size = struct.unpack_from("<III", content, 16)
         if header != 0 or whole != 28 + size or whole > len(content):
             raise ValueError("a list of another size than it says")
-        found.append(content[44:whole])
+        certificates.append(content[44:whole])
         content = content[whole:]
-    return found
+    return certificates
 
 
 def _time(moment: datetime) -> bytes:

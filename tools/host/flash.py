@@ -40,7 +40,7 @@ def verified(image: Path, show: Show) -> str:
     try:
         size = image.stat().st_size
         secure_boot.esp_offset(image)
-        found = _digest(_blocks(image, size), size, "reading the image", show)
+        checksum = _digest(_blocks(image, size), size, "reading the image", show)
     except OSError as error:
         raise BadInput(f"{image} cannot be read: {error.strerror}.") from error
     except Failed as error:
@@ -48,9 +48,9 @@ def verified(image: Path, show: Show) -> str:
     sums = image.with_name(artefacts.SUMS)
     lines = sums.read_text().splitlines() if sums.is_file() else []
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    if listed.get(image.name, found) != found:
+    if listed.get(image.name, checksum) != checksum:
         raise Failed(f"{image} is not the file that {sums} lists; build or copy it again.")
-    return found
+    return checksum
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:

@@ -21,11 +21,11 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document, which `millrace plan` reads")
     chosen = parser.parse_args(arguments)
-    found = inventory_of(chosen.capture)
+    inventory = inventory_of(chosen.capture)
     if chosen.json:
-        print(found.model_dump_json(indent=2))
+        print(inventory.model_dump_json(indent=2))
         return 0
-    for line in lines(found):
+    for line in lines(inventory):
         print(safe(line))
     return 0
 

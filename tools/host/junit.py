@@ -55,15 +55,15 @@ def without_timer(report: Path) -> frozenset[str]:
 
 def cases(report: Path) -> dict[str, tuple[str, float]]:
     """Return the result of each test, `passed`, `failed` or `skipped`, and its seconds, by node id (pytest(1))."""
-    found: dict[str, tuple[str, float]] = {}
+    results: dict[str, tuple[str, float]] = {}
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         ended = {element.tag for element in case}
         result = "failed" if ended & {"failure", "error"} else "skipped" if "skipped" in ended else "passed"
         # a test that fails and then cannot be torn down has two elements (junit-xml of pytest 8)
-        before, seconds = found.get(_node(case), (result, 0.0))
+        before, seconds = results.get(_node(case), (result, 0.0))
         worst = "failed" if "failed" in (before, result) else result
-        found[_node(case)] = worst, seconds + float(case.get("time", "0"))
-    return found
+        results[_node(case)] = worst, seconds + float(case.get("time", "0"))
+    return results
 
 
 def _failures(root: ElementTree.Element) -> dict[str, list[str]]:

@@ -267,13 +267,13 @@ def show(keys: Keys) -> str:
         lines.append(f"  {name:<8}{title}, made {day:%Y-%m-%d}")
         lines.append(f"  {'':<8}{certificate.fingerprint(SHA256()).hex()}")
     others = keys.accepted()[1:]
-    lines += [f"  {'':<8}also accepted: {one.fingerprint(SHA256()).hex()}" for one in others]
+    lines += [f"  {'':<8}also accepted: {certificate.fingerprint(SHA256()).hex()}" for certificate in others]
     lines += ["  pcr     key that opens root", f"  {'':<8}{_fingerprint(keys.root_keys()[0])}"]
-    lines += [f"  {'':<8}also signs: {_fingerprint(one)}" for one in keys.root_keys()[1:]]
+    lines += [f"  {'':<8}also signs: {_fingerprint(key)}" for key in keys.root_keys()[1:]]
     (signing,) = pgp.fingerprints(keys.directory / UPDATE)
     accepted = pgp.fingerprints(keys.directory / UPDATE_PUBLIC)
     lines += ["  update  key of updates", f"  {'':<8}{signing}"]
-    lines += [f"  {'':<8}also accepted: {one}" for one in accepted if one != signing]
+    lines += [f"  {'':<8}also accepted: {fingerprint}" for fingerprint in accepted if fingerprint != signing]
     if (keys.directory / NEXT).is_dir():
         lines.append(
             f"The next keys are accepted and do not sign yet; then: tools/keys rotate --switch {keys.directory}"
@@ -302,10 +302,10 @@ def main(arguments: list[str]) -> int:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     helps = {"make": "make all keys in a new directory", "show": "list the keys with their fingerprints"}
     for verb, words in (helps | {"rotate": "make the next keys of images, root and updates"}).items():
-        one = verbs.add_parser(verb, help=words, description=f"{words[0].upper()}{words[1:]}.")
-        one.add_argument("directory", type=Path, metavar="KEYDIR")
+        verb_parser = verbs.add_parser(verb, help=words, description=f"{words[0].upper()}{words[1:]}.")
+        verb_parser.add_argument("directory", type=Path, metavar="KEYDIR")
         if verb == "rotate":
-            one.add_argument("--switch", action="store_true", help="sign with the next keys from now on")
+            verb_parser.add_argument("--switch", action="store_true", help="sign with the next keys from now on")
     chosen = parser.parse_args(arguments)
     now = datetime.now(UTC)
     if chosen.verb == "show":

@@ -59,28 +59,28 @@ class Minutes:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         parts = [
             {
-                "part": one.part,
-                "lane": one.lane,
-                "began": _minutes(one.began),
-                "minutes": _minutes(one.seconds),
-                "stories": {name: _minutes(seconds) for name, seconds in _dearest_first(one.stories)},
+                "part": spent.part,
+                "lane": spent.lane,
+                "began": _minutes(spent.began),
+                "minutes": _minutes(spent.seconds),
+                "stories": {name: _minutes(seconds) for name, seconds in _dearest_first(spent.stories)},
             }
-            for one in sorted(self.spent, key=lambda one: (one.lane, one.began))
+            for spent in sorted(self.spent, key=lambda spent: (spent.lane, spent.began))
         ]
-        found = {"minutes": _minutes(self._whole()), "allowed": self._allowed, "parts": parts}
-        self._file.write_text(json.dumps(found, indent=2) + "\n")
+        document = {"minutes": _minutes(self._whole()), "allowed": self._allowed, "parts": parts}
+        self._file.write_text(json.dumps(document, indent=2) + "\n")
 
     def _whole(self) -> float:
         return max((one.ended for one in self.spent), default=0.0)
 
     def lines(self) -> Iterator[str]:
         """Return what each lane and the five dearest stories took, and what to cut of a run that took too long."""
-        lanes = sorted({one.lane for one in self.spent})
+        lanes = sorted({spent.lane for spent in self.spent})
         for lane in lanes:
-            parts = sorted((one for one in self.spent if one.lane == lane), key=lambda one: one.began)
-            said = ", ".join(f"{one.part} {one.seconds / 60:.1f}" for one in parts)
-            yield f"lane {lane + 1}: {sum(one.seconds for one in parts) / 60:.1f} minutes ({said})"
-        stories = {name: seconds for one in self.spent for name, seconds in one.stories.items()}
+            parts = sorted((spent for spent in self.spent if spent.lane == lane), key=lambda spent: spent.began)
+            said = ", ".join(f"{spent.part} {spent.seconds / 60:.1f}" for spent in parts)
+            yield f"lane {lane + 1}: {sum(spent.seconds for spent in parts) / 60:.1f} minutes ({said})"
+        stories = {name: seconds for spent in self.spent for name, seconds in spent.stories.items()}
         for name, seconds in _dearest_first(stories)[:DEAREST]:
             yield f"   {seconds / 60:5.1f} minutes {name}"
         over = self._whole() / 60 - self._allowed
@@ -90,8 +90,10 @@ class Minutes:
 
     def _cut(self, over: float) -> str:
         """Which stories of the lane that ended last would have saved so many minutes."""
-        last = max(self.spent, key=lambda one: one.ended).lane
-        stories = {name: seconds for one in self.spent if one.lane == last for name, seconds in one.stories.items()}
+        last = max(self.spent, key=lambda spent: spent.ended).lane
+        stories = {
+            name: seconds for spent in self.spent if spent.lane == last for name, seconds in spent.stories.items()
+        }
         chosen: list[str] = []
         left = over
         for name, seconds in _dearest_first(stories):

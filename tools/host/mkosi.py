@@ -61,10 +61,10 @@ def fetch(caches: Caches, uri: str | None) -> Mkosi:
     caches.mkosi.mkdir(parents=True, exist_ok=True)
     deb = caches.mkosi / f"{VERSION}.deb"
     _download(uri, deb)
-    found = hashlib.sha256(deb.read_bytes()).hexdigest()
-    if found != SHA256:
+    digest = hashlib.sha256(deb.read_bytes()).hexdigest()
+    if digest != SHA256:
         deb.unlink()
-        raise Failed(f"The mkosi {VERSION} package has sha256 {found} instead of {SHA256}; it was not used.")
+        raise Failed(f"The mkosi {VERSION} package has sha256 {digest} instead of {SHA256}; it was not used.")
     unpacked = caches.mkosi / f"{VERSION}.new"
     shutil.rmtree(unpacked, ignore_errors=True)
     subprocess.run(["dpkg-deb", "-x", str(deb), str(unpacked)], check=True)

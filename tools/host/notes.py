@@ -47,7 +47,10 @@ def write(status: Path, name: str, version: str, epoch: int, root_hash: str, new
     The same tree and packages give the same bytes. BadInput: NEWS.md has no section for this version.
     """
     with status.open() as opened:
-        versions = {one["Package"]: one["Version"] for one in Deb822.iter_paragraphs(opened, use_apt_pkg=False)}
+        versions = {
+            paragraph["Package"]: paragraph["Version"]
+            for paragraph in Deb822.iter_paragraphs(opened, use_apt_pkg=False)
+        }
     rows = [
         f"| {component} | {versions[package]} |"
         for component, pattern in COMPONENTS.items()

@@ -73,12 +73,12 @@ def packages(status: Path) -> list[Package]:
     if not status.is_file():
         return []
     entries = [dict(FIELD.findall(paragraph)) for paragraph in status.read_text().split("\n\n")]
-    found = [
-        Package(one["Package"], one["Version"], int(one.get("Installed-Size", 0)))
-        for one in entries
-        if "Version" in one
+    installed = [
+        Package(fields["Package"], fields["Version"], int(fields.get("Installed-Size", 0)))
+        for fields in entries
+        if "Version" in fields
     ]
-    return sorted(found, key=lambda package: (-package.size, package.name))
+    return sorted(installed, key=lambda package: (-package.size, package.name))
 
 
 def print_report(output: Path, name: str, definitions: Path) -> None:
@@ -91,8 +91,8 @@ def print_report(output: Path, name: str, definitions: Path) -> None:
     print(f"  /usr    {used // MIB:6d} MiB, {used / slot:.0%} of its slot")
     print(f"  kernel  {loader // MIB:6d} MiB with initrd and microcode")
     print(f"  roothash {(output / (name + '.roothash')).read_text().strip()}")
-    found = packages(output / sources.STATUS)
-    if found:
-        print(f"  {len(found)} packages, {sum(p.size for p in found) // 1024} MiB; the largest {LARGEST}:")
-    for package in found[:LARGEST]:
+    installed = packages(output / sources.STATUS)
+    if installed:
+        print(f"  {len(installed)} packages, {sum(p.size for p in installed) // 1024} MiB; the largest {LARGEST}:")
+    for package in installed[:LARGEST]:
         print(f"  {package.size / 1024:8.1f} MiB  {package.name} {package.version}")

@@ -33,9 +33,9 @@ def signed(data: bytes, owner: keys.Keys, tools: Path) -> bytes:
 
     Failed: its first profile has sections of its own, or a tool fails.
     """
-    found = pe.sections(data)
-    contents = _of_first_profile(found)
-    if several := [name for name, _ in found if name in MANY]:
+    sections = pe.sections(data)
+    contents = _of_first_profile(sections)
+    if several := [name for name, _ in sections if name in MANY]:
         raise Failed(f"A kernel image with a section {several[0]}: what is measured of it is not signed yet.")
     public = (owner.directory / keys.PCR_PUBLIC).read_bytes()
     with TemporaryDirectory(prefix="millrace-measure-") as directory:

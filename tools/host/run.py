@@ -175,12 +175,12 @@ def _serve(name: str, model: server.Server, directory: Path, fresh: bool, phases
     with machine:
         try:
             _boot(machine, ports, phases)
-            found = PASSWORD.search(machine.console)
-            if new and found is None:
+            match = PASSWORD.search(machine.console)
+            if new and match is None:
                 raise Failed(f"{name} serves but showed no one-time password; see {machine.files.console}.")
             print(f"{name} runs as {model.name} ({model.description}), {chosen_accel.name}.")
             print(f"  Time     {phases}")
-            print(instructions(ports, found[1] if found else None))
+            print(instructions(ports, match[1] if match else None))
             print("Ctrl-C shuts it down.", flush=True)
             _stay(machine)
         except KeyboardInterrupt:

@@ -33,10 +33,10 @@ def write(status: Path, name: str, version: str, epoch: int) -> Path:
             *("--timestamp", datetime.fromtimestamp(epoch, UTC).isoformat()),
         ]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        found = made.with_name(made.name + SUFFIX)
-        if done.returncode != 0 or not found.is_file():
+        bill = made.with_name(made.name + SUFFIX)
+        if done.returncode != 0 or not bill.is_file():
             reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise Failed(f"The bill of materials was not made: {reason}")
         target = status.with_name(name + SUFFIX)
-        shutil.copyfile(found, target)
+        shutil.copyfile(bill, target)
     return target

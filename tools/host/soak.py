@@ -60,11 +60,11 @@ def due(rows: Sequence[Row], known: Sequence[Module]) -> list[Due]:
     def age(module: Module) -> tuple[int, int]:
         return min((_place(newest(rows, node, PASSED)), _place(newest(rows, node))) for node in module.nodes)
 
-    found = []
+    files = []
     for module in sorted(known, key=age):
         oldest = age(module)[0]
-        found.append(Due(module, expected(rows, module), rows[oldest].date if oldest >= 0 else ""))
-    return found
+        files.append(Due(module, expected(rows, module), rows[oldest].date if oldest >= 0 else ""))
+    return files
 
 
 def _place(number: int | None) -> int:
@@ -137,9 +137,9 @@ def run_for(minutes: float) -> int:
     with whole.building(["soak"]) as images:
         images["soak"].result()
         began = time.monotonic()
-        for one in waiting:
-            if one.minutes <= minutes - (time.monotonic() - began) / 60:
-                total += run(one)
+        for file in waiting:
+            if file.minutes <= minutes - (time.monotonic() - began) / 60:
+                total += run(file)
     print(total)
     return 1 if total.failed or not total.passed else 0
 
@@ -166,9 +166,9 @@ def main(arguments: list[str]) -> int:
         return run_for(options.due)
     waiting = due(soak_rows.read(), modules())
     _require_one(waiting, options.due)
-    for one in fitting(waiting, options.due):
-        print(one)
-    if longer := [one for one in waiting if one.minutes > options.due]:
+    for file in fitting(waiting, options.due):
+        print(file)
+    if longer := [file for file in waiting if file.minutes > options.due]:
         print(f"Longer than {options.due:.0f} minutes, and not run by this:")
         print("\n".join(map(str, longer)))
     return 0

@@ -56,10 +56,10 @@ def complaints(paths: Iterable[Path], root: Path, words: Iterable[str]) -> list[
         raise Failed(f"codespell failed: {done.stderr.strip()}")
     right, seen, wrong = set(words), set[str](), []
     for line in done.stdout.splitlines():
-        found = COMPLAINT.fullmatch(line)
-        if found is None:
+        match = COMPLAINT.fullmatch(line)
+        if match is None:
             raise Failed(f"codespell printed an unknown line: {line}")
-        word = found["word"].lower()
+        word = match["word"].lower()
         seen.add(word)
         if word not in right:
             wrong.append(line)

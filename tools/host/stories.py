@@ -57,16 +57,16 @@ def exists(node: str, repo: Path = REPO) -> bool:
 
 def _tests(repo: Path, tree: ast.Module) -> dict[str, ast.FunctionDef]:
     """Return the test functions of a module, those that it imports among them."""
-    found: dict[str, ast.FunctionDef] = {}
+    tests: dict[str, ast.FunctionDef] = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            found[node.name] = node
+            tests[node.name] = node
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tests."):
             names = {alias.name for alias in node.names}
             if "*" in names or any(name.startswith("test_") for name in names):
                 theirs = _tests(repo, ast.parse(_file(repo, node.module).read_text()))
-                found |= {name: test for name, test in theirs.items() if "*" in names or name in names}
-    return found
+                tests |= {name: test for name, test in theirs.items() if "*" in names or name in names}
+    return tests
 
 
 def _file(repo: Path, module: str) -> Path:

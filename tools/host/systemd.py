@@ -78,15 +78,17 @@ def unpacked(cache: Caches) -> Path:
     return home
 
 
-def fetch(home: Path, uri: str | None, run: debs.Run = debs.quietly, found: Callable[[Path], int] = version) -> None:
+def fetch(
+    home: Path, uri: str | None, run: debs.Run = debs.quietly, version_of: Callable[[Path], int] = version
+) -> None:
     """Download and unpack systemd; what was there before is replaced as a whole.
 
     Raises OSError and CalledProcessError as `debs.unpack` does, OSError where it is too old.
     """
     new = home.with_suffix(".new")
     debs.unpack(new, uri, SUITE, PACKAGES, run)
-    if found(new) < NEEDED:
-        raise OSError(f"what was unpacked is version {found(new)}")
+    if version_of(new) < NEEDED:
+        raise OSError(f"what was unpacked is version {version_of(new)}")
     shutil.rmtree(home, ignore_errors=True)
     new.rename(home)
 
@@ -105,7 +107,7 @@ def complaints(home: Path, units: Path, extra: Path, packaged: set[str]) -> list
         argv = [*analyze(home), "verify", f"--root={root}", "--man=no", "--recursive-errors=no", *names]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         lines = [line.replace(f"{root / UNITS}/", "") for line in done.stderr.splitlines()]
-    absent = {line: found[1] for line in lines if (found := NO_PROGRAM.fullmatch(line))}
+    absent = {line: match[1] for line in lines if (match := NO_PROGRAM.fullmatch(line))}
     left = [line for line in lines if absent.get(line) not in packaged]
     # It fails with an exit status only, or because of packaged programs alone.
     if done.returncode and not lines:

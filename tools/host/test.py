@@ -104,7 +104,7 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
     last: list[Step] = []
     for step in steps:
         if step.part == "vm":
-            main.append(Step("vm", (*step.selection, *(f"--ignore={one}" for one in OWN_SERVERS))))
+            main.append(Step("vm", (*step.selection, *(f"--ignore={path}" for path in OWN_SERVERS))))
             beside.append(Step("vm", (*OWN_SERVERS, *UNMARKED)))
         elif step.part in {"kernel", "perf"}:
             last.append(step)
@@ -155,9 +155,9 @@ def tested(
             second = Path(directory) / "again.xml"
             repeated = Step(step.part, tuple(sorted(again)))
             count = counted(report, again) + _ended(_run(repeated, before, second), second)
-        for one in (report, Path(directory) / "again.xml"):
-            if seen is not None and one.is_file():
-                seen(one)
+        for file in (report, Path(directory) / "again.xml"):
+            if seen is not None and file.is_file():
+                seen(file)
         stories = dearest(report, RECORDED) if report.is_file() else []
     if spent is not None:
         spent.stories.update(stories)
@@ -192,8 +192,8 @@ def run_beside(beside: Sequence[Lane], images: Images, minutes: Minutes) -> Iter
         running = [pool.submit(run, number, lane) for number, lane in enumerate(beside, 1)]
         try:
             yield counts
-            for one in running:
-                one.result()
+            for future in running:
+                future.result()
         finally:
             interrupted.set()
 

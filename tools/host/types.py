@@ -25,8 +25,10 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 
 def text(of: Schema) -> str:
     """Return the whole file: one exported type for each definition, and what each verb prints."""
-    parts = [typescript.declaration(name, dict(one)) for name, one in of.definitions.items()]
-    outputs = "".join(f"    {json.dumps(verb)}: {typescript.type_of(dict(one))};\n" for verb, one in of.outputs.items())
+    parts = [typescript.declaration(name, dict(definition)) for name, definition in of.definitions.items()]
+    outputs = "".join(
+        f"    {json.dumps(verb)}: {typescript.type_of(dict(output))};\n" for verb, output in of.outputs.items()
+    )
     parts.append(
         typescript.comment("By the words of the verb: the document that it prints, or each of its lines.")
         + f"export interface Outputs {{\n{outputs}}}\n"

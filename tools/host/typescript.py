@@ -29,9 +29,9 @@ def declaration(name: str, definition: Node) -> str:
     _refuse_unknown(definition, {"type", "properties", "required", "additionalProperties"})
     required = definition.get("required", [])
     lines = []
-    for field, one in definition["properties"].items():
-        lines.append(comment(str(one.get("description", "")), INDENT))
-        lines.append(f"{INDENT}{_key(field)}{'' if field in required else '?'}: {type_of(one)};\n")
+    for field, schema in definition["properties"].items():
+        lines.append(comment(str(schema.get("description", "")), INDENT))
+        lines.append(f"{INDENT}{_key(field)}{'' if field in required else '?'}: {type_of(schema)};\n")
     return f"{words}export interface {name} {{\n{''.join(lines)}}}\n"
 
 
@@ -39,10 +39,10 @@ def type_of(node: Node) -> str:
     """Return the TypeScript of a JSON Schema. BadInput: it has a type or keyword that this module does not know."""
     for keyword, made in (
         ("$ref", _reference),
-        ("const", lambda one: json.dumps(one["const"])),
-        ("enum", lambda one: _union([json.dumps(value) for value in one["enum"]])),
-        ("anyOf", lambda one: _union([type_of(part) for part in one["anyOf"]])),
-        ("oneOf", lambda one: _union([type_of(part) for part in one["oneOf"]])),
+        ("const", lambda schema: json.dumps(schema["const"])),
+        ("enum", lambda schema: _union([json.dumps(value) for value in schema["enum"]])),
+        ("anyOf", lambda schema: _union([type_of(part) for part in schema["anyOf"]])),
+        ("oneOf", lambda schema: _union([type_of(part) for part in schema["oneOf"]])),
         ("prefixItems", _tuple),
     ):
         if keyword in node:

@@ -89,5 +89,5 @@ def run(
             ended = f"it took more than {seconds} s of a processor"
         else:
             ended = f"QEMU ended with {done.returncode} after {time.monotonic() - begin:.0f} s"
-        said, tail = (one.read_text(errors="replace") if one.exists() else "" for one in (results, console))
+        said, tail = (path.read_text(errors="replace") if path.exists() else "" for path in (results, console))
         return Outcome(said, "\n".join(tail.splitlines()[-CONSOLE_TAIL:]), ended)

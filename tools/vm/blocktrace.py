@@ -78,14 +78,14 @@ def numbers(text: str, reads: Mapping[int, str]) -> dict[str, str]:
     One with several paths has a number for each that sysfs does not show: `reads` says from which sector (of 512 bytes)
     a program `dd` read which drive. BadInput: a read is not there once.
     """
-    found = {}
+    serials = {}
     for line in text.splitlines():
         event = EVENT.search(line)
         if event and (event[1], event[3][0], event[6]) == ("issue", "R", "dd") and int(event[4]) in reads:
-            found[event[2]] = reads[int(event[4])]
-    if sorted(found.values()) != sorted(reads.values()):
-        raise BadInput(f"The trace has the reads of {len(found)} drives, not of {len(reads)}.")
-    return found
+            serials[event[2]] = reads[int(event[4])]
+    if sorted(serials.values()) != sorted(reads.values()):
+        raise BadInput(f"The trace has the reads of {len(serials)} drives, not of {len(reads)}.")
+    return serials
 
 
 def parse(text: str, serials: Mapping[str, str]) -> Trace:
@@ -93,7 +93,7 @@ def parse(text: str, serials: Mapping[str, str]) -> Trace:
 
     BadInput: events were lost, a request failed, or one was completed that was not issued.
     """
-    found: dict[str, list[Request]] = defaultdict(list)
+    requests: dict[str, list[Request]] = defaultdict(list)
     waiting: dict[tuple[str, Kind, int, int], list[int]] = defaultdict(list)
     marks = []
     for time, line in enumerate(text.splitlines()):
@@ -113,12 +113,12 @@ def parse(text: str, serials: Mapping[str, str]) -> Trace:
             continue
         under_way = waiting[serial, kind, sector, count]
         if event[1] == "issue":
-            under_way.append(len(found[serial]))
-            found[serial].append(Request(kind, sector, count, fua, time))
+            under_way.append(len(requests[serial]))
+            requests[serial].append(Request(kind, sector, count, fua, time))
             continue
         if not under_way or event[6] != "0":
             raise BadInput(f"The trace has a request that failed or was never issued: {line.strip()}")
         # Of two flushes under way the later one, which promises more: a loss that is found is one.
         number = under_way.pop(-1 if kind is Kind.FLUSH else 0)
-        found[serial][number] = replace(found[serial][number], completed=time)
-    return Trace(found, marks)
+        requests[serial][number] = replace(requests[serial][number], completed=time)
+    return Trace(requests, marks)

@@ -251,8 +251,8 @@ class Machine:
         a timer that the kernel did not start.
         """
         with suppress(QMPError, OSError, Failed):
-            cpus = [int(one["cpu-index"]) for one in self.qmp("query-cpus-fast")]
-            said = [self._said("info registers -a", "IP="), *(self._said(f"info lapic {one}") for one in cpus)]
+            cpus = [int(cpu["cpu-index"]) for cpu in self.qmp("query-cpus-fast")]
+            said = [self._said("info registers -a", "IP="), *(self._said(f"info lapic {cpu}") for cpu in cpus)]
             return "\n".join(["Its CPUs:", *said])
         return "QEMU does not say where its CPUs stand."
 
@@ -279,8 +279,8 @@ class Machine:
         deadline = time.monotonic() + seconds * self.accel.scale
         while True:
             alive = self.running
-            if found := ready():
-                return found
+            if answer := ready():
+                return answer
             if not alive:
                 raise Failed(self._with_console(f"{self.name} ended while it was waited for {what}"))
             if time.monotonic() > deadline:
@@ -399,9 +399,9 @@ class Machine:
             return result if result.status == 0 else None
 
         poll = EMULATED_POLL_SECONDS if self.accel.name == "tcg" and seconds > SOON_SECONDS else POLL_SECONDS
-        found = self.wait_for(attempt, what, seconds, poll)
-        assert isinstance(found, agent.Result)
-        return found
+        outcome = self.wait_for(attempt, what, seconds, poll)
+        assert isinstance(outcome, agent.Result)
+        return outcome
 
     def _said(self, command: str, word: str = "") -> str:
         """Return the lines with `word` of what QEMU's monitor for people says to a command."""

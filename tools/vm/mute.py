@@ -56,7 +56,7 @@ class MuteDrive:
         self._listener.bind(str(path))
         self._listener.listen(1)
         self._client: socket.socket | None = None
-        self._threads = [threading.Thread(target=one, daemon=True) for one in (self._serve, self._watch)]
+        self._threads = [threading.Thread(target=target, daemon=True) for target in (self._serve, self._watch)]
         for thread in self._threads:
             thread.start()
 
@@ -89,11 +89,11 @@ class MuteDrive:
         with self._lock:
             self._ended = True
             self._lock.notify_all()
-        for one in (self._client, self._listener):
-            if one is not None:
+        for connection in (self._client, self._listener):
+            if connection is not None:
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-                one.close()
+                    connection.shutdown(socket.SHUT_RDWR)
+                connection.close()
         for thread in self._threads:
             thread.join(10)
         os.close(self._file)
@@ -148,9 +148,9 @@ class MuteDrive:
         self._send(struct.pack(">QIII", _OPTION_REPLY, option, kind, len(data)) + data)
 
     def _carry_out(self, request: _Request) -> None:
-        found = b""
+        data = b""
         if request.kind == _READ:
-            found = os.pread(self._file, request.length, request.offset)
+            data = os.pread(self._file, request.length, request.offset)
         elif request.kind == _WRITE:
             os.pwrite(self._file, request.data, request.offset)
         elif request.kind in (_TRIM, _ZEROES):
@@ -158,7 +158,7 @@ class MuteDrive:
         if request.kind == _FLUSH or request.flags & _FUA:
             os.fdatasync(self._file)
         with suppress(OSError):
-            self._send(_REPLY.pack(_REPLY_MAGIC, 0, request.handle) + found)
+            self._send(_REPLY.pack(_REPLY_MAGIC, 0, request.handle) + data)
 
     def _read(self, length: int) -> bytes:
         assert self._client is not None

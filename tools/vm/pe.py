@@ -42,12 +42,12 @@ def sections(data: bytes) -> list[tuple[str, bytes]]:
         signature, count, optional = struct.unpack_from("<4s2xH12xH", data, header)
         if signature != b"PE\0\0":
             raise Failed("A file that is not PE.")
-        found = []
+        contents = []
         for number in range(count):
             at = header + 24 + optional + number * SECTION_SIZE
             title, size, _, stored, start = struct.unpack_from("<8sIIII", data, at)
-            found.append((title.rstrip(b"\0").decode("ascii", "replace"), data[start : start + min(size, stored)]))
-        return found
+            contents.append((title.rstrip(b"\0").decode("ascii", "replace"), data[start : start + min(size, stored)]))
+        return contents
     except struct.error as error:
         raise Failed("A file without a whole PE header.") from error
 

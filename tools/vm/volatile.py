@@ -94,7 +94,7 @@ def match(entries: Sequence[Entry], requests: Sequence[Request]) -> Drive:
         if strangers:
             raise BadInput(f"The trace has no request for {strangers[0]}, {len(writes)} writes after the start.")
         writes.append(Write(entry, same.pop()))
-    missing = [one for same in waiting.values() for one in same if one.completed is not None]
+    missing = [request for same in waiting.values() for request in same if request.completed is not None]
     if missing:
         raise BadInput(f"The log has no entry for {len(missing)} completed requests: {missing[0]}.")
-    return Drive(writes, [one for one in requests if one.kind is Kind.FLUSH])
+    return Drive(writes, [request for request in requests if request.kind is Kind.FLUSH])

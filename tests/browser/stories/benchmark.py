@@ -42,7 +42,7 @@ def test_run_continues_without_the_page_and_is_stopped_from_it(box: Box, admin: 
 
 
 def test_finished_run_is_drawn_and_downloaded_as_csv(box: Box, admin: User, tmp_path: Path) -> None:
-    done = next(one for one in box.read_json("millrace bench list --json")["runs"] if one["state"] == "done")
+    done = next(run for run in box.read_json("millrace bench list --json")["runs"] if run["state"] == "done")
     admin.ours.get_by_test_id("history").get_by_role("link", name=done["id"], exact=True).click()
     expect(admin.ours.get_by_role("heading", level=1)).to_have_text(f"Run {done['id']}")
     for panel in ("run-ladder", "run-spectrum"):

@@ -79,8 +79,8 @@ def test_share_is_created_for_a_user_and_served_on_both_protocols(box: Box, admi
     done = admin.ours.get_by_test_id("done")
     expect(done).to_contain_text("Share models is served.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
     expect(admin.ours.get_by_test_id("shares").get_by_role("row", name=re.compile("models"))).to_contain_text("anna")
-    found = share(box)
-    assert (found["size"], found["smb"]["users"]) == (96 * MIB, ["admin", "anna"])
+    listed_share = share(box)
+    assert (listed_share["size"], listed_share["smb"]["users"]) == (96 * MIB, ["admin", "anna"])
     box.machine.run("umask 077; cat > /run/anna.smb", stdin=f"username=anna\npassword={ANNA_PASSWORD}\n")
     assert "blocks available" in box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c du")
 
@@ -91,7 +91,7 @@ def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: U
     recipe = admin.ours.get_by_test_id("recipe")
     expect(recipe.get_by_role("group", name="Append to /etc/fstab")).to_be_visible()
     blocks = recipe.get_by_test_id("copy-block")
-    for label in [str(one.get_attribute("aria-label")) for one in blocks.all()]:
+    for label in [str(block.get_attribute("aria-label")) for block in blocks.all()]:
         block = recipe.get_by_role("group", name=label, exact=True)
         block.get_by_role("button", name="Copy: ").click()
         expect(block).to_contain_text("Copied")
@@ -106,7 +106,7 @@ def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: U
     mounts = json.loads(client.run("stat -f /mnt/models/. >&2 && findmnt --json -t nfs4", seconds=300).out)[
         "filesystems"
     ]
-    assert [one["source"].partition(":")[2] for one in mounts] == ["/srv/pool/models"]
+    assert [mount["source"].partition(":")[2] for mount in mounts] == ["/srv/pool/models"]
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("clients")).to_contain_text(CLIENT_ADDRESSES[0])
 

@@ -73,7 +73,7 @@ class ErasableDrive(Commands):
         if verb == "id-ns":
             return Result(0, json.dumps({"flbas": 1}), "")
         if verb == "list-ns":
-            return Result(0, json.dumps({"nsid_list": [{"nsid": 1 + one} for one in range(able.namespaces)]}), "")
+            return Result(0, json.dumps({"nsid_list": [{"nsid": 1 + number} for number in range(able.namespaces)]}), "")
         if verb == "sanitize-log":
             return self._sanitize_log()
         method = next(

@@ -31,9 +31,9 @@ def rebuilt(world: Hardware) -> None:
             held.pop("recovering", None)
             if held.pop("replacement", None):
                 array.faulty |= {
-                    one
-                    for one in array.members
-                    if (other := world.content(one)) is not held and other and other["role"] == held["role"]
+                    member
+                    for member in array.members
+                    if (other := world.content(member)) is not held and other and other["role"] == held["role"]
                 }
         if array.level != "raid0":
             # md writes them when the copy is complete, and again when the old member has left its place

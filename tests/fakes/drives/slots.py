@@ -23,8 +23,8 @@ def add_slot(root: Path, port: str, number: int, *, window: str = NO_WINDOW, dev
     config[0x48 + 0x14 : 0x48 + 0x18] = (number << 19 | 0x7B).to_bytes(4, "little")
     (directory / "config").write_bytes(bytes(config))
     devices, driver = root / "sys/bus/pci_express/devices", root / "sys/bus/pci_express/drivers/pciehp"
-    for one in (devices, driver):
-        one.mkdir(parents=True, exist_ok=True)
+    for path in (devices, driver):
+        path.mkdir(parents=True, exist_ok=True)
     for name in ("bind", "unbind"):
         (driver / name).touch()
     (devices / service.name).symlink_to(service)

@@ -57,22 +57,28 @@ def live(name: str, held: Content, faulty: bool = False) -> LiveMember:
 
 def start(held: dict[str, Content], force: bool) -> list[str] | str:
     """The devices that the kernel takes, or why mdadm starts nothing. Those that are not up to date are left out."""
-    newest = max(held.values(), key=lambda one: int(one["events"]))
+    newest = max(held.values(), key=lambda superblock: int(superblock["events"]))
     count, level = int(newest["count"]), newest["level"]
     fresh = {
-        device: one
-        for device, one in held.items()
-        if int(one["events"]) + 1 >= int(newest["events"])
-        and (one["role"] == "spare" or newest["states"][int(one["role"])] == "A" or "recovering" in one)
+        device: superblock
+        for device, superblock in held.items()
+        if int(superblock["events"]) + 1 >= int(newest["events"])
+        and (
+            superblock["role"] == "spare"
+            or newest["states"][int(superblock["role"])] == "A"
+            or "recovering" in superblock
+        )
     }
-    old = {device: one for device, one in held.items() if device not in fresh}
+    old = {device: superblock for device, superblock in held.items() if device not in fresh}
     if force and old:
         fresh |= _forced(list(fresh.values()), old, needed(level, count))
-    members = [one for one in fresh.values() if one["role"] != "spare" and "recovering" not in one]
-    assert len({one["role"] for one in members}) == len(members), "two members for one slot"
+    members = [
+        superblock for superblock in fresh.values() if superblock["role"] != "spare" and "recovering" not in superblock
+    ]
+    assert len({superblock["role"] for superblock in members}) == len(members), "two members for one slot"
     if len(members) < needed(level, count):
         return "failed to RUN_ARRAY: Input/output error"
-    dirty = level in ("raid5", "raid6") and any(one["clean"] == "0" for one in members)
+    dirty = level in ("raid5", "raid6") and any(superblock["clean"] == "0" for superblock in members)
     if dirty and len(members) < count and not force:
         return "Not enough devices to start the array while not clean - consider --force."
     write(list(fresh.values()), clean=True)

@@ -126,9 +126,9 @@ class Box:
             for number, part in enumerate(drive.partitions, start=1)
         }
         for number, record in enumerate(pool.arrays):
-            partitions = [made_of[one.partuuid] for one in record.members]
+            partitions = [made_of[member.partuuid] for member in record.members]
             legs = [self._array_dir(leg).name for leg in record.array.members] if record.array.over_arrays else []
-            spares = [made_of[one.partuuid] for one in record.spares]
+            spares = [made_of[spare.partuuid] for spare in record.spares]
             self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], spares, bool(legs))
         options = ",".join(["rw", *plan.filesystem.mount_options])
         mount(self.tree.root, "/dev/md127", plan.filesystem.mountpoint, "xfs", options)
@@ -152,20 +152,20 @@ class Box:
         """Every array was checked last Sunday; some parity of the data did not match."""
         started, ended = "2026-11-15T01:00:00+00:00", "2026-11-15T06:58:00+00:00"
         kept = []
-        for one in arrays(read_model(paths.pool_file(), Pool)):
-            read = (DATA if one.array.name == "data" else LOG_PARTITION) * len(one.members)
-            found = 16 if one.array.name == "data" else 0
-            last = Scrubbed(started=started, ended=ended, bytes=read, seconds=21480, mismatches=found, bad_areas=0)
-            if found:
-                place = MismatchRange(begin=7_340_032, end=7_340_048, sectors=found)
+        for record in arrays(read_model(paths.pool_file(), Pool)):
+            read = (DATA if record.array.name == "data" else LOG_PARTITION) * len(record.members)
+            mismatches = 16 if record.array.name == "data" else 0
+            last = Scrubbed(started=started, ended=ended, bytes=read, seconds=21480, mismatches=mismatches, bad_areas=0)
+            if mismatches:
+                place = MismatchRange(begin=7_340_032, end=7_340_048, sectors=mismatches)
                 digests = ["6d8f2a2f1b0c9e47", "0c5fb1a7a4d23e90"]
                 wrong = LocatedBlocks(
-                    begin=place.begin, end=place.end, serial=one.members[3].serial, data=2, digests=digests
+                    begin=place.begin, end=place.end, serial=record.members[3].serial, data=2, digests=digests
                 )
-                located = [wrong] if one.array.level == "raid6" else []
+                located = [wrong] if record.array.level == "raid6" else []
                 why = "" if located else "only RAID6 has two parities, which locate a wrong block"
                 last = last.model_copy(update={"ranges": [place], "located": located, "unlocated": why})
-            kept.append(ArrayScrub(array=one.array.name, uuid=one.uuid, last=last))
+            kept.append(ArrayScrub(array=record.array.name, uuid=record.uuid, last=last))
         names = ["data/corpus/shard-0007.tar", "data/models/seven.safetensors"]
         files = FileSearch(at="2026-11-15T07:01:00+00:00", count=len(names), names=names, complete=True)
         write_model(paths.scrub_file(), ScrubRecord(arrays=kept, files=files))
@@ -203,13 +203,13 @@ class Box:
     def change(self, number: int, new: int) -> ChangeJournal:
         """The change of drives that did this is not finished: md fills the new drive, which has its partitions."""
         old = next(
-            one for one in read_model(paths.pool_file(), Pool).drives if one.serial == serial(number, self.shape)
+            drive for drive in read_model(paths.pool_file(), Pool).drives if drive.serial == serial(number, self.shape)
         )
         into = ChangedDrive(serial=serial(new), wwid="", bay=str(number + 1), model="ACME 7T68", size=DATA)
         partitions = [
-            NewPartition(role=one.role, size=one.size, label=one.label, array="data", copies=False)
-            for one in old.partitions
-            if one.role is Role.DATA
+            NewPartition(role=partition.role, size=partition.size, label=partition.label, array="data", copies=False)
+            for partition in old.partitions
+            if partition.role is Role.DATA
         ]
         gone = ChangedDrive(serial=old.serial, wwid=old.wwid, bay=str(number + 1), model="ACME 7T68", size=DATA)
         plan = DrivePlan(verb="replace", old=gone, new=into, partitions=partitions, leaves=[])

@@ -173,9 +173,9 @@ def array(shape: Shape, single: int | None = None, spares: int = 0) -> Iterator[
             run("mdadm", "--create", TOP, *options, "--metadata=1.2", "--run", *made)
             made.append(TOP)
             top = TOP
-        found = Array(shape, legs, names[shape.drives * shape.legs :], top)
-        found.empty_cache()
-        yield found
+        raid = Array(shape, legs, names[shape.drives * shape.legs :], top)
+        raid.empty_cache()
+        yield raid
     finally:
         for device in reversed(made):
             run("mdadm", "--stop", device)

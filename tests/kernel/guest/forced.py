@@ -50,28 +50,28 @@ def copied(drive: str, begin: int, data: bytes | None = None, length: int = BLOC
 
 def case(title: str, *options: str) -> dict[str, Any]:
     """Start such an array by force and compare P with Q; return how many sectors do not match."""
-    with array(SHAPE) as one:
-        one.attribute("safe_mode_delay").write_text("60")
-        write_rows(one, 1, 0)
-        first, *others = one.members[0]
-        fail(one, first)
-        offset = one.offset(others[0])
+    with array(SHAPE) as raid:
+        raid.attribute("safe_mode_delay").write_text("60")
+        write_rows(raid, 1, 0)
+        first, *others = raid.members[0]
+        fail(raid, first)
+        offset = raid.offset(others[0])
         # what a power cut leaves: superblocks of an array that is being written
-        assert one.read_attribute("array_state") == "active"
+        assert raid.read_attribute("array_state") == "active"
         cut = {name: copied(name, 0, length=offset * SECTOR) for name in others}
-        run("mdadm", "--stop", one.device)
+        run("mdadm", "--stop", raid.device)
         for name, blocks in cut.items():
             copied(name, 0, blocks)
         for row in TORN:
-            tear(one, row, offset)
-        run("mdadm", "--assemble", one.device, "--run", "--force", *options, *(f"/dev/{name}" for name in others))
+            tear(raid, row, offset)
+        run("mdadm", "--assemble", raid.device, "--run", "--force", *options, *(f"/dev/{name}" for name in others))
         if "--readonly" in options:
-            run("mdadm", "--readwrite", one.device)
+            run("mdadm", "--readwrite", raid.device)
         time.sleep(SECONDS)
-        one.settle()
-        last = one.read_attribute("last_sync_action")
-        one.act("check")
-        return {"case": title, "last": last, "mismatch": int(one.read_attribute("mismatch_cnt"))}
+        raid.settle()
+        last = raid.read_attribute("last_sync_action")
+        raid.act("check")
+        return {"case": title, "last": last, "mismatch": int(raid.read_attribute("mismatch_cnt"))}
 
 
 def cases() -> Iterator[dict[str, Any]]:

@@ -30,11 +30,11 @@ DRIVE = 4
 SHAPES = (Shape(5, 5), Shape(6, 10), Shape(5, 5, legs=2))
 
 
-def write_rows(one: Array, generation: int, flags: int) -> int:
+def write_rows(raid: Array, generation: int, flags: int) -> int:
     """Write rows of every leg, each with one request; return how many were acknowledged."""
-    acknowledged, length = 0, one.shape.row
-    with opened(one.device, os.O_WRONLY | flags) as device, mmap.mmap(-1, length) as memory:
-        for row in range(ROWS * one.shape.legs):
+    acknowledged, length = 0, raid.shape.row
+    with opened(raid.device, os.O_WRONLY | flags) as device, mmap.mmap(-1, length) as memory:
+        for row in range(ROWS * raid.shape.legs):
             first = row * length // BLOCK
             memory[:] = b"".join(patterned(generation, first + inside) for inside in range(length // BLOCK))
             try:
@@ -57,17 +57,17 @@ def lost(one: Array, generation: int) -> int:
     return found
 
 
-def chunks(one: Array, drive: str) -> list[bytes | None]:
+def chunks(raid: Array, drive: str) -> list[bytes | None]:
     """Return the blocks of a drive in the rows; None for one that cannot be read."""
-    found: list[bytes | None] = []
-    first = one.offset(drive) // STRIPE_SECTORS
+    blocks: list[bytes | None] = []
+    first = raid.offset(drive) // STRIPE_SECTORS
     with opened(f"/dev/{drive}", os.O_RDONLY) as device:
         for block in range(ROWS * CHUNK // BLOCK):
             try:
-                found.append(read_block(device, first + block))
+                blocks.append(read_block(device, first + block))
             except OSError:
-                found.append(None)
-    return found
+                blocks.append(None)
+    return blocks
 
 
 def case(shape: Shape, *, single: bool, fua: bool, for_good: bool) -> dict[str, Any]:
@@ -76,30 +76,30 @@ def case(shape: Shape, *, single: bool, fua: bool, for_good: bool) -> dict[str, 
     `single`: the drive takes 4 KiB at a time, so that one request is refused and not a chunk. `lost` counts blocks of
     the array, `unlisted` blocks of the drive that hold old data while md takes it for good.
     """
-    with array(shape, DRIVE if single else None) as one:
-        drive = one.members[0][DRIVE]
+    with array(shape, DRIVE if single else None) as raid:
+        drive = raid.members[0][DRIVE]
         flags = os.O_DSYNC if fua else 0
-        write_rows(one, 2, flags)
-        wanted = chunks(one, drive)
-        write_rows(one, 1, flags)
-        one.empty_cache()
-        first = one.offset(drive)
+        write_rows(raid, 2, flags)
+        wanted = chunks(raid, drive)
+        write_rows(raid, 1, flags)
+        raid.empty_cache()
+        first = raid.offset(drive)
         places = [first + row * CHUNK // SECTOR + STRIPE_SECTORS for row in REFUSED]
         ranges = [range(place, place + STRIPE_SECTORS) for place in places]
         for place in ranges:
             refuse(drive, place)
-        acknowledged = write_rows(one, 2, flags)
-        one.empty_cache()
+        acknowledged = write_rows(raid, 2, flags)
+        raid.empty_cache()
         if not for_good:
             for place in ranges:
                 heal(drive, place)
-        listed = {sector for place in one.listed(drive) for sector in place}
-        stale = [number for number, block in enumerate(chunks(one, drive)) if block != wanted[number]]
-        faulty = one.faulty(drive)
+        listed = {sector for place in raid.listed(drive) for sector in place}
+        stale = [number for number, block in enumerate(chunks(raid, drive)) if block != wanted[number]]
+        faulty = raid.faulty(drive)
         bad = 0 if faulty else sum(first + number * STRIPE_SECTORS not in listed for number in stale)
-        found = {
+        outcome = {
             "acknowledged": acknowledged == ROWS * shape.legs,
-            "lost": lost(one, 2),
+            "lost": lost(raid, 2),
             "unlisted": bad,
             "stale": len(stale),
             "faulty": faulty,
@@ -107,7 +107,7 @@ def case(shape: Shape, *, single: bool, fua: bool, for_good: bool) -> dict[str, 
         if for_good:
             for place in ranges:
                 heal(drive, place)
-        return found
+        return outcome
 
 
 def cases() -> Iterator[dict[str, Any]]:
@@ -132,41 +132,41 @@ def cases() -> Iterator[dict[str, Any]]:
 
 def unreadable() -> dict[str, Any]:
     """Rebuild a drive while another one cannot read a block: the rebuild ends, and the block is listed."""
-    with array(Shape(5, 5)) as one:
-        write_rows(one, 3, 0)
-        dead, bad = one.members[0][0], one.members[0][DRIVE]
-        place = one.offset(bad) + 3 * CHUNK // SECTOR + STRIPE_SECTORS
-        run("mdadm", one.device, "--fail", f"/dev/{dead}", "--remove", f"/dev/{dead}")
+    with array(Shape(5, 5)) as raid:
+        write_rows(raid, 3, 0)
+        dead, bad = raid.members[0][0], raid.members[0][DRIVE]
+        place = raid.offset(bad) + 3 * CHUNK // SECTOR + STRIPE_SECTORS
+        run("mdadm", raid.device, "--fail", f"/dev/{dead}", "--remove", f"/dev/{dead}")
         run("mdadm", "--zero-superblock", f"/dev/{dead}")
-        one.empty_cache()
+        raid.empty_cache()
         refuse(bad, range(place, place + STRIPE_SECTORS))
-        run("mdadm", one.device, "--add", f"/dev/{dead}")
+        run("mdadm", raid.device, "--add", f"/dev/{dead}")
         try:
-            until("end of the rebuild", lambda: one.read_attribute("degraded") == "0", 60)
+            until("end of the rebuild", lambda: raid.read_attribute("degraded") == "0", 60)
             ended = True
         except RuntimeError:
             ended = False
-        listed = any(place in one_range for one_range in one.listed(bad))
+        listed = any(place in one_range for one_range in raid.listed(bad))
         heal(bad, range(place, place + STRIPE_SECTORS))
         if not ended:
-            run("mdadm", one.device, "--fail", f"/dev/{dead}")
-        one.settle()
+            run("mdadm", raid.device, "--fail", f"/dev/{dead}")
+        raid.settle()
         return {"case": "unreadable block in a rebuild", "ended": ended, "listed": listed}
 
 
 def replacement() -> dict[str, Any]:
     """Read what a replacement has of a block that it cannot read: it fails, and the data come from the member."""
-    with array(Shape(5, 5), spares=1) as one:
-        write_rows(one, 4, 0)
-        old, (spare,) = one.members[0][0], one.spares
-        half = one.shape.size_mib * (1 << 20) // SECTOR // 2 // (CHUNK // SECTOR) * (CHUNK // SECTOR)
-        one.attribute("sync_max").write_text(str(half))
-        run("mdadm", one.device, "--add", f"/dev/{spare}")
-        run("mdadm", one.device, "--replace", f"/dev/{old}", "--with", f"/dev/{spare}")
-        until("half a copy", lambda: int(one.read_attribute("sync_completed").split()[0]) >= half // 2, 60)
-        one.empty_cache()
-        refuse(spare, range(one.offset(spare), one.offset(spare) + ROWS * CHUNK // SECTOR))
-        return {"case": "unreadable replacement", "lost": lost(one, 4), "ejected": one.faulty(spare)}
+    with array(Shape(5, 5), spares=1) as raid:
+        write_rows(raid, 4, 0)
+        old, (spare,) = raid.members[0][0], raid.spares
+        half = raid.shape.size_mib * (1 << 20) // SECTOR // 2 // (CHUNK // SECTOR) * (CHUNK // SECTOR)
+        raid.attribute("sync_max").write_text(str(half))
+        run("mdadm", raid.device, "--add", f"/dev/{spare}")
+        run("mdadm", raid.device, "--replace", f"/dev/{old}", "--with", f"/dev/{spare}")
+        until("half a copy", lambda: int(raid.read_attribute("sync_completed").split()[0]) >= half // 2, 60)
+        raid.empty_cache()
+        refuse(spare, range(raid.offset(spare), raid.offset(spare) + ROWS * CHUNK // SECTOR))
+        return {"case": "unreadable replacement", "lost": lost(raid, 4), "ejected": raid.faulty(spare)}
 
 
 def recovered() -> dict[str, Any]:
@@ -175,31 +175,31 @@ def recovered() -> dict[str, Any]:
     The first write makes the block good, so that one drive alone fails in the second one.
     """
     first, second, row = 0, 2, 3
-    with array(Shape(5, 5), first) as one:
-        listed, refused = one.members[0][first], one.members[0][second]
+    with array(Shape(5, 5), first) as raid:
+        listed, refused = raid.members[0][first], raid.members[0][second]
         place, beside = (
-            one.offset(drive) + row * CHUNK // SECTOR + number * STRIPE_SECTORS
+            raid.offset(drive) + row * CHUNK // SECTOR + number * STRIPE_SECTORS
             for number, drive in enumerate((listed, refused))
         )
-        write_rows(one, 5, 0)
-        one.empty_cache()
+        write_rows(raid, 5, 0)
+        raid.empty_cache()
         refuse(listed, range(place, place + STRIPE_SECTORS))
-        write_rows(one, 6, 0)
+        write_rows(raid, 6, 0)
         heal(listed, range(place, place + STRIPE_SECTORS))
-        before = one.listed(listed)
+        before = raid.listed(listed)
         # a member that was assembled may be written where it is listed
-        run("mdadm", "--stop", one.device)
-        run("mdadm", "--assemble", one.device, *(f"/dev/{name}" for name in one.members[0]))
-        one.empty_cache()
-        write_rows(one, 7, 0)
-        after = one.listed(listed)
+        run("mdadm", "--stop", raid.device)
+        run("mdadm", "--assemble", raid.device, *(f"/dev/{name}" for name in raid.members[0]))
+        raid.empty_cache()
+        write_rows(raid, 7, 0)
+        after = raid.listed(listed)
         refuse(refused, range(beside, beside + STRIPE_SECTORS))
-        acknowledged = write_rows(one, 8, 0)
+        acknowledged = write_rows(raid, 8, 0)
         heal(refused, range(beside, beside + STRIPE_SECTORS))
         return {
             "case": "recovered block",
             "listed": [len(place) for place in before],
             "good": not after,
             "acknowledged": acknowledged == ROWS,
-            "lost": lost(one, 8),
+            "lost": lost(raid, 8),
         }

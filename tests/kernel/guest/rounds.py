@@ -62,7 +62,7 @@ class Rounds:
 
     def planned(self) -> list[Write]:
         """Return the writes of a round, which are carried out beside each other."""
-        row, found = self.one.shape.row // BLOCK, []
+        row, writes = self.one.shape.row // BLOCK, []
         sizes = {"row": row, "rows": 2 * row, "chunk": CHUNK // BLOCK, "one": 1}
         for _ in range(WRITES):
             size = self.dice.choice(SIZES)
@@ -77,8 +77,8 @@ class Rounds:
                 cuts = sorted(self.dice.sample(range(1, sectors), min(3, sectors - 1)))
             ends = [*cuts, sectors]
             pieces = tuple(end - before for before, end in zip([0, *cuts], ends, strict=True))
-            found.append(Write(self.generation, begin, count, self.dice.random() < 0.3, pieces))
-        return found
+            writes.append(Write(self.generation, begin, count, self.dice.random() < 0.3, pieces))
+        return writes
 
     def carry_out(self, wanted: list[Write]) -> None:
         """Write, several at a time. AssertionError: one was not acknowledged."""
@@ -86,35 +86,37 @@ class Rounds:
         def send(which: list[Write]) -> None:
             path, fua_flags = self.one.device, os.O_WRONLY | os.O_DSYNC
             with opened(path, os.O_WRONLY) as plain, opened(path, fua_flags) as fua:
-                for one in which:
-                    data = b"".join(patterned(one.generation, one.begin + inside) for inside in range(one.count))
+                for request in which:
+                    data = b"".join(
+                        patterned(request.generation, request.begin + inside) for inside in range(request.count)
+                    )
                     # pieces of memory that do not end where blocks do: bios of odd segments
-                    with mmap.mmap(-1, len(data) + BLOCK * len(one.pieces)) as memory:
+                    with mmap.mmap(-1, len(data) + BLOCK * len(request.pieces)) as memory:
                         parts, at, source = [], 0, 0
-                        for sectors in one.pieces:
+                        for sectors in request.pieces:
                             length = sectors * SECTOR
                             memory[at : at + length] = data[source : source + length]
                             parts.append(memoryview(memory)[at : at + length])
                             source += length
                             at += -(-length // BLOCK) * BLOCK
                         try:
-                            done = os.pwritev(fua if one.fua else plain, parts, one.begin * BLOCK)
+                            done = os.pwritev(fua if request.fua else plain, parts, request.begin * BLOCK)
                         except OSError as error:
-                            raise AssertionError(f"{one} was not acknowledged: {error}") from None
+                            raise AssertionError(f"{request} was not acknowledged: {error}") from None
                         finally:
                             for part in parts:
                                 part.release()
-                    assert done == len(data), (one, done)
+                    assert done == len(data), (request, done)
 
         with ThreadPoolExecutor(WRITERS) as pool:
             list(pool.map(send, [wanted[number::WRITERS] for number in range(WRITERS)]))
         os.sync()
-        by_writer = {one.generation: number % WRITERS for number, one in enumerate(wanted)}
+        by_writer = {request.generation: number % WRITERS for number, request in enumerate(wanted)}
         touched: dict[int, dict[int, int]] = {}
-        for one in wanted:
-            for block in range(one.begin, one.begin + one.count):
+        for request in wanted:
+            for block in range(request.begin, request.begin + request.count):
                 # the later one of the same writer
-                touched.setdefault(block, {})[by_writer[one.generation]] = one.generation
+                touched.setdefault(block, {})[by_writer[request.generation]] = request.generation
         for block, last in touched.items():
             self.may[block] = set(last.values())
         self.counts["writes"] += len(wanted)
@@ -247,8 +249,8 @@ def rounds(seed: int, number: int) -> Iterator[dict[str, Any]]:
     dice = random.Random(seed)
     for shape in SHAPES:
         share = number // len(SHAPES)
-        with array(shape) as one:
-            here = Rounds(one, dice)
+        with array(shape) as raid:
+            here = Rounds(raid, dice)
             for done in range(share):
                 try:
                     here.round()

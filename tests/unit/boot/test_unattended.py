@@ -69,15 +69,15 @@ def test_root_that_could_not_be_made_is_not_waited_for() -> None:
     maker = settings((added / "systemd-repart.service.d/10-millrace.conf").read_text())
     [check] = maker["OnFailure"]
     assert maker["StandardError"] == ["journal+console"]
-    found = settings((added / check).read_text())
+    service = settings((added / check).read_text())
     # one that exists is used, and a server that is years old is not stopped by a drive that is full
     awaited = next(added.glob("dev-disk-*.device.d")).name.removesuffix(".device.d")
     root = "/" + awaited.replace("-", "/").replace("\\x2d", "-")
-    assert found["ExecCondition"] == ["udevadm settle --timeout=60", f"test ! -e {root}", f"test ! -e {root}-luks"]
-    sentence, start = found["ExecStart"]
+    assert service["ExecCondition"] == ["udevadm settle --timeout=60", f"test ! -e {root}", f"test ! -e {root}-luks"]
+    sentence, start = service["ExecStart"]
     assert sentence.startswith('echo "The boot drive has no root file system')
     assert start == "systemctl --no-block --job-mode=replace-irreversibly start emergency.target"
-    assert found["DefaultDependencies"] == ["no"] and found["StandardOutput"] == ["journal+console"]
+    assert service["DefaultDependencies"] == ["no"] and service["StandardOutput"] == ["journal+console"]
 
 
 def test_root_is_made_in_the_clear_only_where_it_is_not_to_be_encrypted() -> None:

@@ -89,15 +89,15 @@ def test_members_are_counted_for_a_trial_before_the_pool_is_unmounted() -> None:
 
 def test_etc_is_made_before_the_system_manager_of_the_new_root_starts() -> None:
     directory = REPO / "mkosi.initrd.conf/mkosi.extra/usr/lib/systemd/system"
-    found = settings((directory / "millrace-etc.service").read_text())
-    assert {"sysroot.mount", "sysroot-usr.mount"} <= names(found, "After")
+    service = settings((directory / "millrace-etc.service").read_text())
+    assert {"sysroot.mount", "sysroot-usr.mount"} <= names(service, "After")
     # initrd-parse-etc.service comes after it, and what leads to the new root after that
-    assert "initrd-root-fs.target" in names(found, "Before")
+    assert "initrd-root-fs.target" in names(service, "Before")
     # wanted: a boot whose /etc cannot be written goes on
     assert (directory / "initrd.target.wants/millrace-etc.service").resolve() == directory / "millrace-etc.service"
     assert not list(directory.glob("*.requires/millrace-etc.service"))
-    assert found["ConditionPathExists"] == ["/sysroot/lib64", f"/sysroot/{factory.FACTORY}/{factory.LIST}"]
-    assert found["ExecStart"] == ["/usr/sbin/chroot /sysroot /usr/bin/python3 -I -B -m millrace.lifecycle.etc"]
+    assert service["ConditionPathExists"] == ["/sysroot/lib64", f"/sysroot/{factory.FACTORY}/{factory.LIST}"]
+    assert service["ExecStart"] == ["/usr/sbin/chroot /sysroot /usr/bin/python3 -I -B -m millrace.lifecycle.etc"]
 
 
 def test_build_lists_what_the_version_brings_to_etc_when_nothing_is_added_any_more() -> None:
@@ -109,17 +109,17 @@ def test_order_of_units_has_no_cycle() -> None:
     """systemd would leave one of them out of a boot, whichever it finds (systemd.unit(5), Before=)."""
     files = {path.name for path in OWN.glob("*.*") if path.is_file()}
     own = {name: unit(name) for name in files | instances()}
-    after = {name: names(one, "After") for name, one in own.items()}
-    for name, one in own.items():
-        for later in names(one, "Before") & set(after):
+    after = {name: names(unit_settings, "After") for name, unit_settings in own.items()}
+    for name, unit_settings in own.items():
+        for later in names(unit_settings, "Before") & set(after):
             after[later].add(name)
         # systemd.path(5), systemd.timer(5): either comes before what it starts
         if name.endswith((".path", ".timer")):
-            for started in set(one.get("Unit") or [name.rsplit(".", 1)[0] + ".service"]) & set(after):
+            for started in set(unit_settings.get("Unit") or [name.rsplit(".", 1)[0] + ".service"]) & set(after):
                 after[started].add(name)
     # a target comes after what it wants, unless that says that it comes after the target
-    for name in (one for one in own if one.endswith(".target")):
-        after[name] |= {one for one in names(own[name], "Wants", "Requires") if name not in after.get(one, ())}
+    for name in (target for target in own if target.endswith(".target")):
+        after[name] |= {wanted for wanted in names(own[name], "Wants", "Requires") if name not in after.get(wanted, ())}
     assert len(list(TopologicalSorter(after).static_order())) >= len(own)
 
 

@@ -140,17 +140,17 @@ def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_p
 
 
 def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_does_not_wait() -> None:
-    found = unit("millrace-replace@boot.service")
+    service = unit("millrace-replace@boot.service")
     link = OWN / "multi-user.target.wants/millrace-replace@boot.service"
     assert link.resolve() == OWN / "millrace-replace@.service"
-    assert found["ExecStart"] == ["/usr/bin/millrace drive inserted --boot"]
-    assert {"millrace-inventory.service", "millrace-assemble.service"} <= set(found["After"][0].split())
+    assert service["ExecStart"] == ["/usr/bin/millrace drive inserted --boot"]
+    assert {"millrace-inventory.service", "millrace-assemble.service"} <= set(service["After"][0].split())
     needed = (paths.inventory_file(), paths.pool_file())
-    assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]
+    assert service["ConditionPathExists"] == [f"/{file.relative_to(paths.ROOT)}" for file in needed]
     # the job of a oneshot lasts until it ends, and the boot with it
-    assert found["Type"] == ["exec"] and "Before" not in found
+    assert service["Type"] == ["exec"] and "Before" not in service
     same = ("ProtectSystem", "ReadWritePaths", "SystemCallFilter", "CapabilityBoundingSet", "RestrictAddressFamilies")
-    assert [found[one] for one in same] == [unit("millrace-replace@event.service")[one] for one in same]
+    assert [service[key] for key in same] == [unit("millrace-replace@event.service")[key] for key in same]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_metrics_are_collected_by_a_process_that_ends_with_the_endpoint() -> Non
 def test_node_exporter_listens_on_no_port_and_reads_the_textfile_that_is_collected() -> None:
     service, listens = unit("millrace-node-exporter.service"), unit("millrace-node-exporter.socket")
     assert listens["ListenStream"] == [f"/{paths.node_exporter_socket().relative_to(paths.ROOT)}"]
-    given = dict(one.strip('"').split("=", 1) for one in service["Environment"])
+    given = dict(assignment.strip('"').split("=", 1) for assignment in service["Environment"])
     [command] = service["ExecStart"]
     assert "--web.systemd-socket" in command and "listen-address" not in command
     directory = paths.metrics_file().parent.relative_to(paths.ROOT)
@@ -240,7 +240,7 @@ def test_node_exporter_listens_on_no_port_and_reads_the_textfile_that_is_collect
     assert re.search(f"^d /{directory} +0755 root root -$", made, re.MULTILINE)
     # none but these: one that asks a drive or touches the pool would hold every scrape with it
     assert "--collector.disable-defaults" in command
-    collectors = {one.removeprefix("--collector.") for one in given["COLLECTORS"].split()}
+    collectors = {option.removeprefix("--collector.") for option in given["COLLECTORS"].split()}
     assert not collectors & {"filesystem", "hwmon", "mountstats", "nvme", "systemd"}
     assert collectors == set(re.findall(r'node_scrape_collector_success\{collector="(\w+)"', node_exporter.REPLY))
     # only the endpoint speaks with it, which is in front with its token and TLS

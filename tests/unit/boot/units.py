@@ -30,16 +30,16 @@ ALSO_BOOLEAN = {"RestrictNamespaces": ("yes", "no")}
 
 def settings(text: str) -> Settings:
     """Return the values of each setting of a unit file in order; an empty one clears those before it."""
-    found: Settings = defaultdict(list)
+    values: Settings = defaultdict(list)
     for line in text.splitlines():
         name, equals, value = line.partition("=")
         if not equals or line.startswith(("#", "{")):
             continue
         if not value or not LISTS.fullmatch(name) or value in ALSO_BOOLEAN.get(name, ()):
-            found[name].clear()
+            values[name].clear()
         if value:
-            found[name].append(value)
-    return found
+            values[name].append(value)
+    return values
 
 
 def drop_ins(name: str) -> list[Path]:
@@ -49,11 +49,11 @@ def drop_ins(name: str) -> list[Path]:
     directories = [f"{prefix}@.{kind}"] if instance else []
     dashes = [place for place, letter in enumerate(prefix) if letter == "-" and place < len(prefix) - 1]
     directories += [f"{prefix[: place + 1]}.{kind}" for place in reversed(dashes)]
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for directory in reversed([name, *directories]):
         for place in (OWN, ADDED):
-            found |= {path.name: path for path in (place / f"{directory}.d").glob("*.conf")}
-    return [found[file] for file in sorted(found)]
+            files |= {path.name: path for path in (place / f"{directory}.d").glob("*.conf")}
+    return [files[file] for file in sorted(files)]
 
 
 def unit(name: str) -> Settings:
@@ -92,9 +92,9 @@ def before(start: str) -> set[str]:
     seen: set[str] = set()
     todo = [start]
     while todo:
-        found = unit(todo.pop())
-        pulled = names(found, "Requires", "Wants", "BindsTo")
-        new = (names(found, "After") | pulled) - seen
+        unit_settings = unit(todo.pop())
+        pulled = names(unit_settings, "Requires", "Wants", "BindsTo")
+        new = (names(unit_settings, "After") | pulled) - seen
         seen |= new
         todo += new
     return seen

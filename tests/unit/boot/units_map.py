@@ -84,13 +84,13 @@ def _program(found: Settings) -> str:
 
 def _started_by(name: str) -> str:
     """Return who starts a unit, in one cell; many units that need it are counted."""
-    found = starters().get(name, {})
-    named = [who for who in found if who.startswith("`millrace-") or who.endswith(".service`")]
+    by_starter = starters().get(name, {})
+    named = [who for who in by_starter if who.startswith("`millrace-") or who.endswith(".service`")]
     many = named if len(named) > SHOWN else []
     # a service that a target of the boot requires besides
-    early = any(who.startswith("boot,") for who in found)
-    cells = [who for who in found if who not in many and not (early and who == "boot")]
-    labels = {who: ", ".join(f"`{one}`" for one in found[who] if one) for who in cells}
+    early = any(who.startswith("boot,") for who in by_starter)
+    cells = [who for who in by_starter if who not in many and not (early and who == "boot")]
+    labels = {who: ", ".join(f"`{label}`" for label in by_starter[who] if label) for who in cells}
     lines = [f"{labels[who]}: {who}" if labels[who] else who for who in cells]
     return "; ".join([*lines, *([f"{len(many)} units that need it"] if many else [])])
 
@@ -104,27 +104,27 @@ def _starts(name: str) -> str:
     return f"`{(found.get('Unit') or [name.rsplit('.', 1)[0] + '.service'])[0]}`"
 
 
-def writes(found: Settings) -> str:
+def writes(service: Settings) -> str:
     """Return what a service may write, in words."""
-    paths = [path.lstrip("-") for value in found.get("ReadWritePaths", []) for path in value.split()]
-    paths += [f"/var/lib/{one}" for one in found.get("StateDirectory", [])]
-    paths += [f"/run/{one}" for one in found.get("RuntimeDirectory", [])]
-    outputs = [*found.get("StandardOutput", []), *found.get("StandardError", [])]
-    paths += [one.partition(":")[2] for one in outputs if one.startswith("truncate:")]
-    protected = found["ProtectSystem"][-1]
+    paths = [path.lstrip("-") for value in service.get("ReadWritePaths", []) for path in value.split()]
+    paths += [f"/var/lib/{name}" for name in service.get("StateDirectory", [])]
+    paths += [f"/run/{name}" for name in service.get("RuntimeDirectory", [])]
+    outputs = [*service.get("StandardOutput", []), *service.get("StandardError", [])]
+    paths += [output.partition(":")[2] for output in outputs if output.startswith("truncate:")]
+    protected = service["ProtectSystem"][-1]
     parts = [", ".join(f"`{path}`" for path in paths)] if paths else []
     if protected != "strict":
         kept = {"yes": ["/usr", "/boot"], "full": ["/usr", "/boot", "/etc"]}[protected]
-        kept += [path for value in found.get("ReadOnlyPaths", []) for path in value.split()]
+        kept += [path for value in service.get("ReadOnlyPaths", []) for path in value.split()]
         parts.append("all paths but " + ", ".join(f"`{path}`" for path in kept))
-    if found.get("ProtectKernelTunables") != ["yes"]:
+    if service.get("ProtectKernelTunables") != ["yes"]:
         parts.append("kernel settings")
-    allowed = [one.split() for one in found.get("DeviceAllow", [])]
-    if "DevicePolicy" in found:
+    allowed = [rule.split() for rule in service.get("DeviceAllow", [])]
+    if "DevicePolicy" in service:
         parts += [f"devices `{device}`" for device, mode in allowed if "w" in mode]
-    elif found.get("PrivateDevices") != ["yes"]:
+    elif service.get("PrivateDevices") != ["yes"]:
         parts.append("drives")
-    of_its_own = ", as a user of its own" if found.get("DynamicUser") == ["yes"] else ""
+    of_its_own = ", as a user of its own" if service.get("DynamicUser") == ["yes"] else ""
     return ("; ".join(parts) or "nothing") + of_its_own
 
 

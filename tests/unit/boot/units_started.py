@@ -43,24 +43,24 @@ def template(name: str) -> str:
 @cache
 def starters() -> Starters:
     """Return who starts each unit file, and which instances of a template; "" is the unit itself, or any instance."""
-    found: Starters = defaultdict(lambda: defaultdict(list))
+    by_unit: Starters = defaultdict(lambda: defaultdict(list))
     for name, who in _all():
-        for one in (name, *_next_run(name)):
+        for unit_name in (name, *_next_run(name)):
             # an instance that is named after a unit is in the line of that unit
-            instance = one.partition("@")[2].rsplit(".", 1)[0]
-            instances = found[template(one)][who]
+            instance = unit_name.partition("@")[2].rsplit(".", 1)[0]
+            instances = by_unit[template(unit_name)][who]
             if (label := instance if instance.isalnum() else "") not in instances:
                 instances.append(label)
     for kind in ALL:
         # the engine of jobs starts it for the room whose job it is
         room = "/".join(MODULES[kind.name].split(".")[1:-1])
-        if not any(f"`{room}/`" in who for who in found[kind.unit]):
-            found[kind.unit][f"code in `{room}/`"].append("")
+        if not any(f"`{room}/`" in who for who in by_unit[kind.unit]):
+            by_unit[kind.unit][f"code in `{room}/`"].append("")
     for path in OWN.glob("millrace-*.service"):
-        if path.is_file() and path.name not in found:
+        if path.is_file() and path.name not in by_unit:
             for room in sorted(set(_naming(path.name)) & set(rooms(path.name))):
-                found[path.name][f"code in `{room}/`"].append("")
-    return found
+                by_unit[path.name][f"code in `{room}/`"].append("")
+    return by_unit
 
 
 def rooms(name: str) -> list[str]:
@@ -134,13 +134,13 @@ def _by_units() -> Iterator[tuple[str, str]]:
     for path in sorted(OWN.glob("millrace-*.*")):
         if not path.is_file():
             continue
-        found = unit(path.name)
-        for name in sorted(names(found, "Wants", "Requires", "OnFailure", "OnSuccess")):
-            ends = [key for key in ("OnFailure", "OnSuccess") if name in names(found, key)]
+        unit_settings = unit(path.name)
+        for name in sorted(names(unit_settings, "Wants", "Requires", "OnFailure", "OnSuccess")):
+            ends = [key for key in ("OnFailure", "OnSuccess") if name in names(unit_settings, key)]
             yield name, f"`{path.name}`" + (" at its end" if len(ends) == 2 else " when it fails" if ends else "")
         if path.suffix in (".timer", ".path", ".socket"):
-            yield (found.get("Unit") or [path.with_suffix(".service").name])[0], f"`{path.name}`"
-        for command in (one for key in found if key.startswith("Exec") for one in found[key]):
+            yield (unit_settings.get("Unit") or [path.with_suffix(".service").name])[0], f"`{path.name}`"
+        for command in (line for key in unit_settings if key.startswith("Exec") for line in unit_settings[key]):
             for name in UNIT.findall(command) if "systemctl" in command else ():
                 yield name, f"`{path.name}`"
     for file in sorted([*ADDED.glob("*.d/*.conf"), *OWN.glob("millrace-*@?*.d/*.conf")]):
@@ -182,8 +182,8 @@ def _known(tree: ast.Module, module: ModuleType) -> dict[str, object]:
 def _words(node: ast.List, known: dict[str, object]) -> list[str]:
     """Return the words of a command line; one that is known only when it runs is "?"."""
     words: list[str] = []
-    for one in node.elts:
-        inner = one.value if isinstance(one, ast.Starred) else one
+    for word in node.elts:
+        inner = word.value if isinstance(word, ast.Starred) else word
         value: object = "?"
         if isinstance(inner, ast.Constant):
             value = inner.value

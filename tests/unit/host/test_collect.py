@@ -22,11 +22,11 @@ KEY = "1" * 64
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Installed]]:
     """The trees of a build that is not run; its packages lie in the cold cache."""
-    found = {"image": {MDADM}, "initrd": set[Installed](), "tools": {MDADM}}
+    packages = {"image": {MDADM}, "initrd": set[Installed](), "tools": {MDADM}}
 
     def cold(cache: Caches, modules: Path | None) -> str:
         (cache.packages / collect.ARCHIVES).mkdir(parents=True)
-        for one in set().union(*found.values()) - {OWN}:
+        for one in set().union(*packages.values()) - {OWN}:
             (cache.packages / collect.ARCHIVES / one.file).write_text(one.version)
         cache.mkosi.mkdir()
         (cache.mkosi / "27.1-1.deb").write_text("mkosi")
@@ -38,11 +38,11 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Inst
     deb.write_text("rebuilt")
     monkeypatch.setattr(build, "rebuilt_modules", lambda cache, stock: None if stock else deb)
     monkeypatch.setattr(build, "build_cold", cold)
-    monkeypatch.setattr(trees, "built", lambda output, cache: found)
+    monkeypatch.setattr(trees, "built", lambda output, cache: packages)
     monkeypatch.setattr(collect, "made", lambda output: {"root_hash": KEY, "image": KEY})
     monkeypatch.setattr(collect, "_npm", lambda cache, new: [])
     monkeypatch.setattr(collect, "_wheels", lambda new: [_written(new, wheel)])
-    return found
+    return packages
 
 
 def _written(new: Path, package: Package) -> Package:

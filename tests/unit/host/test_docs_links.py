@@ -33,15 +33,15 @@ def anchors(page: Path) -> set[str]:
 
 def wrong(page: Path) -> list[str]:
     """Return the links of a page that lead nowhere."""
-    found = []
+    dead_links = []
     for link in links(page):
         if "://" in link:
             continue
         path, _, anchor = link.partition("#")
         target = (page.parent / path) if path else page
         if not target.exists() or (anchor and anchor not in anchors(target)):
-            found.append(link)
-    return found
+            dead_links.append(link)
+    return dead_links
 
 
 def test_every_link_leads_to_a_file_and_a_heading() -> None:

@@ -34,9 +34,9 @@ def spend(found: Minutes, clock: Clock, part: str, lane: int, count: float, **st
 
 
 def test_file_has_minutes_by_lane_and_part(tmp_path: Path, clock: Clock) -> None:
-    found = Minutes(tmp_path / "out/minutes.json", allowed=30)
-    spend(found, clock, "vm", 1, 20, b=5, a=15)
-    spend(found, clock, "unit", 0, 4.5)
+    tally = Minutes(tmp_path / "out/minutes.json", allowed=30)
+    spend(tally, clock, "vm", 1, 20, b=5, a=15)
+    spend(tally, clock, "unit", 0, 4.5)
     assert json.loads((tmp_path / "out/minutes.json").read_text()) == {
         "minutes": 24.5,
         "allowed": 30,
@@ -51,7 +51,7 @@ def test_file_has_minutes_by_lane_and_part(tmp_path: Path, clock: Clock) -> None
             },
         ],
     }
-    assert list(found.lines()) == [
+    assert list(tally.lines()) == [
         "lane 1: 4.5 minutes (unit 4.5)",
         "lane 2: 20.0 minutes (vm 20.0)",
         "    15.0 minutes tests/vm/a.py",

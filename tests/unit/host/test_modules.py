@@ -177,8 +177,8 @@ def test_patches_are_applied_in_order_before_the_compiler_runs(tmp_path: Path) -
 
     compiler.compile_set(sets.MD, tmp_path, found(), 2, run)
     *patches, make = made
-    assert [one[-1] for one in patches] == [f"--input=/{name}" for name in sorted(sets.MD.patches)]
-    assert all({"patch", "--fuzz=0", "--directory=/build"} <= set(one) for one in patches)
+    assert [patch[-1] for patch in patches] == [f"--input=/{name}" for name in sorted(sets.MD.patches)]
+    assert all({"patch", "--fuzz=0", "--directory=/build"} <= set(patch) for patch in patches)
     assert [(tmp_path / path.name).read_bytes() for path in sets.MD.changes] == [
         path.read_bytes() for path in sets.MD.changes
     ]
@@ -432,12 +432,12 @@ def test_modules_are_compiled_once_for_the_same_kernel(tmp_path: Path, monkeypat
     first = prepare.prepare(cache, "http://mirror.example/", tools)
     assert [first] == list(first.parent.iterdir())
     assert (prepare.prepare(cache, "http://mirror.example/", tools), built.times) == (first, 1)
-    monkeypatch.setattr(Packages, "key", property(lambda one: "of newer packages"))
+    monkeypatch.setattr(Packages, "key", property(lambda packages: "of newer packages"))
     assert prepare.prepare(cache, "http://mirror.example/", tools) != first
     assert built.times == 2
     assert not (tmp_path / "modules/environment").exists()
     first.unlink()
-    monkeypatch.setattr(Packages, "key", property(lambda one: "a key"))
+    monkeypatch.setattr(Packages, "key", property(lambda packages: "a key"))
     with pytest.raises(Failed, match="has 0 packages instead of 1; remove it"):
         prepare.prepare(cache, "http://mirror.example/", tools)
 
@@ -453,7 +453,7 @@ def test_builds_that_were_used_last_are_kept(tmp_path: Path, monkeypatch: pytest
     first, second, *_ = (of(f"packages {number}") for number in range(prepare.KEPT))
     assert of("packages 0") == first
     last = of("packages of today")
-    left = {one for one in (tmp_path / "modules").iterdir() if one.is_dir()}
+    left = {directory for directory in (tmp_path / "modules").iterdir() if directory.is_dir()}
     assert len(left) == prepare.KEPT and {first, last} < left and second not in left
 
 

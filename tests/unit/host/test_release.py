@@ -67,10 +67,10 @@ def test_server_with_the_public_key_stages_directory_and_archive(
     (paths.ROOT / "usr/lib/os-release").write_text("IMAGE_VERSION=0.1.0\n")
     for path in (archive.parent, archive):
         with stage.origin(path, on_server) as bring:
-            found = stage.describe(bring, on_server)
-            stage.complete(found, bring, on_server)
-        assert staged(on_server) == found and found.version == "0.2.0"
-        assert "- Faster." in stage.news(found) and "- First." not in stage.news(found)
+            new_release = stage.describe(bring, on_server)
+            stage.complete(new_release, bring, on_server)
+        assert staged(on_server) == new_release and new_release.version == "0.2.0"
+        assert "- Faster." in stage.news(new_release) and "- First." not in stage.news(new_release)
 
 
 def test_slots_get_the_uuids_of_the_root_hash(output: Path, owner: keys.Keys) -> None:

@@ -77,8 +77,8 @@ def test_drives_of_one_image_are_named_and_none_of_them_is_written(tmp_path: Pat
     assert same_boot_partition(tree.root) == []
     started_from(tree, "nvme1n1")
     assert same_boot_partition(tree.root) == ["nvme0n1", "nvme1n1"]
-    found = states(tree)
-    assert (found["nvme0n1"], found["nvme1n1"]) == (DriveState.BOOT, DriveState.BOOT)
+    state_of = states(tree)
+    assert (state_of["nvme0n1"], state_of["nvme1n1"]) == (DriveState.BOOT, DriveState.BOOT)
 
 
 def test_loader_and_usr_of_one_drive_are_no_two(tmp_path: Path) -> None:

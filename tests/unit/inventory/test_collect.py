@@ -51,9 +51,9 @@ def test_sysfs_answers_who_is_not_root(tmp_path: Path) -> None:
     tree.write(disk / "nguid", "e8238fa6-bf53-0001-001b-448b4a9d0f5e\n")
     tree.write(disk / "queue/write_cache", "write through\n")
     tree.write(disk.parent / "hwmon3/temp1_input", "41850\n")
-    found = drive(collect(tmp_path, hardware.denied), name)
-    assert (found.eui64, found.nguid) == ("0025385b71b0c1d2", "e8238fa6bf530001001b448b4a9d0f5e")
-    assert (found.volatile_write_cache, found.temperature) == (False, 42)
+    nvme_drive = drive(collect(tmp_path, hardware.denied), name)
+    assert (nvme_drive.eui64, nvme_drive.nguid) == ("0025385b71b0c1d2", "e8238fa6bf530001001b448b4a9d0f5e")
+    assert (nvme_drive.volatile_write_cache, nvme_drive.temperature) == (False, 42)
 
 
 def test_present_asks_no_drive_not_even_for_its_temperature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,6 +182,6 @@ def test_build_of_each_module_of_nfs_smb_and_parity_raid_is_known(tmp_path: Path
         "updates/millrace/fs/nfs_common/nfs_localio.ko.xz:\nkernel/fs/xfs/xfs.ko.xz:\n"
         "updates/millrace/drivers/md/raid456.ko.xz: kernel/drivers/md/md-mod.ko.xz\nkernel/drivers/md/raid1.ko.xz:\n",
     )
-    found = {module.name: module.build for module in collect(tmp_path, nothing_found).file_modules}
+    builds = {module.name: module.build for module in collect(tmp_path, nothing_found).file_modules}
     rebuilt = dict.fromkeys(("nfs_localio", "nfsd", "raid456"), "millrace")
-    assert found == rebuilt | {"cifs": "debian", "grace": "debian"}
+    assert builds == rebuilt | {"cifs": "debian", "grace": "debian"}

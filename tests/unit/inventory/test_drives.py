@@ -17,14 +17,14 @@ def test_nvme1_and_nvme10_keep_their_own_serial_and_place(tmp_path: Path) -> Non
     tree = booted(tmp_path)
     tree.nvme(10, "TEN", numa_node=1)
     tree.nvme(1, "ONE")
-    found = drives(tree)
-    assert list(found) == ["nvme1n1", "nvme10n1", "vda"]
-    one, ten = found["nvme1n1"], found["nvme10n1"]
-    assert (one.serial, one.wwid, one.pci_address, one.numa_node) == ("ONE", "eui.ONE", "0000:02:00.0", 0)
+    by_name = drives(tree)
+    assert list(by_name) == ["nvme1n1", "nvme10n1", "vda"]
+    first, ten = by_name["nvme1n1"], by_name["nvme10n1"]
+    assert (first.serial, first.wwid, first.pci_address, first.numa_node) == ("ONE", "eui.ONE", "0000:02:00.0", 0)
     assert (ten.serial, ten.wwid, ten.pci_address, ten.numa_node) == ("TEN", "eui.TEN", "0000:0b:00.0", 1)
-    assert (one.transport, one.model, one.firmware, one.size) == ("nvme", "ACME 7T68", "1.0", 64 << 20)
-    assert (one.logical_block, one.physical_block, one.rotational, one.removable) == (512, 4096, False, False)
-    assert one.link == PcieLink(speed=16.0, width=4, max_speed=32.0, max_width=4)
+    assert (first.transport, first.model, first.firmware, first.size) == ("nvme", "ACME 7T68", "1.0", 64 << 20)
+    assert (first.logical_block, first.physical_block, first.rotational, first.removable) == (512, 4096, False, False)
+    assert first.link == PcieLink(speed=16.0, width=4, max_speed=32.0, max_width=4)
 
 
 def test_a_firmware_that_names_no_numa_node_leaves_it_open(tmp_path: Path) -> None:
@@ -85,13 +85,13 @@ def test_two_drives_with_one_serial_or_one_wwid_are_unknown(tmp_path: Path) -> N
     tree.nvme(2, "LEFT", wwid="eui.same")
     tree.nvme(3, "RIGHT", wwid="eui.same")
     tree.nvme(4, "ALONE")
-    found = drives(tree)
-    twin, left = found["nvme0n1"], found["nvme2n1"]
-    assert found["nvme1n1"].state is twin.state is DriveState.UNKNOWN
+    by_name = drives(tree)
+    twin, left = by_name["nvme0n1"], by_name["nvme2n1"]
+    assert by_name["nvme1n1"].state is twin.state is DriveState.UNKNOWN
     assert twin.evidence[0].finding == "2 drives have the serial number TWIN"
-    assert found["nvme3n1"].state is left.state is DriveState.UNKNOWN
+    assert by_name["nvme3n1"].state is left.state is DriveState.UNKNOWN
     assert left.evidence[0].finding == "2 drives have the wwid eui.same"
-    assert found["nvme4n1"].state is DriveState.BLANK
+    assert by_name["nvme4n1"].state is DriveState.BLANK
 
 
 def test_a_drive_without_a_serial_number_is_unknown(tmp_path: Path) -> None:
@@ -108,15 +108,15 @@ def test_a_drive_cannot_drive_the_terminal(tmp_path: Path) -> None:
     tree.nvme(0, "S1\x1b]0;pwned\x07", model="ACME\x1b[2J\u202eX", firmware_rev="1\x9b0")
     tree.nvme(1, "S1", wwid="eui.1")
     label = Result(0, "TYPE=xfs\nLABEL=evil\x1b]0;pwned\x07\n", "")
-    found = collect(tmp_path, lambda argv: label if argv[0] == "blkid" else nothing_found(argv)).drives
-    first, second, *_ = found
+    collected = collect(tmp_path, lambda argv: label if argv[0] == "blkid" else nothing_found(argv)).drives
+    first, second, *_ = collected
     assert first.serial == "S1\\x1b]0;pwned\\x07" and second.serial == "S1"
     assert first.model == "ACME\\x1b[2J\\u202eX"
     for drive in (first, second):
         assert drive.model_dump_json().isprintable()
         assert all(value.isprintable() for value in drive.model_dump().values() if isinstance(value, str))
-        assert all(one.finding.isprintable() for one in drive.evidence)
-    assert any("evil" in one.finding for one in first.evidence)
+        assert all(evidence.finding.isprintable() for evidence in drive.evidence)
+    assert any("evil" in evidence.finding for evidence in first.evidence)
 
 
 def test_names_by_id_and_the_geometry_are_what_udev_and_the_kernel_know(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_names_by_id_and_the_geometry_are_what_udev_and_the_kernel_know(tmp_path
     tree.write(block / "queue/optimal_io_size", "1048576\n")
     lines = "S:disk/by-path/pci-1\nS:disk/by-id/nvme-S\nS:disk/by-id/nvme-eui.S\nE:ID_SERIAL=S\n"
     tree.write(tmp_path / "run/udev/data/b259:7", lines)
-    one = drives(tree)["nvme0n1"]
-    assert one.links == ["/dev/disk/by-id/nvme-S", "/dev/disk/by-id/nvme-eui.S"]
-    assert (one.minimum_io, one.optimal_io) == (131072, 1048576)
+    drive = drives(tree)["nvme0n1"]
+    assert drive.links == ["/dev/disk/by-id/nvme-S", "/dev/disk/by-id/nvme-eui.S"]
+    assert (drive.minimum_io, drive.optimal_io) == (131072, 1048576)
 
 
 def test_a_device_of_xiraid_is_known_by_the_name_of_its_array(tmp_path: Path) -> None:

@@ -52,10 +52,10 @@ def test_link_has_both_ends_and_a_card_one_link_for_all_its_ports(tmp_path: Path
         function = add_card(tmp_path, "0000:80:01.0", f"0000:81:00.{number}", f"ens{number}", {"RxErr": number})
     virtual = add_card(tmp_path, "0000:80:01.0", "0000:81:10.0", "ens1v0", {"RxErr": 100})
     (virtual / "physfn").symlink_to(function)
-    drive = next(one for one in servers_hw.one_u_12().drives if one.pci_address == "0000:04:00.0")
-    found = error_counters.links(tmp_path, [drive])
-    assert [(one.kind, one.subject) for one in found] == [("drive", drive.serial), ("card", "ens0, ens1")]
-    ends = {end.key: end.errors.corrected for one in found for end in one.ends}
+    drive = next(drive for drive in servers_hw.one_u_12().drives if drive.pci_address == "0000:04:00.0")
+    links = error_counters.links(tmp_path, [drive])
+    assert [(link.kind, link.subject) for link in links] == [("drive", drive.serial), ("card", "ens0, ens1")]
+    ends = {end.key: end.errors.corrected for link in links for end in link.ends}
     assert ends == {drive.serial: 5, "0000:40:01.0": 1, "0000:81:00.0": 0, "0000:81:00.1": 1, "0000:80:01.0": 0}
 
 

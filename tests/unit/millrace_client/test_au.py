@@ -123,9 +123,9 @@ def test_a_device_of_so_many_bytes_a_second_keeps_so_many_busy(tmp_path: Path, f
         time.sleep(max(0.0, through - time.monotonic()))
         return size
 
-    found = au.search(training, lambda count, seconds: au.probe(training, files, count, seconds, capped), 1.0, 16)
-    assert abs(found.count - math.floor(fed)) <= 1
-    overfed = max(found.probes, key=lambda one: one.count)
+    outcome = au.search(training, lambda count, seconds: au.probe(training, files, count, seconds, capped), 1.0, 16)
+    assert abs(outcome.count - math.floor(fed)) <= 1
+    overfed = max(outcome.probes, key=lambda probe: probe.count)
     # what the device gives, whoever asks for more
     assert overfed.bandwidth == pytest.approx(rate, rel=0.25)
     assert overfed.au == pytest.approx(100 * 0.9 * fed / overfed.count, rel=0.25)

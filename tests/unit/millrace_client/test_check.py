@@ -104,9 +104,9 @@ def test_mount_that_honours_setuid_or_device_files_is_named_with_the_fix(
     assert option in mounts
     client.write("proc/self/mounts", mounts.replace(f",{option}", ""))
     profile = "training" if where == NFS else "checkpoint"
-    found = wrong(client, expectation(profile, protocol), where)
-    assert set(found) == {option}
-    assert f"put {option} into the options" in found[option].fix
+    findings = wrong(client, expectation(profile, protocol), where)
+    assert set(findings) == {option}
+    assert f"put {option} into the options" in findings[option].fix
 
 
 def test_an_earlier_mount_that_decided_nconnect_is_blamed(tmp_path: Path) -> None:

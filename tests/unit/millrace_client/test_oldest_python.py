@@ -130,7 +130,7 @@ def test_bench_measures_by_hand(tmp_path: Path, python: str) -> None:
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     done = finished([python, "-I", "-S", "-c", start + MOUNTED], PATH=path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert {one["id"]: one["error"] for one in json.loads(result.read_text())["rungs"]} == {
+    assert {rung["id"]: rung["error"] for rung in json.loads(result.read_text())["rungs"]} == {
         "mixed/mixed": None,
         "kvcache/stress": None,
         "kvcache/throughput": None,

@@ -52,10 +52,10 @@ def test_groups_are_spread_evenly_over_the_legs(
     assert xfs.allocation_groups >= 32
     assert xfs.allocation_groups <= max(128, plan.capacity // TIB + 2)
     # md keeps a part of its members: the number of groups stays as planned
-    found = starts(xfs, plan.capacity - int(plan.capacity * lost))
-    assert found.total() == xfs.allocation_groups
-    assert set(found) == set(range(legs))
-    assert max(found.values()) - min(found.values()) <= 1
+    groups = starts(xfs, plan.capacity - int(plan.capacity * lost))
+    assert groups.total() == xfs.allocation_groups
+    assert set(groups) == set(range(legs))
+    assert max(groups.values()) - min(groups.values()) <= 1
 
 
 @repeatable

@@ -71,7 +71,7 @@ def test_the_file_system_lies_on_the_device_and_no_array_is_planned() -> None:
     plan = planned(device(), drive(7))
     assert (plan.backend, plan.arrays) == ("external", [])
     assert (plan.filesystem.device, plan.filesystem.log_device, plan.filesystem.log_size) == (NAME, None, None)
-    roles = {one.serial: (one.role, [part.size for part in one.partitions]) for one in plan.drives}
+    roles = {role.serial: (role.role, [part.size for part in role.partitions]) for role in plan.drives}
     assert roles == {
         "VD1": (Role.DATA, [(10 * TB - 2 * MIB) // MIB * MIB]),
         "SN007": (Role.UNUSED, []),

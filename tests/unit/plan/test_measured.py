@@ -50,14 +50,17 @@ def decision(settings: Settings, name: str) -> Decision:
 
 def test_measured_value_is_in_force_and_names_its_run_and_what_it_replaced() -> None:
     plain = settings_of(basis(server(drives_1u12())))
-    found = in_force(Overrides(md=MdPolicy(stripe_cache_size=16384), nfsd=NfsdPolicy(threads=48)))
-    assert (found.md.stripe_cache_size, found.nfsd.threads_max) == (16384, 48)
-    stripe = decision(found, "md.stripe_cache_size")
+    settings = in_force(Overrides(md=MdPolicy(stripe_cache_size=16384), nfsd=NfsdPolicy(threads=48)))
+    assert (settings.md.stripe_cache_size, settings.nfsd.threads_max) == (16384, 48)
+    stripe = decision(settings, "md.stripe_cache_size")
     assert stripe.source == SOURCE
     without = plain.md.stripe_cache_size
     assert stripe.reason == f"Measured on this server and applied (md.stripe_cache_size); without it: {without}."
-    assert {one.name for one in found.values if one.source == SOURCE} == {"md.stripe_cache_size", "nfsd.threads"}
-    assert {one.name: one.causes for one in changes(plain, found)} == {
+    assert {setting.name for setting in settings.values if setting.source == SOURCE} == {
+        "md.stripe_cache_size",
+        "nfsd.threads",
+    }
+    assert {change.name: change.causes for change in changes(plain, settings)} == {
         "md.stripe_cache_size": ["policy"],
         "nfsd.threads": ["policy"],
     }
@@ -96,9 +99,9 @@ def test_setting_of_ports_is_not_used_with_other_ports_and_the_rest_is() -> None
     here = basis(server(drives_1u12()))
     values = Overrides(md=MdPolicy(stripe_cache_size=16384), ports=PortsPolicy(rx_usecs=8))
     other = here.model_copy(update={"policy": relevant(Policy(), applied(here, values)), "ports": ["ice 16 GT/s x16"]})
-    found = settings_of(other)
-    assert (found.md.stripe_cache_size, found.ports) == (16384, PortSettings())
-    assert found.unused == (
+    settings = settings_of(other)
+    assert (settings.md.stripe_cache_size, settings.ports) == (16384, PortSettings())
+    assert settings.unused == (
         f"The setting of ports of tuner run {RUN} is not used: this server has other network ports than on "
         "2026-11-24 16:00 UTC, when it was measured."
     )
@@ -162,8 +165,8 @@ def test_plan_of_a_pool_explains_the_setting_in_force(tmp_path: Path, monkeypatc
     plan = planned(server(drives_1u12()), Policy())
     file = PlanFile(sha256=plan.digest(), proposal=plan)
     assert with_settings_in_force(file) == file
-    found = in_force(Overrides(md=MdPolicy(stripe_cache_size=16384, member_requests=64)))
-    write_model(paths.settings_file(), SettingsFile(release="1", at=AT, settings=found))
+    settings = in_force(Overrides(md=MdPolicy(stripe_cache_size=16384, member_requests=64)))
+    write_model(paths.settings_file(), SettingsFile(release="1", at=AT, settings=settings))
     told = with_settings_in_force(file)
     assert told.sha256 == file.sha256
     for name in ("md.stripe_cache_size", "md.member_requests"):

@@ -56,8 +56,10 @@ def test_unknown_comes_before_foreign_and_ours() -> None:
 def test_drives_of_another_pool_are_one_obstacle_that_says_not_to_erase_them() -> None:
     """A new boot drive knows nothing of the pool: whatever it says must keep the pool alive."""
     drives = [
-        one.model_copy(update={**found(DriveState.OURS, f"Millrace partition millrace-data-{n:02}"), "bay": str(n + 1)})
-        for n, one in enumerate(drives_1u12()[:12])
+        disk.model_copy(
+            update={**found(DriveState.OURS, f"Millrace partition millrace-data-{n:02}"), "bay": str(n + 1)}
+        )
+        for n, disk in enumerate(drives_1u12()[:12])
     ]
     by_hand = drive(
         20, slot="7", **found(DriveState.FOREIGN, "md superblock, metadata 1.2, raid6, array millrace:millrace-data")
@@ -66,7 +68,7 @@ def test_drives_of_another_pool_are_one_obstacle_that_says_not_to_erase_them() -
     (obstacle,) = refusal.obstacles
     assert obstacle.what.startswith("13 drives belong to another Millrace pool: do not erase them. Arrays: ")
     assert obstacle.what.endswith("Arrays: millrace-data (1 drive).")
-    names = [one.words for one in obstacle.drives]
+    names = [name.words for name in obstacle.drives]
     assert names[:2] == ["bay 1, nvme0n1, SN000", "bay 2, nvme1n1, SN001"]
     assert names[-1] == "slot 7, nvme20n1, SN020"
     assert obstacle.todo.startswith(

@@ -62,9 +62,9 @@ def everything_measured() -> Constants:
         nic_tcp=confirmed(known.nic_tcp),
         memory_usable=confirmed(known.memory_usable),
         parity_cycles=confirmed(known.parity_cycles),
-        md_cycles={name: confirmed(one) for name, one in known.md_cycles.items()},
-        read_cycles={name: confirmed(one) for name, one in known.read_cycles.items()},
-        write_cycles={name: confirmed(one) for name, one in known.write_cycles.items()},
+        md_cycles={name: confirmed(constant) for name, constant in known.md_cycles.items()},
+        read_cycles={name: confirmed(constant) for name, constant in known.read_cycles.items()},
+        write_cycles={name: confirmed(constant) for name, constant in known.write_cycles.items()},
     )
 
 
@@ -225,10 +225,10 @@ def test_a_limit_is_the_lowest_of_its_layers(number: int, ports: int, width: int
     inventory = servers_hw.machine([drive(n, link=link) for n in range(number)], nics, servers_hw.nodes(1))
     outcomes = predicted(inventory).outcomes
     assert named(outcomes) >= ALWAYS
-    for one in outcomes:
-        known = [layer.limit for layer in one.layers if layer.limit is not None]
-        assert one.limit == min(known)
-        assert one.bound_by in {layer.name for layer in one.layers if layer.limit == one.limit}
+    for forecast in outcomes:
+        known = [layer.limit for layer in forecast.layers if layer.limit is not None]
+        assert forecast.limit == min(known)
+        assert forecast.bound_by in {layer.name for layer in forecast.layers if layer.limit == forecast.limit}
         assert min(known) > 0
 
 

@@ -97,14 +97,14 @@ def written(plan: Plan) -> list[DriveRole]:
 @given(servers(), policies)
 def test_only_blank_nvme_drives_are_partitioned_and_it_fits(inventory: Inventory, policy: Policy) -> None:
     plan = planned(inventory, policy)
-    there = {one.serial: one for one in inventory.drives}
+    there = {disk.serial: disk for disk in inventory.drives}
     assert {entry.serial for entry in plan.drives} <= set(there)
     for entry in written(plan):
-        one = there[entry.serial]
-        assert (one.state, one.transport) == (DriveState.BLANK, "nvme")
+        disk = there[entry.serial]
+        assert (disk.state, disk.transport) == (DriveState.BLANK, "nvme")
         assert all(part.size % MIB == 0 and part.size > 0 for part in entry.partitions)
         # starts at 1 MiB; the backup GPT needs the last 33 sectors of up to 4 KiB
-        assert MIB + sum(part.size for part in entry.partitions) <= one.size - 33 * 4096
+        assert MIB + sum(part.size for part in entry.partitions) <= disk.size - 33 * 4096
     for array in redundant(plan):
         parts = sizes_of(plan, array.role)
         assert {parts[serial] for serial in [*array.members, *array.spares]} == {parts[array.members[0]]}
@@ -119,7 +119,7 @@ def test_no_drive_is_used_twice_and_none_is_forgotten(inventory: Inventory, poli
         assert len(used) == len(set(used))
         if role is Role.DATA:
             assert sorted(used) == sorted(sizes_of(plan, role))
-    internal = {one.serial for one in inventory.drives if one.transport == "nvme"}
+    internal = {disk.serial for disk in inventory.drives if disk.transport == "nvme"}
     assert internal <= {entry.serial for entry in plan.drives}
     assert len({entry.serial for entry in plan.drives}) == len(plan.drives)
     assert all(entry.partitions or entry.reason for entry in plan.drives)

@@ -41,8 +41,8 @@ def test_what_changes_between_boots_does_not_matter() -> None:
     before = server(drives_1u12())
     nic = before.nics[0].model_copy(update={"carrier": False, "speed": None, "rdma_device": None, "name": "eth0"})
     slow = [
-        one.model_copy(update={"link": one.link.model_copy(update={"speed": 2.5})}) if one.link else one
-        for one in before.drives
+        disk.model_copy(update={"link": disk.link.model_copy(update={"speed": 2.5})}) if disk.link else disk
+        for disk in before.drives
     ]
     stick = drive(50, 16 * GIB, transport="usb", removable=True, **found(DriveState.FOREIGN, "FAT"))
     after = before.model_copy(

@@ -46,8 +46,8 @@ def comes_round(read: int, kib: int, window: str, every: str) -> int | None:
     parsed, at, begun, left = parse_window(window), BEGIN, None, read
     while at < BEGIN + timedelta(days=3660):
         opened = parsed.next_opening(at)
-        found = parsed.open_at(opened)
-        assert found is not None
+        span = parsed.open_at(opened)
+        assert span is not None
         at = opened
         if begun is None:
             begun = opened
@@ -56,7 +56,7 @@ def comes_round(read: int, kib: int, window: str, every: str) -> int | None:
         first = opened
         while first.minute % 15:
             first += timedelta(minutes=1)
-        left -= int(max(0.0, (found[1] - first - ACCURACY).total_seconds()) * USED) * kib * 1024
+        left -= int(max(0.0, (span[1] - first - ACCURACY).total_seconds()) * USED) * kib * 1024
     return None
 
 
@@ -108,18 +108,18 @@ def test_period_is_kept_or_the_plan_states_the_true_one(
     least, most = rates(plan)
     assert 1000 <= least <= (scrub.rate_kib or plan.md.sync_speed_max) and least <= most
     days = comes_round(read_of(plan), least, scrub.window, scrub.every)
-    stated = [one for one in plan.warnings if one.startswith("Arrays are ")]
+    stated = [warning for warning in plan.warnings if warning.startswith("Arrays are ")]
     if not stated:
         assert days == DAYS[scrub.every]
         assert "To end within the" in rate(plan).reason
         return
     assert days is None or days > DAYS[scrub.every]
-    found = re.match(r"Arrays are checked once in (\d+) (weeks|days), not every", stated[0])
-    if found is None:
+    match = re.match(r"Arrays are checked once in (\d+) (weeks|days), not every", stated[0])
+    if match is None:
         assert stated[0].startswith("Arrays are never checked: the window") and days is None
     elif days is not None:
-        assert int(found[1]) * (7 if found[2] == "weeks" else 1) == days
-    assert found is None or found[0] in rate(plan).reason
+        assert int(match[1]) * (7 if match[2] == "weeks" else 1) == days
+    assert match is None or match[0] in rate(plan).reason
 
 
 @repeatable
@@ -207,7 +207,7 @@ def test_arrays_that_share_a_drive_are_not_read_at_the_same_time() -> None:
             bitmap_chunk=None,
         )
 
-    found = side_by_side(
+    groups = side_by_side(
         [
             array("leg0", ["a", "b"]),
             array("leg1", ["c", "d"]),
@@ -215,4 +215,4 @@ def test_arrays_that_share_a_drive_are_not_read_at_the_same_time() -> None:
             array("log", ["x"] * 2, Role.LOG),
         ]
     )
-    assert [[one.name for one in group] for group in found] == [["log"], ["leg0", "leg1"], ["odd"]]
+    assert [[raid.name for raid in group] for group in groups] == [["log"], ["leg0", "leg1"], ["odd"]]

@@ -34,10 +34,10 @@ def planned(inventory: Inventory, policy: Policy) -> Plan:
 def basis(inventory: Inventory, policy: Policy = DEFAULTS, of: Plan | None = None) -> Basis:
     """What settings of a server are computed from, whose pool was made by `of`."""
     plan = of or planned(inventory, Policy())
-    data = {one.serial for one in plan.drives if one.role is Role.DATA}
+    data = {drive.serial for drive in plan.drives if drive.role is Role.DATA}
     return Basis(
         server=server_of(inventory),
-        link=slowest_link(one for one in inventory.drives if one.serial in data),
+        link=slowest_link(drive for drive in inventory.drives if drive.serial in data),
         arrays=data_arrays(plan.arrays),
         policy=relevant(policy),
         ports=port_kinds(inventory.nics),

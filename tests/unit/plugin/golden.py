@@ -40,16 +40,16 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
-    found = {"inputs/rules.json": inputs.table()}
+    texts = {"inputs/rules.json": inputs.table()}
     for appliance in (week, rescue, volumes, tuning):
-        found |= appliance.documents()
+        texts |= appliance.documents()
     for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
         with temporary as directory, server(Path(directory), shape, user) as box:
             prepare(box)
             for path, text in (*_printed(box), *(_for_gpus() if name == "1u12-provisioned" else ())):
-                found[f"{name}/{path}"] = text.replace(directory, "")
-    return found
+                texts[f"{name}/{path}"] = text.replace(directory, "")
+    return texts
 
 
 def _for_gpus() -> Iterator[tuple[str, str]]:
@@ -67,7 +67,7 @@ def _printed(box: Box) -> Iterator[tuple[str, str]]:
         yield from _asked(f"client-recipe-{protocol}.json", "client", "recipe", *words)
     yield "inventory.json", paths.inventory_file().read_text()
     yield from _alerts()
-    yield "watch.jsonl", "".join(one.model_dump_json() + "\n" for one in watched(box, 3))
+    yield "watch.jsonl", "".join(line.model_dump_json() + "\n" for line in watched(box, 3))
     if paths.transaction_file().exists():
         yield "approve.jsonl", _approved()
 
@@ -102,7 +102,7 @@ def _approved() -> str:
         filesystem=made.plan.filesystem,
         filesystem_uuid=made.filesystem_uuid,
     )
-    return "".join(one.model_dump_json() + "\n" for one in [*lines, pool])
+    return "".join(line.model_dump_json() + "\n" for line in [*lines, pool])
 
 
 def _blank(box: Box) -> None:
@@ -152,7 +152,7 @@ def _testing(box: Box) -> None:
     ended = {**test, "ended": "2026-11-20T11:30:00+00:00", "hottest_celsius": 58}
     slow = {"write_bytes_per_second": 2_900_000_000, "remarks": ["one request took 1.4 s"], "blank": True}
     wrong = "the drive returns at byte 1048576 what was written at byte 3840755294208"
-    found = [
+    outcomes = [
         {**test, "state": "running"},
         {**test, "state": "running"},
         {**ended, "state": "passed", **slow},
@@ -161,11 +161,11 @@ def _testing(box: Box) -> None:
         {**ended, "state": "cancelled", "reason": "an administrator ended it"},
     ]
     inventory = read_model(paths.inventory_file(), Inventory)
-    wwids = {one.serial: one.wwid for one in inventory.drives}
-    serials = [serial(number) for number in range(len(found))]
+    wwids = {drive.serial: drive.wwid for drive in inventory.drives}
+    serials = [serial(number) for number in range(len(outcomes))]
     tests = [
-        DriveTest.model_validate({**one, "serial": of, "wwid": wwids[of]})
-        for of, one in zip(serials, found, strict=True)
+        DriveTest.model_validate({**outcome, "serial": of, "wwid": wwids[of]})
+        for of, outcome in zip(serials, outcomes, strict=True)
     ]
     write_model(paths.drive_tests_file(), DriveTests(tests=tests))
     size = 3 * DATA
@@ -178,7 +178,9 @@ def _testing(box: Box) -> None:
         seconds_left=9600,
     )
     write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
-    targets = [DriveTestTarget(serial=one, wwid=wwids[one], attached="7") for one in serials[:2]]
+    targets = [
+        DriveTestTarget(serial=target_serial, wwid=wwids[target_serial], attached="7") for target_serial in serials[:2]
+    ]
     write_model(paths.drive_test_order_file(), DriveTestOrder(id="1", quick=False, drives=targets))
 
 

@@ -12,11 +12,17 @@ __all__ = ["add_by_hand", "die", "members_of", "plug_in", "rebuilt", "writing"]
 def die(world: World, *serials: str) -> None:
     """Drives are gone while the arrays run; a hot spare begins to take the place of each."""
     for serial in serials:
-        lost = [one for array in world.arrays.values() for one in array.members if serial in world.serials(one)]
+        lost = [
+            member for array in world.arrays.values() for member in array.members if serial in world.serials(member)
+        ]
         for device in lost:
-            array = next(one for one in world.arrays.values() if device in one.members)
-            full = [(one, held) for one in array.members if (held := world.content(one)) and "recovering" not in held]
-            if array.level == "raid1" and [one for one, held in full if held["role"] != "spare"] == [device]:
+            array = next(running for running in world.arrays.values() if device in running.members)
+            full = [
+                (member, held)
+                for member in array.members
+                if (held := world.content(member)) and "recovering" not in held
+            ]
+            if array.level == "raid1" and [member for member, held in full if held["role"] != "spare"] == [device]:
                 # raid1.c raid1_error: no write is possible, and the last is not given up
                 array.kept, array.state = int(dict(full)[device]["role"]), "broken"
             array.members.remove(device)

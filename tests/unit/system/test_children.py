@@ -43,11 +43,11 @@ def faulty() -> bytes:
 def test_each_has_its_own_outcome(run: Run) -> None:
     large = b"+-x" * 1_000_000
     jobs = {"a": lambda: b"", "b": lambda: large, "c": failing, "d": faulty, "e": dying, "f": lambda: b"last"}
-    found = run(jobs, 60)
+    outcomes = run(jobs, 60)
     wanted = {"a": b"", "b": large, "c": b"", "f": b"last"}
-    assert list(found) == list(jobs)
-    assert [found[name].found == text for name, text in wanted.items()] == [True] * len(wanted)
-    assert {name: one.problem for name, one in found.items()} == {
+    assert list(outcomes) == list(jobs)
+    assert [outcomes[name].found == text for name, text in wanted.items()] == [True] * len(wanted)
+    assert {name: outcome.problem for name, outcome in outcomes.items()} == {
         "a": None,
         "b": None,
         "c": "smbd does not\\nanswer",

@@ -16,10 +16,10 @@ def test_secret_file_is_for_root_alone_and_goes_also_after_an_error(
 ) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     with pytest.raises(ValueError, match="seen"), secret_file("password = x\n", "smbpasswd-") as name:
-        found = Path(name)
-        assert found.parent == paths.run_dir() and found.name.startswith("smbpasswd-")
-        assert found.read_text() == "password = x\n"
-        assert stat.S_IMODE(found.stat().st_mode) == 0o600
+        path = Path(name)
+        assert path.parent == paths.run_dir() and path.name.startswith("smbpasswd-")
+        assert path.read_text() == "password = x\n"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
         raise ValueError("seen")
     assert list(paths.run_dir().iterdir()) == []
 

@@ -66,4 +66,6 @@ def test_interface_knows_whether_an_rdma_device_carries_it(tmp_path: Path, monke
         {"ifname": name, "addr_info": [{"local": f"10.0.0.{number}", "prefixlen": 24, "scope": "global"}]}
         for number, name in enumerate(names, 1)
     ]
-    assert {one.name: one.rdma for one in net.serving(entries)} == {name: name != "plain" for name in names}
+    assert {interface.name: interface.rdma for interface in net.serving(entries)} == {
+        name: name != "plain" for name in names
+    }

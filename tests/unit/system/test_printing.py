@@ -178,17 +178,17 @@ def test_terminal_has_its_width_and_its_colours(environment: dict[str, str], col
 
 def padding(tree: ast.AST) -> list[int]:
     """Lines of a module that pad text: str.ljust and its like, and format specifications with a width."""
-    found = []
+    lines = []
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr="ljust" | "rjust" | "center")):
-                found.append(node.lineno)
+                lines.append(node.lineno)
             case ast.FormattedValue(format_spec=ast.JoinedStr(values=[first, *_])):
                 spec = first.value if isinstance(first, ast.Constant) else ""
                 wide = re.match(r"(?:.?[<>^])|[1-9]", spec) if spec else isinstance(first, ast.FormattedValue)
                 if wide:
-                    found.append(node.lineno)
-    return found
+                    lines.append(node.lineno)
+    return lines
 
 
 def test_no_module_pads_columns_by_itself() -> None:

@@ -55,7 +55,7 @@ SWITCH = "sys/module/raid456/parameters/direct_degraded_reads"
 def test_direct_reads_follow_the_policy_and_back(root: Path) -> None:
     machine = Machine(root)
     off, decisions = plan_degraded_reads(MdPolicy(direct_degraded_reads=False))
-    assert [(one.name, one.value) for one in decisions] == [("md.direct_degraded_reads", False)]
+    assert [(decision.name, decision.value) for decision in decisions] == [("md.direct_degraded_reads", False)]
     on, decisions = plan_degraded_reads(MdPolicy())
     assert (on, decisions) == (DegradedReads(), [])
     machine.write(SWITCH, "Y")

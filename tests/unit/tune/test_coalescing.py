@@ -44,7 +44,7 @@ def test_without_a_policy_no_port_is_asked(machine: Machine) -> None:
 def test_policy_is_set_on_every_port_that_has_it_and_restored(machine: Machine) -> None:
     before = {name: dict(has) for name, has in machine.coalescing.items()}
     report = tuned(machine, PortSettings(rx_usecs=32))
-    assert [(one.path, one.before, one.wanted) for one in report.drift] == [
+    assert [(setting.path, setting.before, setting.wanted) for setting in report.drift] == [
         ("ethtool -C ens1 rx-usecs", "adaptive", "32"),
         ("ethtool -C ens2 rx-usecs", "3", "32"),
     ]

@@ -31,8 +31,8 @@ class Firewall:
         if self.broken:
             return Result(1, "", "Error: No such file or directory")
         if list(argv[:5]) == LIST:
-            found = self.sets[argv[5]]
-            elements = f"\t\telements = {{ {', '.join(found)} }}\n" if found else ""
+            addresses = self.sets[argv[5]]
+            elements = f"\t\telements = {{ {', '.join(addresses)} }}\n" if addresses else ""
             return Result(0, f"table inet millrace {{\n\tset {argv[5]} {{\n\t\ttype x\n{elements}\t}}\n}}\n", "")
         assert list(argv[:2]) == ["nft", "-f"], argv
         for line in Path(argv[2]).read_text().splitlines():
@@ -69,12 +69,12 @@ def test_without_named_servers_nothing_is_switched_on(switch: Path) -> None:
 def test_named_servers_are_let_out_before_the_kernel_copies_from_them(switch: Path) -> None:
     nft = Firewall()
     shown = tuned(nft, named=True, diff_only=True)
-    assert [(one.before, one.wanted, one.changed) for one in shown.drift] == [
+    assert [(setting.before, setting.wanted, setting.changed) for setting in shown.drift] == [
         ("none", "10.0.0.7 fd00:1::7", False),
         ("N", "Y", False),
     ]
     assert nft.sets["copy_sources4"] == [] and switch.read_text() == "N\n"
-    assert [one.changed for one in tuned(nft, named=True).drift] == [True, True]
+    assert [setting.changed for setting in tuned(nft, named=True).drift] == [True, True]
     assert nft.sets == {"copy_sources4": ["10.0.0.7"], "copy_sources6": ["fd00:1::7"]}
     assert switch.read_text().strip() == "Y"
     assert tuned(nft, named=True).drift == []

@@ -135,11 +135,11 @@ def test_io_modes_of_the_policy_are_set_and_go_back_with_the_hand_over_of_pages(
     add_nfsd_io_modes(machine.root, monkeypatch)
     wanted = IoSettings(read="direct", write="dontcache")
     report = modes(machine, wanted)
-    assert [(one.before, one.wanted, one.changed) for one in report.drift] == [
+    assert [(setting.before, setting.wanted, setting.changed) for setting in report.drift] == [
         ("buffered", "direct", True),
         ("buffered", "dontcache", True),
     ]
-    assert [machine.read(f"{DEBUG}/io_cache_{one}") for one in ("read", "write")] == ["2", "1"]
+    assert [machine.read(f"{DEBUG}/io_cache_{direction}") for direction in ("read", "write")] == ["2", "1"]
     assert machine.read(f"{DEBUG}/disable-splice-read") == "1"
     assert modes(machine, wanted).drift == []
     modes(machine, wanted, restore=True)

@@ -79,7 +79,11 @@ def test_policy_gives_each_port_fewer_queues_and_other_rings(machine: Machine) -
     assert not machine.called("ethtool -G") and not machine.called("ethtool --json -g")
     report = tuned(machine, wanted=PortSettings(most_queues=8, rx_ring=4096))
     assert report.warnings == []
-    changed = {one.path: (one.before, one.wanted, one.reason) for one in report.drift if one.path.startswith("ethtool")}
+    changed = {
+        setting.path: (setting.before, setting.wanted, setting.reason)
+        for setting in report.drift
+        if setting.path.startswith("ethtool")
+    }
     reason = "one queue for each physical core of the port's node, at most 8 by the policy"
     assert changed == {
         "ethtool -L ens1np0 combined": ("24", "8", reason),
@@ -92,7 +96,7 @@ def test_policy_gives_each_port_fewer_queues_and_other_rings(machine: Machine) -
     # more than the node has is one for each core; the ring goes back to the driver's
     report = tuned(machine, wanted=PortSettings(most_queues=1000))
     assert len(machine.irqs("ens1np0")) == 24 and machine.rings["ens1np0"]["rx"] == 1024
-    (back,) = [one for one in report.drift if one.path == "ethtool -G ens1np0 rx"]
+    (back,) = [setting for setting in report.drift if setting.path == "ethtool -G ens1np0 rx"]
     assert (back.wanted, back.reason) == ("1024", "as before: the policy does not set it any more")
 
 
@@ -115,7 +119,9 @@ def test_settings_that_the_tuner_tries_are_left_alone_until_it_has_ended(machine
     with held([" combined", "/smp_affinity_list"]):
         report = tuned(machine)
         assert report.warnings == [SENTENCE]
-        assert report.drift and not [one for one in report.drift if one.path.endswith(("combined", "_list"))]
+        assert report.drift and not [
+            setting for setting in report.drift if setting.path.endswith(("combined", "_list"))
+        ]
         assert tuned(machine, diff_only=True).warnings == [SENTENCE]
     assert not machine.called("ethtool -L")
     # the file of one that was killed is left, its lock is not

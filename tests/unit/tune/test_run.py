@@ -85,7 +85,7 @@ def test_legs_are_tuned_one_by_one_and_read_ahead_is_on_the_top(
     add_array(tmp_path, "data", "md127", ["md125", "md126"], parity=False)
     arrays = [array("leg0", "raid5", []), array("leg1", "raid5", []), array("data", "raid0", ["leg0", "leg1"])]
     settings, warnings = array_settings(plan().md, pool(arrays))
-    paths_set = [one.label.removeprefix(f"{tmp_path}/") for one in settings]
+    paths_set = [setting.label.removeprefix(f"{tmp_path}/") for setting in settings]
     assert warnings == []
     assert [path for path in paths_set if path.endswith("group_thread_cnt")] == [
         "sys/class/block/md125/md/group_thread_cnt",

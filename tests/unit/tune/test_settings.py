@@ -190,5 +190,5 @@ class TestVerb:
             for path in (paths.settings_file(), paths.last_settings_file()):
                 path.unlink()
             policy(BLOCK)
-            [found] = apply().changes
-            assert (found.name, found.causes) == ("nfsd.max_block_size", ["unknown"])
+            [change] = apply().changes
+            assert (change.name, change.causes) == ("nfsd.max_block_size", ["unknown"])

@@ -47,14 +47,16 @@ def test_key_that_the_policy_has_no_more_is_given_back(machine: Machine) -> None
     expected = {"ethtool -C ens1 rx-usecs": ("32", "adaptive")}
     for diff_only in (True, False):
         drift = tuned(machine, diff_only, **half).drift
-        assert {one.path: (one.before, one.wanted) for one in drift if one.reason == REASON} == expected
+        assert {
+            setting.path: (setting.before, setting.wanted) for setting in drift if setting.reason == REASON
+        } == expected
     assert machine.rings["ens1"]["rx"] == 4096 and machine.coalescing["ens1"]["adaptive-rx"] is True
     tuned(machine)
     assert machine.rings["ens1"] == before[1] and machine.coalescing["ens1"]["adaptive-rx"] is True
     kept = "sys/kernel/debug/nfsd/io_cache_read"
     assert machine.snapshot()[kept] == before[0][kept]
     # once is enough
-    assert [one for one in tuned(machine).drift if one.reason == REASON] == []
+    assert [setting for setting in tuned(machine).drift if setting.reason == REASON] == []
 
 
 def test_what_millrace_did_not_change_is_not_looked_at(machine: Machine) -> None:

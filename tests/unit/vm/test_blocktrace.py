@@ -60,8 +60,8 @@ def test_requests_have_the_times_of_their_lines_on_their_drives() -> None:
         issue("DS", 16, 8),
         issue("W", 0, 8, "253,0"),
     )
-    found = parse(text, SERIALS)
-    assert found.requests == {
+    blocktrace = parse(text, SERIALS)
+    assert blocktrace.requests == {
         "A": [
             Request(Kind.WRITE, 8, 8, True, 2, 5),
             Request(Kind.FLUSH, 0, 0, False, 7, 8),
@@ -69,7 +69,7 @@ def test_requests_have_the_times_of_their_lines_on_their_drives() -> None:
         ],
         "B": [Request(Kind.WRITE, 8, 8, False, 3, None)],
     }
-    assert found.marks == [Mark(4, "acked append-nfs 1")]
+    assert blocktrace.marks == [Mark(4, "acked append-nfs 1")]
 
 
 def test_end_of_a_sequence_with_a_flush_is_no_second_completion() -> None:

@@ -33,15 +33,15 @@ def test_entries_are_read_past_the_count_of_the_superblock(tmp_path: Path) -> No
         header(16, 1),
         b"b" * 512,
     )
-    found = read(made)
-    assert found == [
+    entries = read(made)
+    assert entries == [
         Entry(8, 2, 0, 1024),
         Entry(0, 0, FLUSH, 2560),
         Entry(64, 16, DISCARD, 3072),
         Entry(16, 1, 0, 4096),
     ]
-    assert [one.flush for one in found] == [False, True, False, False]
-    assert [one.discard for one in found] == [False, False, True, False]
+    assert [entry.flush for entry in entries] == [False, True, False, False]
+    assert [entry.discard for entry in entries] == [False, False, True, False]
 
 
 @pytest.mark.parametrize("end", [1, 511, 512, 513, 1023])

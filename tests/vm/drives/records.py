@@ -57,12 +57,12 @@ def see_records(box: Box, last: str | None = None, named: bool = True) -> int:
     """How many records that were acknowledged differ, up to `last`; their file is `named`, or none differs."""
     box.say("echo 3 > /proc/sys/vm/drop_caches")
     last = last or last_record(box)
-    found = box.machine.run(["python3", "-c", READER, last], seconds=600).out.strip()
+    text = box.machine.run(["python3", "-c", READER, last], seconds=600).out.strip()
     ended = box.machine.wait_command("millrace pool unclean --json | grep -q '\"complete\"'", "the search", 600)
     assert ended.status == 0
     listed = box.millrace("pool unclean").out.splitlines()
-    print(f"{last} records: {found}", listed)
-    differ = int(found.split()[0])
+    print(f"{last} records: {text}", listed)
+    differ = int(text.split()[0])
     assert "data/records" in listed or not (named or differ)
     return differ
 

@@ -103,8 +103,8 @@ def hook(box: Box, dead: str) -> Iterator[Webhook]:
 
 
 def test_drives_that_disappear_at_once_are_one_message(box: Box, hook: Webhook) -> None:
-    one, other = bystanders(box)[:2]
-    for serial in (one, other):
+    bystander, other = bystanders(box)[:2]
+    for serial in (bystander, other):
         box.machine.release(serial)
     hook.wait_message("opened", KEY, 1, 900)
     # the spare may have taken over by now
@@ -113,4 +113,4 @@ def test_drives_that_disappear_at_once_are_one_message(box: Box, hook: Webhook) 
     told = [message for message in hook.messages if any(alert["key"] == KEY for alert in message["alerts"])]
     print(told)
     assert [message["event"] for message in told] == ["opened"]
-    assert one in told[0]["text"] and other in told[0]["text"]
+    assert bystander in told[0]["text"] and other in told[0]["text"]

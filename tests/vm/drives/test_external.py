@@ -48,7 +48,7 @@ def test_file_system_lies_on_the_device_and_on_its_stripes(box: Box) -> None:
     source = box.say("findmnt -no SOURCE /srv/pool")
     partition = box.say("readlink -f /dev/disk/by-partlabel/millrace-data-00")
     assert box.say(f"readlink -f {source}") == partition
-    rows = {one["serial"]: one for one in box.shown("drive list --json")["drives"]}
+    rows = {drive["serial"]: drive for drive in box.shown("drive list --json")["drives"]}
     assert rows[SERIAL]["role"] == "backend"
     assert levels(box) == []
     assert box.failed_units() == []

@@ -33,11 +33,11 @@ def finding(pair: Box) -> dict[str, Any] | None:
 
 def run_without(pair: Box) -> None:
     """What another server does with the drive that it got: its arrays run, and the pool is written."""
-    arrays = [one["array"]["name"] for one in pair.pool["arrays"]]
-    uuids = {one["array"]["name"]: one["uuid"] for one in pair.pool["arrays"]}
+    arrays = [array["array"]["name"] for array in pair.pool["arrays"]]
+    uuids = {array["array"]["name"]: array["uuid"] for array in pair.pool["arrays"]}
     for name in arrays:
-        found = f"$(for p in {PART.format(AWAY)}*; do mdadm -E $p | grep -q {uuids[name]} && echo $p; done)"
-        pair.say(f"mdadm --assemble /dev/md/millrace-{name} --run --uuid={uuids[name]} {found} 2>&1")
+        parts = f"$(for p in {PART.format(AWAY)}*; do mdadm -E $p | grep -q {uuids[name]} && echo $p; done)"
+        pair.say(f"mdadm --assemble /dev/md/millrace-{name} --run --uuid={uuids[name]} {parts} 2>&1")
     options = pair.say("grep ^Options= /etc/systemd/system/srv-pool.mount").partition("=")[2]
     pair.say(f"mkdir -p {OTHER} && mount -t xfs -o {options} /dev/md/millrace-data {OTHER}")
     for number in range(4):

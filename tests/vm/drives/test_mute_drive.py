@@ -52,9 +52,9 @@ def test_slow_drive_is_named_with_its_latency_and_is_not_any_more_when_it_is_qui
     box.look_every(15)
     named = "millrace health --json | grep -q latency/slow/"
     box.machine.wait_command(named, "the slow drive to be named", 900)
-    found = findings(box, "latency")
-    print(found, box.say("cat /run/millrace/latency.json"))
-    assert list(found) == [f"latency/slow/{slow}"] and "(median)" in found[f"latency/slow/{slow}"]
+    sentences = findings(box, "latency")
+    print(sentences, box.say("cat /run/millrace/latency.json"))
+    assert list(sentences) == [f"latency/slow/{slow}"] and "(median)" in sentences[f"latency/slow/{slow}"]
     assert f'millrace_drive_slow{{serial="{slow}"' in box.say("millrace metrics | grep '^millrace_drive_slow.* 1$'")
     box.machine.throttle(slow, 0)
     box.machine.wait_command(f"! {named}", "the drive to be quick", 900)
@@ -79,8 +79,8 @@ def test_mute_drive_is_out_in_the_time_that_is_written_down(box: Box) -> None:
         print(box.say("journalctl -k -b -o short-monotonic | grep -E 'nvme nvme|md/raid|md:' | tail -n 20"))
         print(f"the longest write took {longest} s")
         assert TIMEOUT < float(longest) < MOST
-        found = findings(box, "arrays")["arrays/data"]
-        assert mute in found and "degraded" in found
+        sentence = findings(box, "arrays")["arrays/data"]
+        assert mute in sentence and "degraded" in sentence
     box.say("touch /run/enough")
     box.machine.wait_command("! systemctl is-active writer", "the end of the writer", 120)
     assert box.say("systemctl show -P Result writer") == "success"

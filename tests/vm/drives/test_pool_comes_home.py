@@ -83,7 +83,7 @@ def test_state_on_the_pool_is_adopted_again(pair: Box) -> None:
     print(done.out, done.err)
     pair.machine.wait_command(SERVED, "NFS and SMB", 600)
     assert pair.say("getent passwd past; pdbedit -L | grep ^past: ; true") == ""
-    assert "there" in {one["name"] for one in pair.shown("share list --json")["shares"]}
+    assert "there" in {share["name"] for share in pair.shown("share list --json")["shares"]}
     assert finding(pair) is None
     pair.millrace("keep now", seconds=300)
     pair.machine.reboot()

@@ -94,11 +94,13 @@ def test_hot_spare_takes_over_and_is_reported(box: Box, dead: str) -> None:
     # the record follows: the hot spare is a member, and the dead one's place is that of the hot spare
     box.machine.wait_for(lambda: box.recorded("log", "spares") == [dead], "the record of the members", 120)
     assert set(box.recorded("log")) == box.members_by_serial("log")
-    (found,) = [one for one in box.shown("health --json")["findings"] if one["key"] == "arrays/spares/log"]
-    print(found)
-    assert found["level"] == "WARN"
-    assert "is healthy with 0 of 1 hot spares" in found["sentence"] and dead in found["sentence"]
-    assert found["todo"].endswith(f"millrace drive replace {dead}")
+    (finding,) = [
+        finding for finding in box.shown("health --json")["findings"] if finding["key"] == "arrays/spares/log"
+    ]
+    print(finding)
+    assert finding["level"] == "WARN"
+    assert "is healthy with 0 of 1 hot spares" in finding["sentence"] and dead in finding["sentence"]
+    assert finding["todo"].endswith(f"millrace drive replace {dead}")
 
 
 def test_drive_with_a_foreign_file_system_is_refused_and_kept(box: Box, dead: str) -> None:
@@ -127,17 +129,17 @@ def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> 
     proposal, *progress, end = lines(done.out)
     plan = proposal["plan"]
     assert (plan["old"]["serial"], plan["new"]["serial"]) == (dead, NEW[0])
-    assert {one["array"] for one in plan["partitions"]} == {"log", "data"}
-    steps = [one["step"] for one in progress]
+    assert {partition["array"] for partition in plan["partitions"]} == {"log", "data"}
+    steps = [line["step"] for line in progress]
     assert "rebuild data" in steps and steps[-1] is None
     assert (end["error"], bool(end["ended"])) == (None, True)
     assert box.say(f"cat {MD}/degraded") == "0"
     assert NEW[0] in box.recorded("data") and dead not in box.recorded("data")
     assert box.pool["generation"] > generation
-    partitions = {one["serial"]: len(one["partitions"]) for one in box.pool["drives"]}
+    partitions = {drive["serial"]: len(drive["partitions"]) for drive in box.pool["drives"]}
     assert partitions[NEW[0]] == 2 and dead not in partitions
-    found = row(box, NEW[0])
-    assert (found["verdict"], found["role"], found["arrays"]) == ("in-sync", "data", ["data", "log"])
+    drive = row(box, NEW[0])
+    assert (drive["verdict"], drive["role"], drive["arrays"]) == ("in-sync", "data", ["data", "log"])
     assert box.say("ls /var/lib/millrace/drive-change.json 2>&1; true").endswith("No such file or directory")
 
 
@@ -202,21 +204,21 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     assert "going on with an interrupted change" in box.say("journalctl -b -u millrace-drive -o cat")
     box.wait_booted()
     assert box.failed_units() == []
-    found = [one for one in box.shown("health --json")["findings"] if one["check"] == "arrays"]
-    assert {one["level"] for one in found} == {"OK"}, found
+    findings = [finding for finding in box.shown("health --json")["findings"] if finding["check"] == "arrays"]
+    assert {finding["level"] for finding in findings} == {"OK"}, findings
 
 
 @pytest.mark.soak
 def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
     """In the bay of the drive that was copied."""
-    (old,) = [one.serial for one in box.machine.server.drives if one.serial not in {*box.recorded("data"), *NEW}]
+    (old,) = [drive.serial for drive in box.machine.server.drives if drive.serial not in {*box.recorded("data"), *NEW}]
     refused = box.machine.run(["millrace", "drive", "remove", NEW[0], "--yes"], seconds=300, check=False)
     assert refused.status == 1 and f"millrace drive replace {NEW[0]}" in refused.err
     box.machine.pull(old)
     box.machine.replace(old, new_drive(NEW[2]))
     print(box.machine.run(["millrace", "drive", "add", NEW[2], "--yes"], seconds=600).out)
-    found = row(box, NEW[2])
-    assert (found["verdict"], found["role"], found["arrays"]) == ("spare", "spare", ["data"])
+    drive = row(box, NEW[2])
+    assert (drive["verdict"], drive["role"], drive["arrays"]) == ("spare", "spare", ["data"])
     assert box.recorded("data", "spares") == [NEW[2]]
     print(box.machine.run(["millrace", "drive", "remove", NEW[2], "--yes"], seconds=600).out)
     assert NEW[2] not in box.members_by_serial("data")

@@ -37,17 +37,19 @@ def broken_while_degraded(box: Box) -> list[str]:
 
 def test_two_drives_that_are_gone_within_a_second_come_back_and_the_pool_serves(box: Box) -> None:
     wait_in_sync(box)
-    one, two = members(box)[:2]
+    member, two = members(box)[:2]
     write(box)
-    box.machine.release(one)
+    box.machine.release(member)
     box.machine.release(two)
     wait_broken(box)
     show(box)
-    found = {one["key"]: one for one in box.shown("health --json")["findings"] if one["check"] == "arrays"}
-    print(found)
-    assert "millrace pool revive" in next(iter(found.values()))["todo"]
+    findings = {
+        finding["key"]: finding for finding in box.shown("health --json")["findings"] if finding["check"] == "arrays"
+    }
+    print(findings)
+    assert "millrace pool revive" in next(iter(findings.values()))["todo"]
     doubt = in_doubt(box)
-    put_in(box, [one, two])
+    put_in(box, [member, two])
     wait_revived(box)
     differ = see_records(box, named=doubt)
     wait_in_sync(box)
@@ -121,7 +123,7 @@ def test_array_that_somebody_forced_is_found(box: Box) -> None:
     show(box)
     (start,) = box.shown("pool unclean --json")["starts"]
     assert start["outside"] is True
-    (finding,) = [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"]
+    (finding,) = [finding for finding in box.shown("health --json")["findings"] if finding["check"] == "unclean"]
     assert "was started outside Millrace" in finding["sentence"]
     # whether a member that was left out is rebuilt from what somebody forced is a decision; the command is named
     added = (

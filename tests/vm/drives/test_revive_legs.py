@@ -62,8 +62,8 @@ def away(box: Box, leg: str) -> list[str]:
 def test_three_drives_of_a_leg_come_back_and_the_pool_serves(legs: Box) -> None:
     gone = away(legs, with_spare(legs))
     write(legs)
-    for one in gone:
-        legs.machine.release(one)
+    for serial in gone:
+        legs.machine.release(serial)
     wait_broken(legs)
     show(legs)
     doubt = in_doubt(legs)
@@ -85,14 +85,14 @@ def test_spare_that_is_half_filled_is_not_started_with(legs: Box) -> None:
     legs.machine.pull(first)
     legs.machine.wait_command("grep recovery /proc/mdstat", "the spare being filled", 300)
     write(legs)
-    for one in rest:
-        legs.machine.release(one)
+    for serial in rest:
+        legs.machine.release(serial)
     wait_broken(legs)
     show(legs)
     put_in(legs, [first, *rest])
     wait_revived(legs)
     shown = states(legs, leg)
-    assert {shown[one] for one in rest} == {"in-sync"} and shown.get(spare) != "in-sync", shown
+    assert {shown[serial] for serial in rest} == {"in-sync"} and shown.get(spare) != "in-sync", shown
     legs.say(f"echo 200000 > {SPEED}/speed_limit_max")
     assert see_records(legs) <= 2
     wait_whole(legs)

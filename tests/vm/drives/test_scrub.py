@@ -98,10 +98,10 @@ def test_stopped_check_goes_on_from_where_it_was(box: Box) -> None:
 def write_parity(box: Box, name: str) -> None:
     """Write to the parity of a file's first block, behind the back of md (raid5.c, left-symmetric)."""
     box.say(f"head -c 8M /dev/urandom > {EXPORT}/{name}; sync {EXPORT}/{name}")
-    found = re.search(r"0: \[\d+\.\.\d+\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {EXPORT}/{name}"))
-    assert found
+    match = re.search(r"0: \[\d+\.\.\d+\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {EXPORT}/{name}"))
+    assert match
     chunk = int(box.array_sysfs("data", "md/chunk_size")) // 512
-    number, inside = divmod(int(found[1]), chunk)
+    number, inside = divmod(int(match[1]), chunk)
     row = number // (MEMBERS - 1)
     slot = MEMBERS - 1 - row % MEMBERS
     member = box.say(f"for d in {MD}/dev-*; do grep -qx {slot} $d/slot && basename $d; done; true").removeprefix("dev-")
@@ -125,10 +125,10 @@ def check_all(box: Box) -> dict[str, Any]:
 def damaged(box: Box, path: str) -> Iterator[None]:
     """The middle of a file of 8 MiB is in an area that a member lists as bad; a write of the file clears it."""
     box.say(f"head -c 8M /dev/urandom > {path}; sync {path}")
-    found = re.search(r"0: \[0\.\.(\d+)\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {path}"))
-    assert found and int(found[1]) == (8 << 11) - 1
+    match = re.search(r"0: \[0\.\.(\d+)\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {path}"))
+    assert match and int(match[1]) == (8 << 11) - 1
     chunk = int(box.array_sysfs("data", "md/chunk_size")) // 512
-    number, inside = divmod(int(found[2]) + (4 << 11), chunk)
+    number, inside = divmod(int(match[2]) + (4 << 11), chunk)
     member = box.say(f"for d in {MD}/dev-*; do grep -qx 0 $d/slot && basename $d; done; true")
     offset = int(box.array_sysfs("data", f"md/{member}/offset"))
     box.say(f"echo '{offset + number // (MEMBERS - 1) * chunk + inside} {BLOCK // 512}' > {MD}/{member}/bad_blocks")
@@ -226,9 +226,9 @@ def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     # found by the unit that the check has started
     doubt = "millrace pool scrub status | grep -F 'in doubt: '"
     box.machine.wait_command(doubt, "the search for files", 300)
-    key, found = next((key, one) for key, one in findings(box).items() if "mismatch" in key)
-    assert (key, found["level"]) == ("scrub/mismatch/data", "WARN")
-    assert "data/victim" in found["sentence"] and "pool scrub repair data" in found["todo"]
+    key, finding = next((key, finding) for key, finding in findings(box).items() if "mismatch" in key)
+    assert (key, finding["level"]) == ("scrub/mismatch/data", "WARN")
+    assert "data/victim" in finding["sentence"] and "pool scrub repair data" in finding["todo"]
     said = box.millrace("pool scrub repair data --yes")
     print(said.out, said.err)
     assert "parity is computed from the data" in said.err
@@ -249,9 +249,9 @@ def test_place_in_a_mirror_is_found_by_reading_again(box: Box) -> None:
     at = (int(box.say(f"cat {log}/dev-{member}/offset")) + last) * 512 // BLOCK
     box.say(f"dd if=/dev/urandom of=/dev/{member} bs={BLOCK} count=1 seek={at} oflag=direct conv=notrunc")
     check_all(box)
-    found = scrubs(box)["log"]["last"]
-    print(found)
-    (place,) = found["ranges"]
+    scrubbed = scrubs(box)["log"]["last"]
+    print(scrubbed)
+    (place,) = scrubbed["ranges"]
     assert place["begin"] <= last < place["end"] <= place["begin"] + 4096
     assert findings(box)["scrub/mismatch/log"]["todo"] == "millrace pool scrub repair log"
     box.millrace("pool scrub repair log --yes")

@@ -43,10 +43,10 @@ def prove(box: Box, *words: str) -> tuple[int | None, list[dict[str, Any]]]:
 
 
 def test_blank_drive_passes_and_is_blank(box: Box) -> None:
-    found = row(box)
-    assert (found["verdict"], found["test"]) == ("too small", None)
-    assert "test" in found["actions"]
-    status, lines = prove(box, "--quick", f"/dev/{found['name']}")
+    drive = row(box)
+    assert (drive["verdict"], drive["test"]) == ("too small", None)
+    assert "test" in drive["actions"]
+    status, lines = prove(box, "--quick", f"/dev/{drive['name']}")
     assert status == 0
     ended = lines[-1]
     assert (ended["state"], ended["scope"], ended["blank"], ended["reason"]) == ("passed", "quick", True, None)

@@ -51,14 +51,14 @@ def small_files(box: Box) -> dict[str, int]:
     data = MEMBERS - 2
     names = [f"small{number}" for number in range(ROWS * data)]
     for row in range(ROWS):
-        parts = [f"reflink row {one << 16} 0 65536' small{row * data + one}" for one in range(data)]
+        parts = [f"reflink row {column << 16} 0 65536' small{row * data + column}" for column in range(data)]
         split = "; ".join(f"xfs_io -f -c '{part}" for part in parts)
         box.say(f"cd {EXPORT} && head -c {data << 16} /dev/urandom > row && sync row && {split}; rm row")
     # log replay after the cut is not to write them again
     box.say("sync; xfs_freeze -f /srv/pool; xfs_freeze -u /srv/pool")
     shown = box.say(f"cd {EXPORT} && for n in {' '.join(names)}; do echo $n; xfs_io -r -c bmap $n; done")
-    found = re.findall(r"(small\d+)\nsmall\d+:\n\s+0: \[0\.\.127\]: (\d+)\.\.", shown)
-    return {name: int(begin) // CHUNK for name, begin in found if int(begin) % CHUNK == 0}
+    matches = re.findall(r"(small\d+)\nsmall\d+:\n\s+0: \[0\.\.127\]: (\d+)\.\.", shown)
+    return {name: int(begin) // CHUNK for name, begin in matches if int(begin) % CHUNK == 0}
 
 
 def pair(files: dict[str, int], away: set[int]) -> tuple[str, str]:
@@ -119,14 +119,14 @@ def test_old_file_in_a_torn_row_is_told_by_parity(six: Box) -> None:
     six.say("echo 3 > /proc/sys/vm/drop_caches")
     tear(six, files, new)
     cut_while_written(six)
-    found = searched(six)
-    (start,) = found["starts"]
+    unclean = searched(six)
+    (start,) = unclean["starts"]
     assert (start["check"], start["rough"], start["slots"]) == ("done", False, [away])
     torn = [(row["begin"], row["end"]) for row in start["torn"]]
     begin = place(files[new])[0] * CHUNK
-    assert any(one <= begin and begin + BLOCK // 512 <= end for one, end in torn)
-    assert found["suspects"]["by_parity"] == found["suspects"]["count"] >= 1
-    assert found["suspects"]["complete"] is True
+    assert any(first <= begin and begin + BLOCK // 512 <= end for first, end in torn)
+    assert unclean["suspects"]["by_parity"] == unclean["suspects"]["count"] >= 1
+    assert unclean["suspects"]["complete"] is True
     lines = six.millrace("pool unclean").out.splitlines()
     assert f"data/{old}" in lines
     # what shares the row and was there is whole, as far as a file can be that was half written
@@ -135,7 +135,7 @@ def test_old_file_in_a_torn_row_is_told_by_parity(six: Box) -> None:
     assert six.say(f"sha256sum < {EXPORT}/{old}") != before
     said = six.say("journalctl -b -o cat -u millrace-assemble")
     assert "unclean while degraded" in said and "is not added yet: parity is checked" in said
-    (finding,) = [one for one in six.shown("health --json")["findings"] if one["check"] == "unclean"]
+    (finding,) = [finding for finding in six.shown("health --json")["findings"] if finding["check"] == "unclean"]
     assert "its parity does not match in" in finding["sentence"]
 
 
@@ -158,12 +158,12 @@ def test_guess_without_parity_has_the_old_file_and_says_that_the_clock_was_wrong
     six.say("timedatectl set-ntp false; date -s '+7 days'")
     six.say(f"dd if=/dev/urandom of={EXPORT}/{new} bs=64K count=1 conv=notrunc,fsync")
     cut_while_written(six)
-    found = searched(six)
-    (start,) = found["starts"]
+    unclean = searched(six)
+    (start,) = unclean["starts"]
     assert (start["check"], start["dated"], sorted(start["slots"])) == ("none", False, sorted(away))
-    assert found["suspects"]["complete"] is False
-    assert any("the clock was wrong" in one for one in found["suspects"]["notes"])
+    assert unclean["suspects"]["complete"] is False
+    assert any("the clock was wrong" in note for note in unclean["suspects"]["notes"])
     assert f"data/{old}" in six.millrace("pool unclean").out.splitlines()
-    (finding,) = [one for one in six.shown("health --json")["findings"] if one["check"] == "unclean"]
+    (finding,) = [finding for finding in six.shown("health --json")["findings"] if finding["check"] == "unclean"]
     assert "others are possible" in finding["sentence"]
     six.millrace("pool acknowledge")

@@ -37,11 +37,11 @@ def text(box: Box, path: str) -> str:
 
 def place_of(box: Box, path: str) -> Place:
     """Where the middle block of a file is (raid5.c, left-symmetric)."""
-    found = re.search(r"0: \[0\.\.(\d+)\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {path}"))
+    match = re.search(r"0: \[0\.\.(\d+)\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {path}"))
     chunk = int(box.array_sysfs("data", "md/chunk_size")) // SECTOR
     # the rest of its row is of the file, too
-    assert found and int(found[1]) >= MIDDLE // SECTOR + (MEMBERS - 1) * chunk
-    number, inside = divmod(int(found[2]) + MIDDLE // SECTOR, chunk)
+    assert match and int(match[1]) >= MIDDLE // SECTOR + (MEMBERS - 1) * chunk
+    number, inside = divmod(int(match[2]) + MIDDLE // SECTOR, chunk)
     row, disk = divmod(number, MEMBERS - 1)
     slot = (MEMBERS - 1 - row % MEMBERS + 1 + disk) % MEMBERS
     slots = dict(

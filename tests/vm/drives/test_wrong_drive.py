@@ -43,13 +43,13 @@ class Place(NamedTuple):
 def place(box: Box) -> Place:
     """A file that was written once (raid5.c, left-symmetric)."""
     box.say(f"rm -f {VICTIM}; head -c 8M /dev/urandom > {VICTIM}; sync {VICTIM}; sha256sum {VICTIM} > /run/sum")
-    found = re.search(r"0: \[\d+\.\.\d+\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {VICTIM}"))
-    assert found
+    match = re.search(r"0: \[\d+\.\.\d+\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {VICTIM}"))
+    assert match
     chunk = int(box.array_sysfs("data", "md/chunk_size")) // 512
-    number, inside = divmod(int(found[1]), chunk)
+    number, inside = divmod(int(match[1]), chunk)
     row, disk = divmod(number, DATA)
     p = MEMBERS - 1 - row % MEMBERS
-    slots = [(p + 2 + one) % MEMBERS for one in range(DATA)]
+    slots = [(p + 2 + column) % MEMBERS for column in range(DATA)]
     place = Place(slots[disk], slots[(disk + 1) % DATA], p, (p + 1) % MEMBERS, row * chunk + inside)
     # the drive has what the file has: the layout is right
     same = f"dd if=/dev/{member(box, place.data)} {at(box, place.data, place.sector)} iflag=direct status=none"
@@ -91,10 +91,10 @@ def test_right_block_is_written_back_to_the_wrong_drive(box: Box, place: Place) 
     wrong = serial(box, place.data)
     rot(box, place.data, place.sector)
     assert not is_right(box)
-    found = check_all(box)
-    print(found, box.millrace("pool scrub status").out)
-    (located,) = found["located"]
-    assert (located["serial"], located["begin"], found["unlocated"]) == (wrong, place.sector, "")
+    scrubbed = check_all(box)
+    print(scrubbed, box.millrace("pool scrub status").out)
+    (located,) = scrubbed["located"]
+    assert (located["serial"], located["begin"], scrubbed["unlocated"]) == (wrong, place.sector, "")
     # exactly the file, and not what else is in the row
     assert box.shown("pool scrub files --json")["files"] == ["data/victim"]
     doubt = "millrace pool scrub status | grep -F 'in doubt: data/victim'"
@@ -142,7 +142,7 @@ def test_wrong_parity_is_restored_and_names_no_file(box: Box, place: Place) -> N
 def test_two_wrong_drives_are_not_located(box: Box, place: Place) -> None:
     rot(box, place.data, place.sector)
     rot(box, place.other, place.sector)
-    assert [one["serial"] for one in check_all(box)["located"]] == [None]
+    assert [blocks["serial"] for blocks in check_all(box)["located"]] == [None]
     assert "more than one drive is wrong there" in box.millrace("pool scrub status").out
     assert "data/victim" in box.shown("pool scrub files --json")["files"]
     said = box.millrace("pool scrub repair data --yes")

@@ -63,7 +63,7 @@ def test_md_settings_equal_the_plan(box: Box) -> None:
 
 
 def test_freed_blocks_are_deallocated_on_the_drives_and_parity_still_matches(box: Box) -> None:
-    (decision,) = (one for one in box.plan["decisions"] if one["name"] == "discard")
+    (decision,) = (decision for decision in box.plan["decisions"] if decision["name"] == "discard")
     assert (decision["value"], box.pool["filesystem"]["discard"]) == ("weekly", True), decision["reason"]
     assert box.say("cat /sys/module/raid456/parameters/devices_handle_discard_safely") == "Y"
     assert int(box.array_sysfs("data", "queue/discard_max_bytes")) > 0
@@ -106,8 +106,8 @@ def test_freed_blocks_are_deallocated_on_the_drives_and_parity_still_matches(box
     box.millrace("pool trim stop")
     status = box.shown("pool trim status --json")
     print(status, box.say("journalctl -b -o cat -u millrace-trim.service"))
-    found = status["round"] or status["last"]
-    assert found["bytes"] > size * 3 // 4 and found["longest"] > 0
+    trim_round = status["round"] or status["last"]
+    assert trim_round["bytes"] > size * 3 // 4 and trim_round["longest"] > 0
     assert (status["hindrance"], status["running"]) == (None, False)
 
     box.say("echo 3 > /proc/sys/vm/drop_caches")

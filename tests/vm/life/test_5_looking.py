@@ -60,7 +60,7 @@ def test_viewer_reads_every_document_and_changes_nothing(box: Box) -> None:
     status = box.shown("status --json", user=VIEWER)
     assert not status["as_root"]
     assert status["health"]["level"] == box.read_json("cat /run/millrace/health.json")["level"]
-    assert {one["check"] for one in status["health"]["findings"]} >= {"pool", "arrays", "nfs", "smb", "cockpit"}
+    assert {finding["check"] for finding in status["health"]["findings"]} >= {"pool", "arrays", "nfs", "smb", "cockpit"}
     for verb in (
         "pool show",
         "topology",
@@ -133,7 +133,9 @@ def test_journal_is_forwarded_to_the_host_of_the_policy(box: Box) -> None:
             "grep -a -q '^MESSAGE=change [0-9]* by root: .*data' /run/received", "the change at the receiver", 300
         )
         assert "Upload" not in box.say("journalctl -u systemd-journal-upload.service -p err -o cat")
-        [level] = [one["level"] for one in box.shown("health --json")["findings"] if one["check"] == "journal"]
+        [level] = [
+            finding["level"] for finding in box.shown("health --json")["findings"] if finding["check"] == "journal"
+        ]
         assert level == "OK"
     finally:
         box.say("rm /etc/millrace/policy.toml")

@@ -164,7 +164,7 @@ def test_looking_costs_less_than_a_hundredth_of_a_processor(box: Box, looked_at:
     user, system = (slower.user + again.user) / 2, (slower.system + again.system) / 2
     scaled = {name: sum(share.times(1 / user, 1 / system)) for name, share in shares.items()}
     print(f"this server is {user:.1f} times slower in programs, {system:.1f} times in the kernel; of one processor:")
-    for name, share in sorted(scaled.items(), key=lambda one: -one[1]):
+    for name, share in sorted(scaled.items(), key=lambda pair: -pair[1]):
         measured = f"measured {100 * shares[name].user:.2f} % + {100 * shares[name].system:.2f} %"
         print(f"{name:<18} {100 * share:.3f} %  ({measured})")
     print(f"together {100 * sum(scaled.values()):.3f} % of {100 * BUDGET:g} %")

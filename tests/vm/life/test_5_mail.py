@@ -117,7 +117,7 @@ def test_finding_waits_for_a_server_that_hangs_and_arrives_once(box: Box, mails:
         box.say("systemctl start millrace-health.service", seconds=600)
     print(mail)
     assert "critical warning" in mail["text"] and "To do: " in mail["text"]
-    assert len({one["id"] for one in mails.taken if DRIVE in one["text"]}) == 1
+    assert len({message["id"] for message in mails.taken if DRIVE in message["text"]}) == 1
 
 
 @pytest.fixture(scope="module")

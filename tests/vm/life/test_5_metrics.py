@@ -143,8 +143,8 @@ def test_reader_with_the_token_gets_arrays_file_system_and_nfs_of_node_exporter(
     # these have no data without their hardware
     failed = {
         dict(labels)["collector"]
-        for (name, labels), one in series.items()
-        if name == "node_scrape_collector_success" and one == 0
+        for (name, labels), sample in series.items()
+        if name == "node_scrape_collector_success" and sample == 0
     }
     assert failed <= {"bonding", "infiniband", "thermal_zone"}
 
@@ -183,15 +183,15 @@ def test_metrics_are_collected_in_a_child_of_the_collector(box: Box, series: Ser
 def test_figures_are_those_of_the_commands(box: Box, series: Series) -> None:
     drives = box.shown("drive list --json")["drives"]
     assert {dict(labels)["serial"] for name, labels in series if name == "millrace_drive_info"} == {
-        one["serial"] for one in drives
+        drive["serial"] for drive in drives
     }
-    for one in drives:
-        serial = one["serial"]
-        verdict = {"millrace_drive_verdict": one["verdict"]}
+    for drive in drives:
+        serial = drive["serial"]
+        verdict = {"millrace_drive_verdict": drive["verdict"]}
         assert value(series, "millrace_drive_verdict", serial=serial, **verdict) == 1
-        assert value(series, "millrace_drive_size_bytes", serial=serial) == one["size_bytes"]
+        assert value(series, "millrace_drive_size_bytes", serial=serial) == drive["size_bytes"]
         heat = values(series, "millrace_drive_temperature_celsius", serial=serial)
-        assert heat == ([] if one["temperature_celsius"] is None else [one["temperature_celsius"]])
+        assert heat == ([] if drive["temperature_celsius"] is None else [drive["temperature_celsius"]])
     pool = box.shown("pool show --json")
     for array in pool["arrays"]:
         assert value(series, "millrace_array_info", array=array["name"], level=array["level"]) == 1
@@ -268,19 +268,19 @@ def test_switched_off_endpoint_leaves_no_port_and_no_unit(box: Box, scrape: Scra
 def test_support_archive_has_what_it_lists_and_names_nobody(box: Box, series: Series, tmp_path: Path) -> None:
     file = "/root/support.tar.zst"
     made = json.loads(box.machine.run(f"millrace support {file} --json", seconds=1200).out)
-    print({one["name"]: (one["size"], one["problem"]) for one in made["parts"]})
-    assert box.say(f"tar -tf {file}").split() == [one["name"] for one in made["parts"]]
-    unavailable = {one["name"] for one in made["parts"] if one["problem"]}
+    print({part["name"]: (part["size"], part["problem"]) for part in made["parts"]})
+    assert box.say(f"tar -tf {file}").split() == [part["name"] for part in made["parts"]]
+    unavailable = {part["name"] for part in made["parts"] if part["problem"]}
     # there is no policy, and what was never written
     assert unavailable <= {"policy.toml", "config.json", "drives-known.json"}
     assert box.say(f"stat -c '%a %U' {file}") == "600 root"
     content = f"tar -xOf {file} --exclude=capture.tar.zst"
     assert int(box.say(f"{content} | grep -c millrace", seconds=600)) > 100
-    serials = [one["serial"] for one in box.shown("drive list --json")["drives"] if one["serial"]]
+    serials = [drive["serial"] for drive in box.shown("drive list --json")["drives"] if drive["serial"]]
     hashes = box.say("cut -d: -f2 /etc/shadow | grep '^[$]'").split()
     hidden = [ADMIN_PASSWORD, TOKEN, box.say("hostname"), SERVER_ADDRESSES[0], *serials, *hashes]
     assert len(serials) > 10 and hashes
-    box.machine.run("umask 077; cat > /run/hidden", stdin="".join(f"{one}\n" for one in hidden))
+    box.machine.run("umask 077; cat > /run/hidden", stdin="".join(f"{secret}\n" for secret in hidden))
     search = box.machine.run(f"{content} | grep -n -F -f /run/hidden", check=False, seconds=600)
     assert (search.status, search.out[:2000]) == (1, "")
     again = box.machine.run(f"millrace support {file}", check=False, seconds=300)

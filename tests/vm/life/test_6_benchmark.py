@@ -56,7 +56,7 @@ def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> N
         assert measured.places(made) == {"L3/nfs-tcp", "L3/nfs-rdma"}
         assert {rung["target"] for rung in made["rungs"] if rung["state"] == "skipped"} == {"smb"}
         (trained, *_) = [rung for rung in made["rungs"] if rung["id"] == "L3/nfs-tcp/retinanet/train"]
-        assert [one["accelerator"] for one in trained["accelerators"]] == ["B200"]
+        assert [accelerator["accelerator"] for accelerator in trained["accelerators"]] == ["B200"]
         assert trained["accelerators"][0]["au"] > 0
         measured.nothing_is_left(box)
         measured.a_killed_run_leaves_nothing_on_the_client(box, client, address)

@@ -186,7 +186,7 @@ def test_smb_is_measured_on_an_smbd_with_the_settings_of_the_reading(box: Box, q
     assert tried["smbd.max_credits"] != 8192
     # what the kernel's client may have under way now
     granted = box.say("sed -n 's/^.*Number of credits: *\\([0-9]*\\).*$/\\1/p' /proc/fs/cifs/DebugData").split()
-    assert granted and all(int(one) <= tried["smbd.max_credits"] for one in granted)
+    assert granted and all(int(number) <= tried["smbd.max_credits"] for number in granted)
     # nothing of the server is set, so nothing is to be put back
     assert box.say("cat /etc/samba/smb.conf") == before
     assert box.say("ls /var/lib/millrace/tuner/journal.json; true") == ""
@@ -233,8 +233,8 @@ def test_interrupts_of_ports_are_tried_with_clients_or_left_out_with_the_drivers
     measured.give_program(box, client)
     with measured.listening(client, SERVER_ADDRESSES[0]) as token:
         measured.add(box, address, token)
-        found = box.shown(f"tuner estimate --goal seq-read --client {address} {BUDGET} --json")
-        left_out = {one["name"]: one["reason"] for one in found["left_out"]}
+        estimate = box.shown(f"tuner estimate --goal seq-read --client {address} {BUDGET} --json")
+        left_out = {knob["name"]: knob["reason"] for knob in estimate["left_out"]}
         if "ports.rx_usecs" in left_out:
             assert left_out["ports.rx_usecs"].startswith(("no driver of a network port", "the network ports differ"))
             return
@@ -243,8 +243,8 @@ def test_interrupts_of_ports_are_tried_with_clients_or_left_out_with_the_drivers
         first = f"millrace tuner show {this} --json | grep -q '\"number\": *1'"
         box.machine.wait_command(first, "the first reading", 1800)
         run = box.shown(f"tuner show {this} --json")
-        refused = {one["name"]: one["reason"] for one in run["refused"]}
-        assert ("ports.rx_usecs" in refused) != ("ports.rx_usecs" in [one["name"] for one in run["knobs"]])
+        refused = {knob["name"]: knob["reason"] for knob in run["refused"]}
+        assert ("ports.rx_usecs" in refused) != ("ports.rx_usecs" in [knob["name"] for knob in run["knobs"]])
         assert "cannot be set to" in refused.get("ports.rx_usecs", "cannot be set to")
         box.millrace("tuner stop", seconds=600)
     assert box.machine.run(shown, check=False).out == before

@@ -49,10 +49,10 @@ def test_pulled_drive_is_named_to_users_with_console_access(box: Box, lost: str)
     (gone,) = [member for member in arrays["data"]["members"] if member["state"] == "missing"]
     assert gone["serial"] == lost
     nodes = box.shown("topology --json")["nodes"]
-    drives = {one["serial"]: one for node in nodes for one in node["drives"]}
+    drives = {drive["serial"]: drive for node in nodes for drive in node["drives"]}
     assert (drives[lost]["present"], drives[lost]["member"]) == (False, "missing")
     status = box.shown("status --json", user=VIEWER)
-    (named,) = [one["sentence"] for one in status["health"]["findings"] if "is degraded" in one["sentence"]]
+    (named,) = [finding["sentence"] for finding in status["health"]["findings"] if "is degraded" in finding["sentence"]]
     assert f"({lost}) is missing; it survives 1 more failure" in named and "bay " in named
     said = box.millrace("status").out.splitlines()
     assert len(said) <= 24

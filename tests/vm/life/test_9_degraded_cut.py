@@ -53,8 +53,8 @@ def replaced(box: Box) -> str:
     box.machine.erase(old)
     box.machine.put_in(old)
     # not the paths of a multipath drive (nvme9c9n1), which have no device node
-    found = f"for d in /sys/block/nvme*n1; do grep -qs {old} $d/device/serial && basename $d; done"
-    name = box.say(f"({found}) | grep -xE 'nvme[0-9]+n1'")
+    candidates = f"for d in /sys/block/nvme*n1; do grep -qs {old} $d/device/serial && basename $d; done"
+    name = box.say(f"({candidates}) | grep -xE 'nvme[0-9]+n1'")
     # a drive that was put in is examined, and open for nobody else meanwhile
     box.machine.wait_command(f"mdadm {ARRAY} --add /dev/{name}", "mdadm to add the drive", 120)
     wait_in_sync(box)
@@ -74,7 +74,7 @@ def test_degraded_array_written_during_a_power_cut_serves_and_warns(box: Box, re
     missing = next(serial for serial in box.plan["arrays"][0]["members"] if serial != replaced)
     box.machine.pull(missing)
     box.machine.wait_command(f"grep -qx 1 {DEGRADED}", "the lost member", 120)
-    (row,) = [one for one in box.shown("drive list --json")["drives"] if one["serial"] == missing]
+    (row,) = [drive for drive in box.shown("drive list --json")["drives"] if drive["serial"] == missing]
     assert (row["verdict"], row["role"], row["name"]) == ("missing", "data", None)
     box.machine.run("cat > /run/writer.py", stdin=WRITER)
     box.say("systemd-run --unit=blocks python3 /run/writer.py")
@@ -91,18 +91,18 @@ def test_degraded_array_written_during_a_power_cut_serves_and_warns(box: Box, re
     assert "RAID1 log: started, 2 members" in said
     assert states(box)[replaced] == "in-sync"
     box.wait_booted()
-    (finding,) = [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"]
+    (finding,) = [finding for finding in box.shown("health --json")["findings"] if finding["check"] == "unclean"]
     assert finding["level"] == "WARN"
     assert f"without {missing}" in finding["sentence"]
     # P against Q tells the torn rows, which may be none; what was synced is intact in any case
     searched = "grep -q '\"count\"' /var/lib/millrace/unclean.json && grep -q '\"done\"' /var/lib/millrace/unclean.json"
     box.machine.wait_command(searched, "the end of the search", 900)
-    found = box.shown("pool unclean --json")
-    print(found)
-    assert (found["starts"][0]["check"], found["suspects"]["complete"]) == ("done", True)
-    assert found["suspects"]["by_parity"] == found["suspects"]["count"]
+    unclean = box.shown("pool unclean --json")
+    print(unclean)
+    assert (unclean["starts"][0]["check"], unclean["suspects"]["complete"]) == ("done", True)
+    assert unclean["suspects"]["by_parity"] == unclean["suspects"]["count"]
     box.millrace("pool acknowledge")
-    assert [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"] == []
+    assert [finding for finding in box.shown("health --json")["findings"] if finding["check"] == "unclean"] == []
     assert box.say(f"cat {DEGRADED.replace('degraded', 'sync_action')}") == "idle"
 
 
@@ -114,11 +114,11 @@ def slots_finding(box: Box) -> dict[str, str]:
 def test_drive_that_is_put_into_a_slot_without_addresses_takes_none_from_others(box: Box, replaced: str) -> None:
     """The virtual firmware leaves none for a bay of the first NUMA node that is empty at the start."""
     (missing,) = box.machine.empty
-    found = slots_finding(box)
-    assert found["level"] == "WARN"
+    finding = slots_finding(box)
+    assert finding["level"] == "WARN"
     number = [drive.serial for drive in box.machine.server.drives].index(missing) + 1
-    assert f"no addresses for a new drive: slot {number}. Hot plug is off there" in found["sentence"]
-    assert "only while the server is off" in found["todo"]
+    assert f"no addresses for a new drive: slot {number}. Hot plug is off there" in finding["sentence"]
+    assert "only while the server is off" in finding["todo"]
     drives = set(box.say("cat /sys/class/nvme/*/serial").split())
     box.machine.insert(missing)
     # what the kernel would do it does within seconds: it waits 5 s after the button of a slot

@@ -87,11 +87,11 @@ def logged(box: Box, since: str, words: str) -> float:
 @pytest.fixture(scope="module")
 def pulled(box: Box, hook: Webhook, drive: dict[str, Any]) -> dict[str, float]:
     """The drive is pulled: seconds from md's loss to mdadm's event, finding and message, and what the emulator adds."""
-    found = f"grep -q '({drive['serial']}) is' /run/millrace/health.json && stat -c %.3Y /run/millrace/health.json"
+    query = f"grep -q '({drive['serial']}) is' /run/millrace/health.json && stat -c %.3Y /run/millrace/health.json"
     extra = emulation(box)
     since = box.say("date +%s")
     box.machine.release(drive["serial"])
-    finding = box.machine.wait_command(found, "the finding", 30 * FINDING_SECONDS).out
+    finding = box.machine.wait_command(query, "the finding", 30 * FINDING_SECONDS).out
     began = time.monotonic()
     hook.wait_message("opened", drive["serial"], 1, 30 * WEBHOOK_SECONDS)
     message = time.monotonic() - began
@@ -150,7 +150,7 @@ def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
     hook.die()
     box.say("systemctl kill --signal=KILL millrace-alert.service")
     box.machine.wait_command(f"grep -q 'Connection refused' {REPORT}", "an attempt after the restart", 300)
-    (route,) = [one for one in box.shown("alert route list --json")["routes"] if one["name"] == ROUTE]
+    (route,) = [route for route in box.shown("alert route list --json")["routes"] if route["name"] == ROUTE]
     assert route["waiting"] == json.loads(box.say(f"cat {REPORT}"))["queued"][ROUTE] >= 1
     assert events(hook) == before
     hook.listen()
@@ -160,7 +160,7 @@ def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
     hook.wait_message("closed", KEY, number, END_SECONDS)
     assert events(hook) == [*before, "opened", "closed"]
     # a test message has no number
-    numbers = [one["number"] for one in hook.messages if one["event"] != "test"]
+    numbers = [message["number"] for message in hook.messages if message["event"] != "test"]
     assert numbers == sorted(set(numbers))
 
 
@@ -173,7 +173,7 @@ def test_critical_warning_of_a_drive_is_reported_without_a_reboot(box: Box, hook
     finally:
         warn(box, worn, 0)
         box.say("systemctl start millrace-health.service", seconds=600)
-    (message,) = [one for one in hook.messages if worn in one["text"] and one["event"] == "opened"]
+    (message,) = [message for message in hook.messages if worn in message["text"] and message["event"] == "opened"]
     print(message)
     assert "critical warning" in message["text"]
 

@@ -93,9 +93,14 @@ def shelf(box: Box) -> Iterator[Box]:
 
 
 def test_each_drive_has_its_verdict(shelf: Box) -> None:
-    rows = {one["serial"]: one for one in shelf.shown("drive list --json")["drives"]}
-    print(*(f"{one['serial']} {one['verdict']} {one['what']} {one['actions']}" for one in rows.values()), sep="\n")
-    sizes = {one["serial"]: sum(part["size"] for part in one["partitions"]) + 2 * MIB for one in shelf.pool["drives"]}
+    rows = {drive["serial"]: drive for drive in shelf.shown("drive list --json")["drives"]}
+    print(
+        *(f"{drive['serial']} {drive['verdict']} {drive['what']} {drive['actions']}" for drive in rows.values()),
+        sep="\n",
+    )
+    sizes = {
+        drive["serial"]: sum(part["size"] for part in drive["partitions"]) + 2 * MIB for drive in shelf.pool["drives"]
+    }
     # of the drives that are missing after other stories, else of all
     missing = [serial for serial in sizes if rows[serial]["verdict"] == "missing"]
     needed = min(sizes[serial] for serial in missing or sizes)
@@ -214,10 +219,10 @@ def test_slot_of_a_located_member_blinks_for_a_while_and_no_longer(shelf: Box) -
 
 
 def test_located_drive_without_an_led_of_its_bay_is_read_for_a_while_and_no_longer(shelf: Box) -> None:
-    found = json.loads(shelf.millrace(f"drive locate {BLANK} --seconds 8 --json").out)
-    print(found)
-    assert found["by"] == "activity LED"
-    assert found["reads"] >= 50
+    located = json.loads(shelf.millrace(f"drive locate {BLANK} --seconds 8 --json").out)
+    print(located)
+    assert located["by"] == "activity LED"
+    assert located["reads"] >= 50
     active = "systemctl list-units --no-legend --state=active,activating,deactivating 'millrace-locate@*'"
     shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
     # a verb that is killed leaves nothing behind that goes on

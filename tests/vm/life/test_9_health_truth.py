@@ -54,11 +54,11 @@ def test_pool_that_hangs_does_not_block_the_health_check(box: Box) -> None:
 def test_file_system_shutdown_is_reported_within_a_minute(box: Box) -> None:
     box.say("xfs_io -x -c shutdown /srv/pool")
     began = time.monotonic()
-    found = failures(box)
+    findings = failures(box)
     assert time.monotonic() - began < SEEN_SECONDS * box.machine.accel.scale
     # nobody who mounts a share is served
-    assert {"filesystem", "nfs", "smb", "shares"} <= set(found)
-    assert "XFS has shut itself down" in found["filesystem"]["sentence"]
-    assert found["filesystem"]["todo"].endswith("systemctl reboot")
+    assert {"filesystem", "nfs", "smb", "shares"} <= set(findings)
+    assert "XFS has shut itself down" in findings["filesystem"]["sentence"]
+    assert findings["filesystem"]["todo"].endswith("systemctl reboot")
     said = box.millrace("status")
     assert "XFS has shut itself down" in said.out and len(said.out.splitlines()) <= 24

@@ -152,13 +152,13 @@ def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
         box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN}", seconds=600)
         lock(client, box.say("id -u anna"))
         box.say(ALLOW)
-        found = identity(box)
-        assert "600 admin\nssh-ed25519 AAAA of-anna" in found["SSH keys"]
+        traits = identity(box)
+        assert "600 admin\nssh-ed25519 AAAA of-anna" in traits["SSH keys"]
         box.millrace("keep now", seconds=300)
         box.say("sync")
         box.machine.power_cut()
     lose_boot_drive(directory)
-    return found
+    return traits
 
 
 @pytest.fixture(scope="module")
@@ -172,11 +172,11 @@ def box(image: Path, accelerator: Accel, cables: Cables, directory: Path, before
 
 def test_new_boot_drive_leads_with_the_pool_and_writes_nothing(box: Box, directory: Path) -> None:
     written = digests(directory)
-    found = box.shown("pool find --json")
-    assert found["problem"] is None, found
-    assert (found["pool"]["missing"], found["pool"]["kept"]["shares"]) == (0, ["data", "models"])
-    assert found["pool"]["kept"]["users"] == ["anna"]
-    assert json.loads(box.say("cat /run/millrace/found.json"))["pool"]["uuid"] == found["pool"]["uuid"]
+    report = box.shown("pool find --json")
+    assert report["problem"] is None, report
+    assert (report["pool"]["missing"], report["pool"]["kept"]["shares"]) == (0, ["data", "models"])
+    assert report["pool"]["kept"]["users"] == ["anna"]
+    assert json.loads(box.say("cat /run/millrace/found.json"))["pool"]["uuid"] == report["pool"]["uuid"]
     said = box.millrace("status").out
     assert "millrace pool adopt" in said and "erase" not in said
     assert "millrace pool adopt" in box.millrace("plan", check=False).out + box.millrace("plan", check=False).err
@@ -204,7 +204,7 @@ def test_adopted_server_is_the_same_and_a_client_goes_on(box: Box, client: Machi
     client.run("cat > /run/anna", stdin=f"username=anna\npassword={PASSWORD}\n")
     assert "locked" in client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", seconds=300).out
     box.say("systemctl start millrace-health.service", seconds=600)
-    failed = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
+    failed = [finding for finding in box.shown("health --json")["findings"] if finding["level"] == "FAIL"]
     assert failed == []
     assert box.failed_units() == []
 
@@ -233,7 +233,7 @@ def test_adopted_by_credential_in_another_chassis_without_a_drive_and_with_a_tor
         journal = new.say("journalctl -b -o cat -u millrace-adopt.service")
         assert "is adopted" in journal
         kept = new.shown("keep list --json")["generations"]
-        assert number in {one["generation"] for one in kept}
+        assert number in {generation["generation"] for generation in kept}
         assert new.failed_units() == []
 
 

@@ -187,7 +187,7 @@ def test_client_goes_on_while_the_target_restarts(pool: str, target: Box, box: B
         f"sync {WHERE}/counted || exit 1; sleep 1; done'"
     )
     target.machine.reboot()
-    away = [one for one in failures(box) if one["check"] == "connections"]
+    away = [finding for finding in failures(box) if finding["check"] == "connections"]
     assert away and away[0]["todo"], away
     target.wait_serving()
     line = f"tail -n 1 {WHERE}/counted"
@@ -248,7 +248,9 @@ def test_volume_with_two_paths_is_one_device_and_outlives_each_of_them(pool: str
             port = port_of(target.machine, address)
             target.say(f"ip link set {port} down")
             path_is(box, nqn, address, live=False)
-            (warned,) = [one for one in findings(box) if one["check"] == "connections" and one["subject"] == nqn]
+            (warned,) = [
+                finding for finding in findings(box) if finding["check"] == "connections" and finding["subject"] == nqn
+            ]
             assert warned["level"] == "WARN" and f"is not connected over {address} port" in warned["sentence"]
             written = f"cat /sys/block/{Path(box.say(f'readlink -f {device}')).name}/stat"
             before = box.say(written)
@@ -272,8 +274,10 @@ def test_volume_over_rdma_is_read_as_it_was_written(pool: str, target: Box, box:
             f"head -c 16M /dev/urandom > /run/written; dd if=/run/written of={device} bs=1M oflag=direct conv=fsync"
         )
         box.say(f"dd if={device} bs=1M count=16 iflag=direct | cmp - /run/written; rm /run/written", seconds=600)
-        (one,) = [one for one in box.shown("backend list --json")["connections"] if one["nqn"] == nqn]
-        listener = f"rdma resource show cm_id | grep ':{one['port']} ' || true"
+        (connection,) = [
+            connection for connection in box.shown("backend list --json")["connections"] if connection["nqn"] == nqn
+        ]
+        listener = f"rdma resource show cm_id | grep ':{connection['port']} ' || true"
         assert target.say(listener) != ""
         packets = "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
         assert int(box.say(packets)) > 16 * 1024 * 1024 / 4096
@@ -305,8 +309,8 @@ def test_pool_moves_to_another_server(
         other.say("systemctl enable --now soft-roce.service")
         opened(other.machine)
         nqn, _ = connect(target, other, "export tank --transport rdma", "rdma", SERVER_ADDRESSES[:1])
-        found = other.shown("pool find --json")
-        assert found["problem"] is None, found
+        report = other.shown("pool find --json")
+        assert report["problem"] is None, report
         other.millrace("pool adopt --yes", seconds=900)
         other.wait_serving()
         assert other.say("exportfs -s | grep -o '^/srv/pool/data.*fsid=[^,]*'") == fsid

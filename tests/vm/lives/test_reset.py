@@ -85,7 +85,9 @@ def test_reset_that_keeps_the_pool_is_the_same_server_after_an_adoption(box: Box
     box.say(ALLOW)
     before = identity(box)
     shown = box.shown("reset show --json")
-    assert shown["obstacle"] is None and CLIENT_ADDRESSES[0] in {one["host"] for one in shown["clients"]}
+    assert shown["obstacle"] is None and CLIENT_ADDRESSES[0] in {
+        known_client["host"] for known_client in shown["clients"]
+    }
     refused = box.millrace("reset start --host=other", check=False)
     assert refused.status != 0 and "'other'" in refused.err
     reset(box)
@@ -107,14 +109,14 @@ def test_rescue_under_way_refuses_a_reset(box: Box) -> None:
 def test_reset_that_forgets_people_leaves_data_that_nobody_can_open(box: Box, client: Machine) -> None:
     client.run(f"umount -l {WHERE}; true")
     reset(box, "--forget-people", "--word=FORGET")
-    found = box.shown("pool find --json")["pool"]["kept"]
-    assert (found["origin"], found["users"], found["shares"]) == ("forgotten", [], ["data", "models"])
+    kept = box.shown("pool find --json")["pool"]["kept"]
+    assert (kept["origin"], kept["users"], kept["shares"]) == ("forgotten", [], ["data", "models"])
     adopt(box)
     assert exported(box) == ""
     assert box.say("grep -c ^anna: /etc/passwd; true") == "0"
     assert box.say("ls /home/admin/.ssh/authorized_keys 2>/dev/null; true") == ""
     assert box.say("cat /srv/pool/models/locked") == "before"
-    size = {one["name"]: one["size"] for one in box.shown("share list --json")["shares"]}
+    size = {share["name"]: share["size"] for share in box.shown("share list --json")["shares"]}
     assert size["models"] == 96 << 20
     assert box.say(f"for f in {KEEP}/*.gz; do tar -xzOf $f; done | grep -ac anna; true") == "0"
 
@@ -128,8 +130,8 @@ def test_pool_without_a_kept_state_comes_back_closed(
     lose_boot_drive(directory)
     with started(image, accelerator, cables, directory, SERVER) as new:
         new.wait_booted()
-        found = new.shown("pool find --json")["pool"]["kept"]
-        assert (found["origin"], found["shares"]) == ("drives", ["data", "models"])
+        kept = new.shown("pool find --json")["pool"]["kept"]
+        assert (kept["origin"], kept["shares"]) == ("drives", ["data", "models"])
         adopt(new)
         assert exported(new) == ""
         assert new.say("cat /srv/pool/models/locked") == "before"

@@ -91,9 +91,9 @@ def test_pool_is_built_and_served_under_lockdown(box: Box) -> None:
     # out of Debian's tree (O) and not unsigned (E): Documentation/admin-guide/tainted-kernels.rst
     assert box.say("cat /sys/module/nfsd/taint") == "O"
     assert any("Kernel is locked down from EFI Secure Boot" in line for line in lines)
-    assert [line for line in lines if RESTRICTED.search(line) and not any(one in line for one in ASKED)] == []
+    assert [line for line in lines if RESTRICTED.search(line) and not any(phrase in line for phrase in ASKED)] == []
     # what the kernel does not show is not tried
-    left_out = {one["name"]: one["reason"] for one in box.shown("tuner estimate --json")["left_out"]}
+    left_out = {knob["name"]: knob["reason"] for knob in box.shown("tuner estimate --json")["left_out"]}
     hidden = "/sys/kernel/debug/nfsd/io_cache_read cannot be read: Operation not permitted"
     assert left_out["nfsd.io_cache_read"] == hidden
 

@@ -172,8 +172,8 @@ def test_server_without_its_rdma_device_says_so_and_serves_again_with_it(
     box.wait_serving()
     # soft-RoCE is of the boot that made it
     assert box.say("systemctl is-active millrace-smb-direct.service || true") == "inactive"
-    (found,) = share_findings(box).values()
-    assert "fast is not served over SMB Direct" in found and "has no RDMA device" in found
+    (sentence,) = share_findings(box).values()
+    assert "fast is not served over SMB Direct" in sentence and "has no RDMA device" in sentence
     fast_port(box.machine, ADDRESS)
     box.millrace("share render", seconds=600)
     # begun, and not waited for: it runs within the boot too

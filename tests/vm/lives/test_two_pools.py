@@ -38,15 +38,15 @@ def digests(directory: Path, drives: Sequence[Drive]) -> list[str]:
 @pytest.fixture(scope="module")
 def directory(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The drives of two pools."""
-    found = tmp_path_factory.mktemp("pools")
+    path = tmp_path_factory.mktemp("pools")
     for drives in (SERVER.drives, OTHER):
         server = with_drives(drives)
-        with started(image, accelerator, cables, found, server, millrace__provision=b"auto") as box:
+        with started(image, accelerator, cables, path, server, millrace__provision=b"auto") as box:
             box.wait_serving()
             box.millrace("keep now", seconds=300)
             box.machine.shutdown()
-        lose_boot_drive(found)
-    return found
+        lose_boot_drive(path)
+    return path
 
 
 @pytest.mark.parametrize(

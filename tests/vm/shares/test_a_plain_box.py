@@ -84,7 +84,7 @@ def interrupts_follow_the_policy(box: Box) -> None:
         assert first == second
         assert "64" in box.say(coalescing).split()
         drift = box.shown("tune --diff --json")["drift"]
-        assert [one for one in drift if "/proc/irq/" in one["path"]] == []
+        assert [setting for setting in drift if "/proc/irq/" in setting["path"]] == []
     finally:
         box.machine.run(f"cat > {POLICY}" if kept else f"rm {POLICY}", stdin=kept)
     box.millrace("tune")
@@ -97,7 +97,7 @@ def interrupts_follow_the_policy(box: Box) -> None:
         # the virtual ports', which have 256, and the card's
         assert set(box.say(f"{rings} | grep '\"rx\":'").split()) == {'"rx":', "128,"}
         drift = box.shown("tune --diff --json")["drift"]
-        assert [one for one in drift if one["path"].startswith("ethtool")] == []
+        assert [setting for setting in drift if setting["path"].startswith("ethtool")] == []
     finally:
         box.machine.run(f"cat > {POLICY}" if kept else f"rm {POLICY}", stdin=kept)
     box.millrace("tune")

@@ -98,6 +98,6 @@ def test_restarted_server_gives_a_client_its_locks_back_from_records_on_the_pool
     assert box.say("test -e /var/lib/nfs/nfsdcld/main.sqlite || echo on the pool") == "on the pool"
     assert int(box.say(f"stat -c %s {WHERE}/nfsdcld/main.sqlite")) > 0
     assert newest(box) >= before
-    found = json.dumps([one for one in box.shown("health --json")["findings"] if one["check"] == "keep"])
-    assert "is kept on the pool: generation" in found, found
+    text = json.dumps([finding for finding in box.shown("health --json")["findings"] if finding["check"] == "keep"])
+    assert "is kept on the pool: generation" in text, text
     assert box.failed_units() == []

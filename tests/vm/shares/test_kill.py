@@ -45,7 +45,7 @@ def test_kill_9_during_a_change(box: Box) -> None:
     expected = ["before", *(f"kill {part}" for part in range(PARTS))]
     serials = []
     for part, _, config in killed:
-        (share,) = [one for one in config["shares"] if one["name"] == "models"]
+        (share,) = [share for share in config["shares"] if share["name"] == "models"]
         # that of this change, or of one before
         assert share["comment"] in expected[: part + 2]
         serials.append(config["serial"])

@@ -66,7 +66,7 @@ def test_directories_of_a_time_without_the_service_get_their_quota_when_it_start
     with mounted(client, f"{HOST}:/srv/pool/claims", f"-t nfs4 -o {options}") as where:
         client.run(f"mkdir {where}/late")
     health = json.loads(box.millrace("health --json", check=False).out)
-    assert any("New directories of claims have no quota" in one["sentence"] for one in health["findings"])
+    assert any("New directories of claims have no quota" in finding["sentence"] for finding in health["findings"])
     box.say("systemctl start millrace-child-quota.service")
     late = "xfs_io -r -c lsproj /srv/pool/claims/late | grep -qv 'projid = 100[0-9]$'"
     box.machine.wait_command(late, "the project of the directory", 60)

@@ -61,7 +61,7 @@ def test_client_on_the_server_reads_and_writes_without_a_request_to_nfsd(box: Bo
 
 @pytest.mark.soak
 def test_policy_switches_it_off_for_mounts_and_for_the_next_boot(box: Box) -> None:
-    networks = ", ".join(f'"{one}"' for one in NETWORKS)
+    networks = ", ".join(f'"{network}"' for network in NETWORKS)
     box.machine.run(f"cat > {POLICY}", stdin=f"[nfs]\nnetworks = [{networks}]\n\n[nfsd]\nlocalio = false\n")
     try:
         box.millrace("tune", seconds=600)

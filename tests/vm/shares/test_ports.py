@@ -27,7 +27,7 @@ def test_port_with_several_addresses_is_served_on_each(box: Box, client: Machine
 
 def test_address_of_another_host_is_rolled_back_with_the_reason(box: Box, trunk: list[str]) -> None:
     before = box.shown("port list --json")["ports"]
-    (port,) = [one for one in before if f"{MORE_ADDRESSES[0]}/24" in one["addresses"]]
+    (port,) = [port for port in before if f"{MORE_ADDRESSES[0]}/24" in port["addresses"]]
     wanted = f"--address {SERVER_ADDRESSES[0]}/24 --address {CLIENT_ADDRESSES[0]}/24"
     said = box.millrace(f"port set {port['name']} {wanted}", check=False, seconds=600)
     assert said.status == 1
@@ -35,21 +35,25 @@ def test_address_of_another_host_is_rolled_back_with_the_reason(box: Box, trunk:
     for address in port["addresses"]:
         there = f"ip -4 -o addr show dev {port['name']} to {address.partition('/')[0]} | grep -q ."
         box.machine.wait_command(there, f"{address} again", 120)
-    (after,) = [one for one in box.shown("port list --json")["ports"] if one["name"] == port["name"]]
+    (after,) = [
+        listed_port for listed_port in box.shown("port list --json")["ports"] if listed_port["name"] == port["name"]
+    ]
     assert sorted(after["addresses"]) == sorted(port["addresses"])
     assert after["fixed"] == port["fixed"]
 
 
 def test_management_port_serves_no_client(box: Box, trunk: list[str]) -> None:
-    (port,) = [one for one in box.shown("port list --json")["ports"] if one["mac"] == MANAGEMENT]
-    (address,) = [one.partition("/")[0] for one in port["addresses"] if ":" not in one]
+    (port,) = [port for port in box.shown("port list --json")["ports"] if port["mac"] == MANAGEMENT]
+    (address,) = [address.partition("/")[0] for address in port["addresses"] if ":" not in address]
     listens = f"ss -Hltn src {address}:445 | grep -q ."
     box.machine.run(listens)
-    assert FORWARDED_FROM in {one["network"] for one in box.shown("share networks list --json")["found"]}
+    assert FORWARDED_FROM in {network["network"] for network in box.shown("share networks list --json")["found"]}
     box.millrace(f"port set {port['name']} --management", seconds=600)
     try:
         box.machine.wait_command(f"! {listens}", "SMB to leave the management port", 120)
-        assert FORWARDED_FROM not in {one["network"] for one in box.shown("share networks list --json")["found"]}
+        assert FORWARDED_FROM not in {
+            network["network"] for network in box.shown("share networks list --json")["found"]
+        }
         assert address not in box.shown("client zone --host nas.example.org --json")["addresses"]
     finally:
         box.millrace(f"port set {port['name']} --no-management", seconds=600)

@@ -37,10 +37,10 @@ def test_clients_are_listed_with_connections_and_open_files(box: Box, client: Ma
         box.machine.wait_command(
             f"test $(ss -Htn state established sport = :445 | wc -l) -ge {smb['expect']['lanes']}", "channels", 120
         )
-        found = box.shown("session list --json")
-        assert found["warnings"] == []
-        by_protocol = {one["protocol"]: one for one in found["sessions"]}
-        assert len(found["sessions"]) == 2, found
+        report = box.shown("session list --json")
+        assert report["warnings"] == []
+        by_protocol = {session["protocol"]: session for session in report["sessions"]}
+        assert len(report["sessions"]) == 2, report
         over_nfs, over_smb = by_protocol["nfs"], by_protocol["smb"]
         assert over_nfs["host"] in CLIENT_ADDRESSES and over_smb["host"] in CLIENT_ADDRESSES
         assert (over_nfs["version"], over_nfs["transport"], over_nfs["lanes"]) == ("4.2", "tcp", nfs["expect"]["lanes"])

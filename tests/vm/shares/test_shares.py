@@ -48,7 +48,7 @@ def test_full_share_is_reported_on_both_protocols_and_others_keep_working(box: B
             full = client.run(write, check=False, seconds=300)
             assert full.status != 0
             assert any(words in full.err for words in ("No space left", "quota exceeded")), full.err
-    shown = next(one for one in box.shown("share list --json")["shares"] if one["name"] == "models")
+    shown = next(share for share in box.shown("share list --json")["shares"] if share["name"] == "models")
     assert 64 << 20 < shown["used"] <= 96 << 20
     # empty files are bounded, too: used, soft, hard
     inodes = box.say(f"xfs_quota -x -c 'report -p -i -n -N' /srv/pool | grep '^#{shown['project']} '").split()[1:4]

@@ -62,9 +62,9 @@ def test_edited_file_is_reported_and_foreign_exports_do_not_stop_nfs(box: Box) -
     box.say("systemctl reload millrace-share.service; systemctl restart nfs-server.service", seconds=300)
     assert box.say("systemctl is-active nfs-server.service") == "active"
     assert "/srv/pool/models" in box.say("exportfs -s")
-    found = json.dumps(box.shown("health --json"))
-    assert "millrace.exports" in found
-    assert "other.exports" in found
+    health = json.dumps(box.shown("health --json"))
+    assert "millrace.exports" in health
+    assert "other.exports" in health
     box.say("rm /etc/exports.d/other.exports")
     box.millrace("share render --force")
     assert "# mine" not in box.say("cat /etc/exports.d/millrace.exports")
@@ -81,8 +81,8 @@ def test_imported_state_restores_shares_users_and_passwords(box: Box, client: Ma
     # a restart under way is waited for
     box.say("systemctl restart --no-block smbd.service")
     box.millrace("config import /root/box.json", seconds=900)
-    assert {name: one | {"used": None} for name, one in shares(box).items()} == {
-        name: one | {"used": None} for name, one in before.items()
+    assert {name: share | {"used": None} for name, share in shares(box).items()} == {
+        name: share | {"used": None} for name, share in before.items()
     }
     client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", seconds=300)
     text = box.say(
@@ -142,12 +142,12 @@ def test_reboot_with_damaged_state_later_release_and_moved_drives_serves_every_s
     # the last policy that could be read stays in force, and tuning says so
     promises.everything(box, ["/etc/millrace/policy.toml is not valid TOML"])
     assert box.say("sha256sum /srv/pool/data/kept") == kept
-    found = json.dumps(box.shown("health --json"))
-    assert "config.json" in found
-    assert "/etc/millrace/policy.toml is not valid TOML" in found and "stays in force" in found
+    health = json.dumps(box.shown("health --json"))
+    assert "config.json" in health
+    assert "/etc/millrace/policy.toml is not valid TOML" in health and "stays in force" in health
     assert "stays in force" in box.millrace("status").out
     addresses = box.say("ip -4 -br addr")
-    assert [one for one in MORE_ADDRESSES if f"{one}/24" not in addresses] == [], addresses
+    assert [address for address in MORE_ADDRESSES if f"{address}/24" not in addresses] == [], addresses
     exported = box.say("exportfs -s")
     assert [name for name in ("models", *MANY) if f"/srv/pool/{name} " not in exported] == [], exported
     assert NETWORKS[0] in exported
@@ -158,9 +158,9 @@ def test_reboot_with_damaged_state_later_release_and_moved_drives_serves_every_s
 
 def test_change_of_many_shares_is_rolled_back_at_once(box: Box) -> None:
     number = next(
-        one["number"]
-        for one in box.shown("config history --json")["changes"]
-        if one["what"].startswith("share create s001")
+        change["number"]
+        for change in box.shown("config history --json")["changes"]
+        if change["what"].startswith("share create s001")
     )
     box.millrace(f"config rollback {number - 1}", seconds=1200)
     assert not set(MANY) & set(shares(box))

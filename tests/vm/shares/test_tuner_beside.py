@@ -70,7 +70,7 @@ def test_queues_and_rings_are_tried_with_a_client_and_tune_leaves_them_alone(
             until(box, this, more, "more readings")
             run = box.shown(f"tuner show {this} --json")
             assert (run["state"], run["refused"]) == ("running", [])
-            assert {one["validity"] for one in run["readings"]} == {"valid"}
+            assert {reading["validity"] for reading in run["readings"]} == {"valid"}
             box.millrace("tuner stop", seconds=600)
         assert of_ports(box, card) == before
         assert box.shown("tune --diff --json")["drift"] == []
@@ -89,9 +89,9 @@ def test_rebuild_is_measured_beside_the_goals_and_ends_with_a_run_that_is_killed
     until(box, this, f"grep -x check {md}/sync_action", "a check")
     until(box, this, f"millrace tuner show {this} --json | grep -q '\"number\": *3'", "three readings")
     run = box.shown(f"tuner show {this} --json")
-    assert [one["name"] for one in run["knobs"]] == ["md.rebuild_min_kib"]
-    figures = [one["figures"] for one in run["readings"]]
-    assert all(one["rebuild"] > 0 and one["local-rand-read"] > 0 for one in figures), figures
+    assert [knob["name"] for knob in run["knobs"]] == ["md.rebuild_min_kib"]
+    figures = [reading["figures"] for reading in run["readings"]]
+    assert all(reading["rebuild"] > 0 and reading["local-rand-read"] > 0 for reading in figures), figures
     until(box, this, f"grep -x check {md}/sync_action && grep sync_action {JOURNAL}", "another check")
     box.say("systemctl kill --signal=KILL --kill-whom=main millrace-tuner.service")
     over = "systemctl show -P ActiveState millrace-tuner.service | grep -x -e inactive -e failed"

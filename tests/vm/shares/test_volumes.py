@@ -99,7 +99,9 @@ def test_volume_outlives_a_reboot_grows_and_is_cloned(box: Box, client: Machine,
     box.say("systemctl reload millrace-volumes.service", seconds=300)
     assert box.shown("volume show tank --json")["volume"]["allocated"] == 96 * MIB
     assert not [
-        one for one in box.shown("health --json")["findings"] if one["check"] == "volumes" and one["level"] != "OK"
+        finding
+        for finding in box.shown("health --json")["findings"]
+        if finding["check"] == "volumes" and finding["level"] != "OK"
     ]
 
 
@@ -125,7 +127,7 @@ def test_drives_do_no_more_for_a_volume_than_for_its_file(box: Box, client: Mach
     fill = f"head -c {tank['size']} /dev/urandom > /run/written; dd if=/run/written of={disk} bs=1M oflag=direct"
     client.run(f"{fill} conv=fsync", seconds=600)
 
-    (data,) = [one for one in box.plan["arrays"] if one["name"] == "data"]
+    (data,) = [array for array in box.plan["arrays"] if array["name"] == "data"]
     assert MIB % (data["chunk"] * data["data_members"]) == 0, "1 MiB is no number of full stripes"
     size = tank["size"] // MIB
     again = f"dd if=/run/written of={disk} bs=1M oflag=direct"

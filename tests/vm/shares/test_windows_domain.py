@@ -98,7 +98,9 @@ def test_server_joins_with_one_command_and_is_trusted(box: Box, joined: str, nam
     # as the timer asks, who may write nothing of Samba's
     box.say("systemctl start millrace-health.service")
     findings = box.read_json("cat /run/millrace/health.json")["findings"]
-    assert [(one["level"], one["todo"]) for one in findings if one["check"] == "domain"] == [("OK", None)]
+    assert [(finding["level"], finding["todo"]) for finding in findings if finding["check"] == "domain"] == [
+        ("OK", None)
+    ]
 
 
 def test_domain_users_sign_in_over_smb_with_the_same_uid_on_every_server(box: Box, client: Machine, anna: str) -> None:

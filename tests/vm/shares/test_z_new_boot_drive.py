@@ -23,7 +23,7 @@ def test_new_boot_drive_adopts_the_pool_and_a_mount_goes_on(box: Box, client: Ma
     with nfs(client, "models") as where:
         client.run(f"setpriv --reuid={box.say('id -u anna')} --clear-groups sh -c 'echo before > {where}/adopted'")
         client.run(f"sync {where}/adopted")
-        before, served = identity(box), [box.shown(one) for one in SERVED]
+        before, served = identity(box), [box.shown(command) for command in SERVED]
         box.millrace("keep now", seconds=300)
         box.say("sync")
         box.machine.power_cut()
@@ -39,7 +39,7 @@ def test_new_boot_drive_adopts_the_pool_and_a_mount_goes_on(box: Box, client: Ma
 
         box.millrace("pool adopt --yes", seconds=900)
         box.wait_serving()
-        assert (identity(box), [box.shown(one) for one in SERVED]) == (before, served)
+        assert (identity(box), [box.shown(command) for command in SERVED]) == (before, served)
         assert client.run(f"cat {where}/adopted", seconds=900).out == "before\n"
         assert client.run("dmesg | grep -i 'stale file handle'; true").out == ""
     with smb(client, "models") as where:

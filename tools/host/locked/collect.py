@@ -83,15 +83,17 @@ def _suits(names: list[str] | None, own: str) -> bool:
     return own in names or (all(name.startswith("!") for name in names) and f"!{own}" not in names)
 
 
-def _debs(found: Mapping[Tree, set[Installed]], cold: Caches, modules: Path | None, new: Path) -> list[Deb]:
+def _debs(installed: Mapping[Tree, set[Installed]], cold: Caches, modules: Path | None, new: Path) -> list[Deb]:
     debs = []
-    for one in sorted(set().union(*found.values())):
-        own = modules is not None and one.name == package.NAME
-        source = modules if own and modules else cold.packages / ARCHIVES / one.file
+    for installed_package in sorted(set().union(*installed.values())):
+        own = modules is not None and installed_package.name == package.NAME
+        source = modules if own and modules else cold.packages / ARCHIVES / installed_package.file
         if not source.is_file():
-            raise Failed(f"{one.file} was installed and is not in the package cache; run the command again.")
-        used_in = [tree for tree, packages in found.items() if one in packages]
-        debs.append(_deb(one, source, new, used_in))
+            raise Failed(
+                f"{installed_package.file} was installed and is not in the package cache; run the command again."
+            )
+        used_in = [tree for tree, packages in installed.items() if installed_package in packages]
+        debs.append(_deb(installed_package, source, new, used_in))
     by_name: dict[tuple[str, str], str] = {}
     for deb in debs:
         if by_name.setdefault((deb.name, deb.architecture), deb.version) != deb.version:
@@ -124,17 +126,17 @@ def _npm(cache: Caches, new: Path) -> list[Package]:
     if done.returncode:
         raise Failed(f"npm could not fetch the packages of the web pages: {done.stderr.strip().splitlines()[-1]}")
     packages = []
-    for one in json.loads(done.stdout):
-        if integrities.pop(one["id"]) != one["integrity"]:
-            raise Failed(f"The registry's {one['id']} is not the one of package-lock.json; it was not used.")
-        file = f"{NPM}/{one['filename']}"
+    for tarball in json.loads(done.stdout):
+        if integrities.pop(tarball["id"]) != tarball["integrity"]:
+            raise Failed(f"The registry's {tarball['id']} is not the one of package-lock.json; it was not used.")
+        file = f"{NPM}/{tarball['filename']}"
         packages.append(
             Package(
-                name=one["name"],
-                version=one["version"],
+                name=tarball["name"],
+                version=tarball["version"],
                 file=file,
                 sha256=artefacts.sha256(new / file),
-                integrity=one["integrity"],
+                integrity=tarball["integrity"],
             )
         )
     if integrities:

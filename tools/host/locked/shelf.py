@@ -59,12 +59,12 @@ class Shelf:
         if name not in self._npm:
             return None
         versions = {
-            one.version: {
+            package.version: {
                 "name": name,
-                "version": one.version,
-                "dist": {"tarball": f"{uri}/{one.file}", "integrity": one.integrity},
+                "version": package.version,
+                "dist": {"tarball": f"{uri}/{package.file}", "integrity": package.integrity},
             }
-            for one in self._npm[name]
+            for package in self._npm[name]
         }
         return json.dumps({"name": name, "dist-tags": {"latest": self._npm[name][-1].version}, "versions": versions})
 

@@ -30,19 +30,19 @@ def inside(root: Path, argv: Sequence[str]) -> list[str]:
     return [*enter, *ENVIRONMENT, *argv]
 
 
-def make(one: ModuleSet, abi: str, jobs: int) -> list[str]:
+def make(module_set: ModuleSet, abi: str, jobs: int) -> list[str]:
     """Return make's command line for a set; `jobs` compilers run at once."""
     return [
         "make",
         f"--directory=/usr/src/linux-headers-{abi}",
         f"--jobs={jobs}",
-        f"M=/{BUILD}/{one.place}",
-        *one.config,
-        f"KCFLAGS={' '.join(one.macros)}",
+        f"M=/{BUILD}/{module_set.place}",
+        *module_set.config,
+        f"KCFLAGS={' '.join(module_set.macros)}",
         # No debugging information: it takes time and is removed. BTF needs that of vmlinux, too, which no package has.
         "CONFIG_DEBUG_INFO=",
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
-        *one.targets,
+        *module_set.targets,
     ]
 
 
@@ -69,39 +69,39 @@ def change(one: ModuleSet, root: Path, found: Packages, run: Run = run_quietly) 
             )
 
 
-def compile_set(one: ModuleSet, root: Path, found: Packages, jobs: int, run: Run = run_quietly) -> None:
+def compile_set(module_set: ModuleSet, root: Path, packages: Packages, jobs: int, run: Run = run_quietly) -> None:
     """Compile a set in the environment `root`.
 
     Failed: as `change`, or it does not build, with the symbol or the compiler's error.
     """
-    change(one, root, found, run)
-    if one.top:
-        lines = [f"obj-m += {name}/\n" for name in one.top]
-        (root / BUILD / one.place / "Kbuild").write_text("".join(lines))
-    done = run(inside(root, make(one, found.abi, jobs)))
+    change(module_set, root, packages, run)
+    if module_set.top:
+        lines = [f"obj-m += {name}/\n" for name in module_set.top]
+        (root / BUILD / module_set.place / "Kbuild").write_text("".join(lines))
+    done = run(inside(root, make(module_set, packages.abi, jobs)))
     if done.returncode != 0 or UNDEFINED.search(done.stderr):
         raise Failed(
-            f"The modules of the set {one.name} do not build for kernel {found.version}: "
+            f"The modules of the set {module_set.name} do not build for kernel {packages.version}: "
             f"{reason(done.stderr)}. Report this as a bug."
         )
 
 
-def build(root: Path, found: Packages, target: Path, jobs: int, run: Run = run_quietly) -> list[Path]:
+def build(root: Path, packages: Packages, target: Path, jobs: int, run: Run = run_quietly) -> list[Path]:
     """Compile all sets and put their modules below `target`, by their path in `updates/`; return these.
 
     Debugging information is removed. Failed: a set does not build, or a module is missing or for another kernel.
     """
     asn1 = ["gcc", "-O2", f"-I/{BUILD}/include", "-o", "/usr/src/asn1_compiler", f"/{BUILD}/{sets.ASN1_COMPILER[0]}"]
     checked(run, inside(root, asn1), "asn1_compiler was not built")
-    scripts = root / f"usr/src/linux-headers-{found.abi}/scripts"
+    scripts = root / f"usr/src/linux-headers-{packages.abi}/scripts"
     shutil.move(root / "usr/src/asn1_compiler", scripts / "asn1_compiler")
-    for one in sets.SETS:
-        compile_set(one, root, found, jobs, run)
+    for module_set in sets.SETS:
+        compile_set(module_set, root, packages, jobs, run)
     kept = []
-    for module in (module for one in sets.SETS for module in one.modules):
+    for module in (module for module_set in sets.SETS for module in module_set.modules):
         built, path = root / BUILD / f"{module}.ko", target / f"{module}.ko"
         if not built.is_file():
-            raise Failed(f"Kernel {found.version} makes no {module}.ko any more; report this as a bug.")
+            raise Failed(f"Kernel {packages.version} makes no {module}.ko any more; report this as a bug.")
         checked(run, inside(root, ["strip", "--strip-debug", f"/{BUILD}/{module}.ko"]), f"{module}.ko was not stripped")
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built, path)

@@ -126,7 +126,7 @@ def fetch(directory: Path, uri: str | None, run: Run = run_quietly) -> Packages:
     for file in directory.glob("*.deb"):
         if file.name not in names:
             file.unlink()
-    if missing := [one for one in names if not (directory / one).is_file()]:
+    if missing := [name for name in names if not (directory / name).is_file()]:
         raise Failed(f"apt did not fetch {missing[0]}; run host.modules again.")
     return packages(names, directory)
 
@@ -137,7 +137,7 @@ def _names(run: Run, options: Sequence[str], wanted: Sequence[str], failed: str)
     return [match[1] for line in listed.splitlines() if (match := URI.match(line))]
 
 
-def unpack(found: Packages, root: Path, run: Run = run_quietly) -> None:
+def unpack(kernel_packages: Packages, root: Path, run: Run = run_quietly) -> None:
     """Make `root` the environment, with the source of the sets in BUILD. Failed: a package cannot be unpacked."""
     shutil.rmtree(root, ignore_errors=True)
     for name in ("bin", "lib", "lib64", "sbin"):
@@ -146,13 +146,17 @@ def unpack(found: Packages, root: Path, run: Run = run_quietly) -> None:
     for name in ("dev", "proc", "tmp"):
         (root / name).mkdir()
     (root / "dev/null").touch()
-    for name in found.files:
+    for name in kernel_packages.files:
         if not SOURCE.match(name) and not DEBIAN.match(name):
-            checked(run, ["dpkg-deb", "--extract", str(found.directory / name), str(root)], f"{name} was not unpacked")
+            checked(
+                run,
+                ["dpkg-deb", "--extract", str(kernel_packages.directory / name), str(root)],
+                f"{name} was not unpacked",
+            )
     # maintainer scripts make these
     (root / "usr/bin/awk").symlink_to("mawk")
     (root / "usr/bin/gcc").symlink_to(_compiler(root))
-    _unpack_source(found, root / BUILD, run)
+    _unpack_source(kernel_packages, root / BUILD, run)
 
 
 def _compiler(root: Path) -> str:
@@ -163,13 +167,15 @@ def _compiler(root: Path) -> str:
     return names[0]
 
 
-def _unpack_source(found: Packages, build: Path, run: Run) -> None:
+def _unpack_source(kernel_packages: Packages, build: Path, run: Run) -> None:
     build.mkdir()
-    (deb,) = [name for name in found.files if SOURCE.match(name)]
-    top = f"linux-source-{found.source}"
-    wanted = [f"{top}/{path}" for one in SETS for path in one.sources] + [f"{top}/{path}" for path in ASN1_COMPILER]
+    (deb,) = [name for name in kernel_packages.files if SOURCE.match(name)]
+    top = f"linux-source-{kernel_packages.source}"
+    wanted = [f"{top}/{path}" for module_set in SETS for path in module_set.sources] + [
+        f"{top}/{path}" for path in ASN1_COMPILER
+    ]
     with TemporaryDirectory(prefix="millrace-source-", dir=build) as name:
-        checked(run, ["dpkg-deb", "--extract", str(found.directory / deb), name], f"{deb} was not unpacked")
+        checked(run, ["dpkg-deb", "--extract", str(kernel_packages.directory / deb), name], f"{deb} was not unpacked")
         archive = Path(name) / f"usr/src/{top}.tar.xz"
         checked(
             run,

@@ -20,7 +20,10 @@ def kernel(status: Path) -> str:
     Failed: the image has several kernels, or lacks the rebuilt modules for its kernel.
     """
     with status.open() as opened:
-        versions = {one["Package"]: one["Version"] for one in Deb822.iter_paragraphs(opened, use_apt_pkg=False)}
+        versions = {
+            paragraph["Package"]: paragraph["Version"]
+            for paragraph in Deb822.iter_paragraphs(opened, use_apt_pkg=False)
+        }
     kernels = {match[1]: version for name, version in versions.items() if (match := KERNEL.fullmatch(name))}
     if len(kernels) != 1:
         raise Failed(f"The image has {len(kernels)} kernels ({', '.join(sorted(kernels))}); run tools/build again.")
@@ -37,14 +40,14 @@ def dependencies(partition: Path, release: str, tools: Path) -> str:
     return tools_tree.run(tools, "bin/dump.erofs", "--cat", path, str(partition))
 
 
-def verify(lines: Iterable[str], found: Iterable[sets.ModuleSet] = sets.SETS) -> None:
+def verify(lines: Iterable[str], module_sets: Iterable[sets.ModuleSet] = sets.SETS) -> None:
     """Verify by the lines of `modules.dep` that each module of the sets is loaded from the package, and only so.
 
     Failed: Debian's would be loaded, which shares structures with the rebuilt ones.
     """
     pairs = [line.partition(":")[::2] for line in lines]
     listed = {path for path, _ in pairs} | {path for _, needed in pairs for path in needed.split()}
-    for module in (module for one in found for module in one.modules):
+    for module in (module for module_set in module_sets for module in module_set.modules):
         name = f"{module.rpartition('/')[2]}.ko"
         chosen = sorted(path for path in listed if path.rpartition("/")[2].startswith(name))
         if chosen != [package.installed(module)]:

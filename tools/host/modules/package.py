@@ -63,7 +63,13 @@ def installed(module: str) -> str:
 
 
 def make(
-    modules: Sequence[Path], built: Path, root: Path, found: Packages, record: str, epoch: int, run: Run = run_quietly
+    modules: Sequence[Path],
+    built: Path,
+    root: Path,
+    packages: Packages,
+    record: str,
+    epoch: int,
+    run: Run = run_quietly,
 ) -> Path:
     """Make the package of `modules`, which are below `built`, in the directory `built`; return its file.
 
@@ -72,7 +78,7 @@ def make(
     """
     tree = root / TREE
     shutil.rmtree(tree, ignore_errors=True)
-    place = tree / "usr/lib/modules" / found.abi / PLACE
+    place = tree / "usr/lib/modules" / packages.abi / PLACE
     for module in modules:
         target = place / module.relative_to(built)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -82,9 +88,9 @@ def make(
     (tree / RECORD).parent.mkdir(parents=True)
     (tree / RECORD).write_text(record)
     _add_daemon(root, tree)
-    depends = checked(run, ["dpkg-deb", "--field", str(found.daemon[0]), "Depends"], "ksmbd-tools cannot be read")
-    _describe(tree, found, depends.strip())
-    target = built / f"{NAME}_{version_for(found.version)}_amd64.deb"
+    depends = checked(run, ["dpkg-deb", "--field", str(packages.daemon[0]), "Depends"], "ksmbd-tools cannot be read")
+    _describe(tree, packages, depends.strip())
+    target = built / f"{NAME}_{version_for(packages.version)}_amd64.deb"
     pack(tree, target, epoch, run)
     return target
 
@@ -114,19 +120,19 @@ def _add_daemon(root: Path, tree: Path) -> None:
         (tree / "usr/sbin" / name).symlink_to(f"../{DAEMON.relative_to('usr')}")
 
 
-def _describe(tree: Path, found: Packages, depends: str) -> None:
+def _describe(tree: Path, packages: Packages, depends: str) -> None:
     files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
     size = sum((path.stat().st_size + 1023) // 1024 for path in files)
     control = tree / "DEBIAN"
     control.mkdir()
     fields = {
         "name": NAME,
-        "kernel": found.version,
-        "version": version_for(found.version),
+        "kernel": packages.version,
+        "version": version_for(packages.version),
         "size": size,
-        "abi": found.abi,
+        "abi": packages.abi,
         "depends": depends,
-        "daemon": found.daemon[1],
+        "daemon": packages.daemon[1],
     }
     (control / "control").write_text(CONTROL.format(**fields))
-    (control / "postinst").write_text(POSTINST.format(abi=found.abi))
+    (control / "postinst").write_text(POSTINST.format(abi=packages.abi))

@@ -36,14 +36,14 @@ def prepare(cache: Caches, uri: str | None, run: environment.Run = environment.r
     with lock.held(work / ".lock", "Another build of the modules is running; waiting for it."):
         artefacts.need_space(work, SPACE)
         begin = time.monotonic()
-        found = environment.fetch(work / "packages", uri, run)
+        packages = environment.fetch(work / "packages", uri, run)
         epoch = stage.epoch(REPO)
-        target = work / stage.key(REPO, SOURCES, found.key, str(epoch))
+        target = work / stage.key(REPO, SOURCES, packages.key, str(epoch))
         if not target.is_dir():
             print(f"Fetched the kernel's source in {clock(time.monotonic() - begin)}.", flush=True)
             begin = time.monotonic()
-            _build(found, target, epoch, run)
-            print(f"Built the modules for kernel {found.version} in {clock(time.monotonic() - begin)}.", flush=True)
+            _build(packages, target, epoch, run)
+            print(f"Built the modules for kernel {packages.version} in {clock(time.monotonic() - begin)}.", flush=True)
         os.utime(target)
         _keep_newest(work)
     return only(target)
@@ -64,15 +64,15 @@ def only(target: Path) -> Path:
     return debs[0]
 
 
-def _build(found: environment.Packages, target: Path, epoch: int, run: environment.Run) -> None:
+def _build(packages: environment.Packages, target: Path, epoch: int, run: environment.Run) -> None:
     root, new = target.parent / "environment", target.parent / ".new"
     shutil.rmtree(new, ignore_errors=True)
     try:
-        environment.unpack(found, root, run)
-        modules = compiler.build(root, found, new, os.cpu_count() or 1, run)
-        debian = verify.debian_modules(found.debian)
+        environment.unpack(packages, root, run)
+        modules = compiler.build(root, packages, new, os.cpu_count() or 1, run)
+        debian = verify.debian_modules(packages.debian)
         verify.verify(modules, new, debian)
-        made = package.make(modules, new, root, found, record.record(new, debian), epoch, run)
+        made = package.make(modules, new, root, packages, record.record(new, debian), epoch, run)
         for left in new.iterdir():
             if left != made:
                 shutil.rmtree(left)

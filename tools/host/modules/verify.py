@@ -35,8 +35,8 @@ def debian_modules(deb: Path) -> dict[str, bytes]:
 
     Failed: the package cannot be read, or has none of them.
     """
-    found: dict[str, bytes] = {}
-    patched = [path for one in SETS if one.patches for path in one.modules]
+    modules: dict[str, bytes] = {}
+    patched = [path for module_set in SETS if module_set.patches for path in module_set.modules]
     argv = ["dpkg-deb", "--fsys-tarfile", str(deb)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
@@ -44,16 +44,16 @@ def debian_modules(deb: Path) -> dict[str, bytes]:
             with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
                 for entry in archive:
                     path = entry.name.partition("/kernel/")[2].removesuffix(".ko.xz")
-                    shared = path.startswith(tuple(f"{one}/" for one in SHARED))
+                    shared = path.startswith(tuple(f"{directory}/" for directory in SHARED))
                     if entry.isfile() and (shared or path in patched):
                         content = archive.extractfile(entry)
                         assert content is not None
-                        found[path] = lzma.decompress(content.read())
+                        modules[path] = lzma.decompress(content.read())
         except (tarfile.TarError, lzma.LZMAError) as error:
             raise Failed(f"{deb.name} cannot be read ({error}); remove it and run host.modules again.") from error
-    if not found:
+    if not modules:
         raise Failed(f"{deb.name} has no modules of {', '.join(SHARED)}; report this as a bug.")
-    return found
+    return modules
 
 
 def verify(modules: Sequence[Path], target: Path, debian: dict[str, bytes]) -> None:
@@ -61,10 +61,10 @@ def verify(modules: Sequence[Path], target: Path, debian: dict[str, bytes]) -> N
 
     Failed: Debian has a module that shares structures with a set and is not in it, or a module is for another kernel.
     """
-    if missing := sorted(debian.keys() - {path for one in SETS for path in one.modules} - {*KEPT}):
+    if missing := sorted(debian.keys() - {path for module_set in SETS for path in module_set.modules} - {*KEPT}):
         raise Failed(f"{missing[0]} of Debian's kernel is not rebuilt with its neighbours; report this as a bug.")
     expected = {vermagic(path, module) for path, module in debian.items()}
     for path in modules:
         name = str(path.relative_to(target))
-        if (found := vermagic(name, path.read_bytes())) not in expected:
-            raise Failed(f"{name} is for the kernel {found!r}; the kernel of the image is {min(expected)!r}.")
+        if (magic := vermagic(name, path.read_bytes())) not in expected:
+            raise Failed(f"{name} is for the kernel {magic!r}; the kernel of the image is {min(expected)!r}.")

@@ -93,18 +93,18 @@ def run(image: Image, job: Job, seconds: int = SECONDS) -> list[dict[str, Any]]:
 
 def records(said: str, what: str, console: str) -> list[dict[str, Any]]:
     """Return the records of a complete job; Failed with the guest's words for one that is not."""
-    found: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     for line in said.splitlines():
         try:
-            found.append(json.loads(line))
+            documents.append(json.loads(line))
         except ValueError:
             # cut off in the middle
             break
-    for record in found:
+    for record in documents:
         if "refused" in record:
             raise Failed(record["refused"])
         if "failed" in record:
             raise Failed(f"{what}, the guest said: {record['failed'].strip()}")
-    if not found or "done" not in found[-1]:
+    if not documents or "done" not in documents[-1]:
         raise Failed(f"{what} and left no whole result. The console's last lines:\n{console}")
-    return found[:-1]
+    return documents[:-1]

@@ -81,17 +81,17 @@ def summary(results: Iterable[Result]) -> str:
 
 def outside(results: Iterable[Result]) -> list[str]:
     """Return a sentence for each ratio that is not within its band."""
-    found = []
+    sentences = []
     for result in results:
         for ratio in BENCHMARKS[result.name].ratios:
             value = result.ratio(ratio.test, ratio.variant, ratio.base)
             if ratio.band and not ratio.band[0] <= value <= ratio.band[1]:
                 low, high = ratio.band
-                found.append(
+                sentences.append(
                     f"{result.name}: {ratio.test}, {ratio.variant} against {ratio.base} is {value:.3f}, "
                     f"outside of {low:g} to {high:g}."
                 )
-    return found
+    return sentences
 
 
 def report(results: list[Result], date: str, system: str, null: float, drift: float) -> str:

@@ -47,13 +47,13 @@ def _problem(sysroot: Path, mounts: list[Mount]) -> str | None:
     if not mounts:
         return "the mounts of this system cannot be read (requires root)"
     anchors = [mount for mount in mounts if mount.point in ("/", "/usr")]
-    found = False
+    has_drive = False
     for mount in anchors:
         drives = list(_drives_of_mount(sysroot, mount))
         if not drives and mount.kind not in MEMORY_FILE_SYSTEMS:
             return f"no drive found under {mount.point} ({mount.kind} on {mount.source})"
-        found = found or bool(drives)
-    return None if found else "no drive found under / and /usr"
+        has_drive = has_drive or bool(drives)
+    return None if has_drive else "no drive found under / and /usr"
 
 
 def _drives_of_mount(sysroot: Path, mount: Mount) -> Iterator[str]:

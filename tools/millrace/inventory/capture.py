@@ -87,24 +87,24 @@ def capture(
     Refused, Failed: the file cannot be created; this is checked before any drive is probed.
     """
     with new_archive(file) as packed:
-        found, content = _collected(keep_serials, sysroot, Recorder(sysroot, run, read))
+        inventory, content = _collected(keep_serials, sysroot, Recorder(sysroot, run, read))
         write_archive(content, packed, file)
-    return found
+    return inventory
 
 
 def _collected(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inventory, dict[str, Entry]]:
     """The inventory, and the contents of a capture of it by their paths."""
-    found = collect(sysroot, recorder.run, recorder.read)
+    inventory = collect(sysroot, recorder.run, recorder.read)
     names = Anonymiser(key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
     # Before any text: these words must be known when the texts are gone through.
-    for drive in found.drives:
+    for drive in inventory.drives:
         names.serial(drive.serial)
         names.identifier(drive.wwid)
     content = {entry.path: entry for entry in [*entries(sysroot, names), *_tool_entries(recorder, names)]}
     files = {path: _sha256(entry.content) for path, entry in sorted(content.items()) if entry.content is not None}
     manifest = Manifest(made_by=f"millrace {__version__}", files=files)
     content[MANIFEST] = Entry(MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
-    return found, content
+    return inventory, content
 
 
 def _tool_entries(recorder: Recorder, names: Anonymiser) -> list[Entry]:
@@ -115,8 +115,8 @@ def _tool_entries(recorder: Recorder, names: Anonymiser) -> list[Entry]:
             for argv, said in tools
         ),
         *(
-            Answer(argv=["surface", device], surface=[_triple(one.state, one.evidence) for one in found])
-            for device, found in recorder.surfaces
+            Answer(argv=["surface", device], surface=[_triple(finding.state, finding.evidence) for finding in findings])
+            for device, findings in recorder.surfaces
         ),
     ]
     answers.sort(key=lambda answer: answer.argv)

@@ -62,18 +62,18 @@ class Link:
 def modules(sysroot: Path) -> list[Module]:
     """Return all memory modules of which the kernel counts errors; none without an EDAC driver."""
     directory = sysroot / EDAC
-    found = []
+    memory_modules = []
     for controller in sysfs.names(directory):
         if not controller.removeprefix("mc").isdecimal():
             continue
         here = directory / controller
         dimms = [_module(here / name) for name in sysfs.names(here) if _is_module(name)]
-        found += dimms
-        corrected = (sysfs.number(here / "ce_count") or 0) - sum(one.corrected for one in dimms)
-        uncorrected = (sysfs.number(here / "ue_count") or 0) - sum(one.uncorrected for one in dimms)
+        memory_modules += dimms
+        corrected = (sysfs.number(here / "ce_count") or 0) - sum(dimm.corrected for dimm in dimms)
+        uncorrected = (sysfs.number(here / "ue_count") or 0) - sum(dimm.uncorrected for dimm in dimms)
         title = f"Memory controller {controller.removeprefix('mc')} (module not reported)"
-        found.append(Module(f"{controller}/others", title, max(0, corrected), max(0, uncorrected)))
-    return found
+        memory_modules.append(Module(f"{controller}/others", title, max(0, corrected), max(0, uncorrected)))
+    return memory_modules
 
 
 def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
@@ -81,21 +81,21 @@ def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
 
     Each has the errors of both ends; links without counters are left out.
     """
-    devices, found = sysroot / "sys/bus/pci/devices", list[Link]()
-    here = [one for one in drives if one.pci_address]
+    devices, pcie_links = sysroot / "sys/bus/pci/devices", list[Link]()
+    here = [drive for drive in drives if drive.pci_address]
     for drive in here:
         function = (devices / str(drive.pci_address)).resolve()
-        found.append(Link("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function})))
+        pcie_links.append(Link("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function})))
     cards: dict[str, dict[str, Path]] = {}
     for port in _network_functions(sysroot):
         cards.setdefault(port.name.rpartition(".")[0], {})[port.name] = port
     for ports in cards.values():
         # a service without network sees no names
         names = [name for port in ports.values() for name in sysfs.names(port / "net")]
-        found.append(Link("card", ", ".join(names or ports), _ends(ports)))
-    for address in sorted({one.switch for one in here if one.switch}):
-        found.append(Link("switch", address, _ends({address: (devices / address).resolve()})))
-    return [one for one in found if one.ends]
+        pcie_links.append(Link("card", ", ".join(names or ports), _ends(ports)))
+    for address in sorted({drive.switch for drive in here if drive.switch}):
+        pcie_links.append(Link("switch", address, _ends({address: (devices / address).resolve()})))
+    return [link for link in pcie_links if link.ends]
 
 
 def _network_functions(sysroot: Path) -> list[Path]:
@@ -105,12 +105,12 @@ def _network_functions(sysroot: Path) -> list[Path]:
     """
     devices, ports = sysroot / "sys/bus/pci/devices", sysroot / "sys/class/net"
     here = {sysfs.pci_function(ports / name / "device") for name in sysfs.names(ports)} - {None}
-    found = here or {
+    functions = here or {
         (devices / name).resolve()
         for name in sysfs.names(devices)
         if (sysfs.text(devices / name / "class") or "").startswith(NETWORK)
     }
-    return sorted(one for one in found if one is not None and not (one / "physfn").exists())
+    return sorted(function for function in functions if function is not None and not (function / "physfn").exists())
 
 
 def _ends(functions: Mapping[str, Path]) -> list[LinkEnd]:
@@ -139,15 +139,15 @@ def throttled_packages(sysroot: Path) -> dict[int, tuple[int, int]]:
 
     Linux counts it for those of Intel alone; all CPUs of a socket have the same counters.
     """
-    found = {}
+    packages = {}
     for cpu in _first_cpus(sysroot):
         directory = sysroot / f"sys/devices/system/cpu/cpu{cpu}"
         times = sysfs.number(directory / "thermal_throttle/package_throttle_count")
         if times is not None:
             package = sysfs.number(directory / "topology/physical_package_id") or 0
             ms = sysfs.number(directory / "thermal_throttle/package_throttle_total_time_ms") or 0
-            found[package] = times, ms
-    return found
+            packages[package] = times, ms
+    return packages
 
 
 def _first_cpus(sysroot: Path) -> list[int]:

@@ -63,15 +63,15 @@ def _word(entry: bytes, offset: int) -> int:
 def _tables(sysroot: Path, kind: int) -> list[bytes]:
     """The formatted part of each table: the strings behind it hold serial numbers."""
     directory = sysroot / "sys/firmware/dmi/entries"
-    found = []
+    tables = []
     for name in sysfs.names(directory):
         if name.partition("-")[0] == str(kind):
             try:
                 raw = (directory / name / "raw").read_bytes()
             except OSError:
                 continue
-            found.append(formatted(raw))
-    return found
+            tables.append(formatted(raw))
+    return tables
 
 
 def formatted(raw: bytes) -> bytes:

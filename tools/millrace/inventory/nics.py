@@ -15,13 +15,13 @@ def nics(sysroot: Path, run: Runner) -> list[Nic]:
     """Return the network ports that are devices, without bridges, bonds and the loopback."""
     directory = sysroot / "sys/class/net"
     software_rdma, slots = _software_rdma(sysroot), pci.slots(sysroot)
-    found = [
+    all_nics = [
         _nic(directory / name, software_rdma.get(name), slots, run)
         for name in sysfs.names(directory)
         if (directory / name / "device").exists()
     ]
-    ports = Counter(_card(nic) for nic in found)
-    return [nic.model_copy(update={"card_ports": ports[_card(nic)] if nic.pci_address else None}) for nic in found]
+    ports = Counter(_card(nic) for nic in all_nics)
+    return [nic.model_copy(update={"card_ports": ports[_card(nic)] if nic.pci_address else None}) for nic in all_nics]
 
 
 def port_functions(sysroot: Path) -> list[Path | None]:

@@ -122,14 +122,16 @@ def _formats(namespace: Answer) -> list[LbaFormat]:
     if not isinstance(formats, list) or flbas is None:
         return []
     used = flbas & LBA_FORMAT_LOW | (flbas & LBA_FORMAT_HIGH) >> 1
-    found = []
+    lba_formats = []
     for number, entry in enumerate(formats):
         shift = integer(entry.get("ds")) if isinstance(entry, dict) else None
         # 0 is an entry that is not available
         if shift:
             metadata, performance = integer(entry.get("ms")) or 0, integer(entry.get("rp")) or 0
-            found.append(LbaFormat(block=1 << shift, metadata=metadata, performance=performance, in_use=number == used))
-    return found
+            lba_formats.append(
+                LbaFormat(block=1 << shift, metadata=metadata, performance=performance, in_use=number == used)
+            )
+    return lba_formats
 
 
 def _celsius(kelvin: object, controller: Path) -> int | None:

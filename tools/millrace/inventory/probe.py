@@ -69,10 +69,10 @@ def _md_members(present: list[Partition], sysroot: Path) -> list[Evidence]:
     return [
         Evidence(
             probe="udev",
-            finding=f"md superblock, array {one.get('ID_FS_LABEL', 'without a name')}, UUID {one['ID_FS_UUID']}",
+            finding=f"md superblock, array {fields.get('ID_FS_LABEL', 'without a name')}, UUID {fields['ID_FS_UUID']}",
         )
-        for one in known
-        if one.get("ID_FS_TYPE") == udev.MD_MEMBER and "ID_FS_UUID" in one
+        for fields in known
+        if fields.get("ID_FS_TYPE") == udev.MD_MEMBER and "ID_FS_UUID" in fields
     ]
 
 

@@ -17,8 +17,10 @@ def refreshed(inventory: Inventory, sysroot: Path) -> Inventory:
     cpu_numbers = [cpu for node in inventory.nodes for cpu in node.cpus]
     return inventory.model_copy(
         update={
-            "drives": [one.model_copy(update={"link": link(one.pci_address, one.link)}) for one in inventory.drives],
-            "nics": [one.model_copy(update={"link": link(one.pci_address, one.link)}) for one in inventory.nics],
+            "drives": [
+                drive.model_copy(update={"link": link(drive.pci_address, drive.link)}) for drive in inventory.drives
+            ],
+            "nics": [nic.model_copy(update={"link": link(nic.pci_address, nic.link)}) for nic in inventory.nics],
             "cpu_throttled": cpus.throttled(sysroot, cpu_numbers),
         }
     )

@@ -52,7 +52,7 @@ def _drives(inventory: Inventory) -> Iterator[list[Cell]]:
             None if drive.wear is None else f"{drive.wear} %",
             drive.temperature,
             Styled(drive.state.value, COLOURS[drive.state]),
-            [] if drive.state is DriveState.BLANK else [one.finding for one in drive.evidence],
+            [] if drive.state is DriveState.BLANK else [evidence.finding for evidence in drive.evidence],
         ]
 
 

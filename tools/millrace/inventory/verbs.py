@@ -29,16 +29,16 @@ def inventory(show: Output, wait: bool, write: bool, capture_file: Path | None, 
     """List drives, network ports and CPUs of this server; write nothing."""
     if keep_serials and not capture_file:
         raise click.UsageError("--keep-serials goes with --capture.")
-    found = _collected(wait, capture_file, keep_serials)
+    server_inventory = _collected(wait, capture_file, keep_serials)
     if write:
         from millrace.system import paths
         from millrace.system.documents import write_model
 
-        write_model(paths.inventory_file(), found)
+        write_model(paths.inventory_file(), server_inventory)
     if capture_file:
         hidden = "names and addresses" if keep_serials else "names, addresses and serial numbers"
         click.echo(f"Captured in {capture_file}; {hidden} in it are not the real ones.", err=True)
-    show(found, _nothing if capture_file else _table)
+    show(server_inventory, _nothing if capture_file else _table)
 
 
 def _table(found: "Inventory") -> "Iterable[str]":

@@ -59,9 +59,9 @@ def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> 
     downwards = range(count, 0, -1)
     upwards = range(count + 1, 2 * count + 2)
     for number in (*downwards, *upwards):
-        found = equal_groups(capacity, number, stripes)
-        if found is not None:
-            return found
+        groups = equal_groups(capacity, number, stripes)
+        if groups is not None:
+            return groups
     raise ValueError(f"{capacity} bytes take no allocation groups")
 
 

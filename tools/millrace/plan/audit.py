@@ -47,9 +47,9 @@ def differences(new: Drive, neighbours: Sequence[Drive], data: bool) -> list[str
         return [one.what for one in (*audit_drive_links(drives, drives), *audit_drives(drives, drives), *zeroes)]
 
     before = found(list(neighbours))
-    sectors = {one.physical_block for one in neighbours}
+    sectors = {drive.physical_block for drive in neighbours}
     other = [] if new.physical_block in sectors else [_sectors(new.physical_block, sectors)]
-    return [*(one for one in dict.fromkeys(found([*neighbours, new])) if one not in before), *other]
+    return [*(sentence for sentence in dict.fromkeys(found([*neighbours, new])) if sentence not in before), *other]
 
 
 def _sectors(size: int, others: Collection[int]) -> str:
@@ -69,4 +69,4 @@ def audit(inventory: Inventory, of: Audited) -> list[Finding]:
         *audit_memory(inventory, of.arrays, of.nfsd, of.md),
         *audit_ports(inventory),
     ]
-    return sorted(findings, key=lambda one: (WORST_FIRST.index(one.severity), one.name, one.subject))
+    return sorted(findings, key=lambda finding: (WORST_FIRST.index(finding.severity), finding.name, finding.subject))

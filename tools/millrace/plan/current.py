@@ -29,14 +29,14 @@ def plan_in_force() -> PlanFile | None:
 
 def with_settings_in_force(file: PlanFile) -> PlanFile:
     """Return the approved plan with the runtime settings that this server computed last, in place of those of then."""
-    found = next((one for one in (paths.settings_file(), paths.last_settings_file()) if one.exists()), None)
-    if found is None or isinstance(file.proposal, Refusal):
+    path = next((path for path in (paths.settings_file(), paths.last_settings_file()) if path.exists()), None)
+    if path is None or isinstance(file.proposal, Refusal):
         return file
     try:
-        values = {one.name: one for one in read_model(found, SettingsFile).settings.values}
+        values = {decision.name: decision for decision in read_model(path, SettingsFile).settings.values}
     except BadInput:
         return file
-    decisions = [values.pop(one.name, one) for one in file.proposal.decisions]
+    decisions = [values.pop(decision.name, decision) for decision in file.proposal.decisions]
     proposal = file.proposal.model_copy(update={"decisions": [*decisions, *values.values()]})
     return file.model_copy(update={"proposal": proposal})
 

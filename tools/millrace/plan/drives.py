@@ -247,13 +247,13 @@ def _models(data: list[Drive]) -> list[Finding]:
 
 
 def _firmware(used: list[Drive]) -> list[Finding]:
-    found = []
+    findings = []
     for model in sorted({drive.model for drive in used}):
         firmware = Counter(drive.firmware for drive in used if drive.model == model and drive.firmware)
         if len(firmware) > 1:
             rare = min(firmware.items(), key=lambda pair: (pair[1], pair[0]))[0]
             serials = sorted(drive.serial for drive in used if (drive.model, drive.firmware) == (model, rare))
-            found.append(
+            findings.append(
                 Finding(
                     name="drives.firmware",
                     severity=Severity.INFO,
@@ -262,7 +262,7 @@ def _firmware(used: list[Drive]) -> list[Finding]:
                     todo=f"Update all to the vendor's current release; {rare} is on {', '.join(serials)}.",
                 )
             )
-    return found
+    return findings
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -84,9 +84,9 @@ def external_obstacles(inventory: Inventory, policy: Policy) -> list[Obstacle]:
         return [_policy("devices", what, "Name one device; join them in the array or appliance that they come from.")]
     named = [("devices", wanted.devices[0], SMALLEST_DATA_DRIVE)]
     named += [("log", wanted.log, SMALLEST_LOG_DRIVE)] if wanted.log else []
-    found = [one for key, name, least in named for one in _about(inventory.drives, key, name, least)]
-    if found:
-        return found
+    obstacles = [obstacle for key, name, least in named for obstacle in _about(inventory.drives, key, name, least)]
+    if obstacles:
+        return obstacles
     chosen = [drive for _, name, _ in named if (drive := find(inventory.drives, name))]
     if len(chosen) > 1 and chosen[0] is chosen[1]:
         return [_policy("log", "it is the device of the data.", "Name another device, or remove the key.")]
@@ -181,16 +181,16 @@ def external_decisions(planned: External, policy: Policy) -> list[Decision]:
 
 def external_warnings(planned: External) -> list[str]:
     """Return what an administrator should know before approving."""
-    found = [
+    warnings = [
         f"Millrace does not see the drives behind {planned.device}: watch them with the tools of what keeps them. "
         "`millrace health` reports the device as a whole."
     ]
     if planned.log_device:
-        found.append(
+        warnings.append(
             f"The log of the file system has one copy, on {planned.log_device}, unless that device is redundant: "
             "without it the pool cannot be mounted."
         )
-    return found
+    return warnings
 
 
 def why_no_backend(drive: Drive) -> str:
@@ -210,15 +210,15 @@ def _about(drives: Sequence[Drive], key: str, name: str, least: int) -> list[Obs
     if drive.state is DriveState.BOOT:
         why = drive.evidence[0].finding if drive.evidence else "carries the running system"
         return [Obstacle(drives=here, what=f"{name} is in use: it {why}.", todo="Name another device.")]
-    if drive.serial and sum(one.serial == drive.serial for one in drives) > 1:
+    if drive.serial and sum(other.serial == drive.serial for other in drives) > 1:
         what = f"{name} has the serial number {drive.serial} of another device: they cannot be told apart."
         return [Obstacle(drives=here, what=what, todo="Give each device a serial number of its own where it is made.")]
     if drive.state in (DriveState.UNKNOWN, DriveState.FOREIGN) and not belongs_to_pool(drive):
-        found = "; ".join(dict.fromkeys(one.finding for one in drive.evidence)) or "no evidence was recorded"
-        what = f"{name} is {drive.state.value}, not blank: {found}."
+        words = "; ".join(dict.fromkeys(evidence.finding for evidence in drive.evidence)) or "no evidence was recorded"
+        what = f"{name} is {drive.state.value}, not blank: {words}."
         return [Obstacle(drives=here, what=what, todo=remedy(drive))]
     if reasons := failing(drive):
-        what = f"{name} is failing: {' '.join(one.what for one in reasons)}"
+        what = f"{name} is failing: {' '.join(finding.what for finding in reasons)}"
         return [Obstacle(drives=here, what=what, todo="Use another device.")]
     if drive.size < least:
         what = f"{name} is too small: {size(drive.size)}."

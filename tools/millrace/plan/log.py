@@ -90,9 +90,9 @@ def _place(log: Log) -> str:
             f"Two drives of {size(min(drive.size for drive in log.drives))}, {separation_of(log.drives)}, keep the "
             "small log writes off the data drives."
         )
-    one, other = (drive.serial for drive in log.drives)
+    serial, other = (drive.serial for drive in log.drives)
     return (
-        f"Without two small drives the log is a mirror on {one} and {other}, {separation_of(log.drives)}. "
+        f"Without two small drives the log is a mirror on {serial} and {other}, {separation_of(log.drives)}. "
         "Its small writes cause no read-modify-write of a stripe."
     )
 

@@ -45,8 +45,8 @@ def no_arrays(stripe: int) -> DataArrays:
 
 def data_arrays(arrays: Sequence[Array]) -> DataArrays:
     """Return what settings depend on, of all arrays of a plan or a pool."""
-    data = next(one for one in arrays if one.name == "data")
-    legs = [one for one in arrays if one.name in data.members] if data.over_arrays else [data]
+    data = next(array for array in arrays if array.name == "data")
+    legs = [array for array in arrays if array.name in data.members] if data.over_arrays else [data]
     leg = legs[0] if legs else data
     return DataArrays(
         legs=max(1, len(legs)),

@@ -149,16 +149,16 @@ def attributed(
     decisions: list[Decision], otherwise: list[Decision], measured: MeasuredPolicy, taken: list[str]
 ) -> list[Decision]:
     """Return the decisions with the run as the source of those it changed; `otherwise` are those without it."""
-    before = {one.name: one for one in otherwise}
-    found = []
-    for one in decisions:
-        of = one.source.removeprefix(f"{sources.POLICY}: ")
-        keys = [key for key in of.split(" and ") if key in taken] if of != one.source else []
+    before = {decision.name: decision for decision in otherwise}
+    sourced = []
+    for decision in decisions:
+        of = decision.source.removeprefix(f"{sources.POLICY}: ")
+        keys = [key for key in of.split(" and ") if key in taken] if of != decision.source else []
         if keys:
-            was = before.get(one.name)
-            without = in_words(one.name, was.value) if was else default_of(one.name)
+            was = before.get(decision.name)
+            without = in_words(decision.name, was.value) if was else default_of(decision.name)
             reason = f"Measured on this server and applied ({' and '.join(keys)}); without it: {without}."
-            found.append(one.model_copy(update={"reason": reason, "source": source(measured)}))
+            sourced.append(decision.model_copy(update={"reason": reason, "source": source(measured)}))
         else:
-            found.append(one)
-    return found
+            sourced.append(decision)
+    return sourced

@@ -141,7 +141,7 @@ def _ambiguous_identity(chosen: Sequence[Drive], drives: Sequence[Drive]) -> Ite
     for wwid in dict.fromkeys(drive.wwid for drive in chosen if drive.wwid):
         same = [drive for drive in fixed if drive.wwid == wwid]
         names = {drive.name for drive in same}
-        if len(same) > 1 and not any(names <= one for one in shared):
+        if len(same) > 1 and not any(names <= group for group in shared):
             what = f"{_several(len(same))} the wwid {wwid}."
             yield Obstacle(drives=named(same), what=what, todo=f"Remove all but one, {EXCLUDE}.")
 

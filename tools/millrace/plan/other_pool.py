@@ -25,18 +25,20 @@ def belongs_to_pool(drive: Drive) -> bool:
 
 def other_pool(drives: Sequence[Drive], rescan: str) -> list[Obstacle]:
     """Return one obstacle for all drives of other pools, with bays; `rescan` is the command that plans again."""
-    found = sorted((drive for drive in drives if belongs_to_pool(drive)), key=lambda drive: (drive.serial, drive.wwid))
-    if not found:
+    members = sorted(
+        (drive for drive in drives if belongs_to_pool(drive)), key=lambda drive: (drive.serial, drive.wwid)
+    )
+    if not members:
         return []
     what = DO_NOT_ERASE
-    if len(found) > 1:
-        what = f"{len(found)} drives belong to another Millrace pool: do not erase them."
-    if arrays := _arrays(found):
+    if len(members) > 1:
+        what = f"{len(members)} drives belong to another Millrace pool: do not erase them."
+    if arrays := _arrays(members):
         what += f" Arrays: {', '.join(arrays)}."
-    them = "it" if len(found) == 1 else "them"
+    them = "it" if len(members) == 1 else "them"
     return [
         Obstacle(
-            drives=[DriveName(bay=place_of(one), name=one.name, serial=one.serial) for one in found],
+            drives=[DriveName(bay=place_of(drive), name=drive.name, serial=drive.serial) for drive in members],
             what=what,
             todo=f"Keep {them} unchanged. `millrace pool find` shows the pool, `millrace pool adopt` brings it back on "
             f"this server. To create a new pool, remove {them} from this server, {rescan}, or exclude {them} by policy "

@@ -70,7 +70,7 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
         return _refusal(inventory, policy, in_the_way)
     size_of = {Role.LOG: layout.log_partition}
     about_scrub, scrub_warnings = plan_scrub(
-        layout.arrays, lambda one: size_of.get(one.role, layout.data_partition), md[0], link, policy.scrub
+        layout.arrays, lambda array: size_of.get(array.role, layout.data_partition), md[0], link, policy.scrub
     )
     plan = Plan(
         title=layout.title,
@@ -110,7 +110,7 @@ def _external(inventory: Inventory, policy: Policy) -> Proposal:
     sysctl = _try(lambda: plan_sysctl(server, policy), in_the_way)
     if filesystem is None or nfsd is None or md is None or sysctl is None:
         return Refusal(obstacles=in_the_way, drives=_around(inventory, []))
-    used = [one for one in (planned.data, planned.log) if one is not None]
+    used = [drive for drive in (planned.data, planned.log) if drive is not None]
     plan = Plan(
         backend="external",
         title=planned.title,

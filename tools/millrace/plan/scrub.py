@@ -60,13 +60,13 @@ def side_by_side(arrays: Sequence[Array]) -> list[list[Array]]:
     The log is small and alone: it may share drives with the data, which md would not read at the same time.
     """
     groups: list[list[Array]] = []
-    for one in comparable(arrays):
+    for array in comparable(arrays):
         last = groups[-1] if groups else []
         drives = {member for other in last for member in other.members}
-        if not last or last[0].role is not one.role or drives & set(one.members):
-            groups.append([one])
+        if not last or last[0].role is not array.role or drives & set(array.members):
+            groups.append([array])
         else:
-            last.append(one)
+            last.append(array)
     return groups
 
 
@@ -110,10 +110,10 @@ def days_of(seconds: float, policy: ScrubPolicy) -> int | None:
 
 def remedy(read: int, policy: ScrubPolicy, limit_kib: int) -> str:
     """Return which one change of the policy lets checks keep their period: each that is enough, else that none is."""
-    found = list(_remedies(read, policy, limit_kib))
+    remedies = list(_remedies(read, policy, limit_kib))
     return (
-        f"Change the policy: {' or '.join(found)}"
-        if found
+        f"Change the policy: {' or '.join(remedies)}"
+        if remedies
         else (
             "No one key of the policy is enough: choose a daily window that is longer, and a longer period "
             "(scrub.window, scrub.every)"
@@ -133,7 +133,7 @@ def plan_scrub(
         return [], []
     read = read_of_each_drive(arrays, bytes_of)
     pace = check_pace(read, policy, limit(md, link))
-    drives = max(sum(len(one.members) for one in group) for group in groups)
+    drives = max(sum(len(array.members) for array in group) for group in groups)
     reason = (
         f"{_why(read, groups, policy, pace)} Alone it reads {_rate(pace.most_kib)} at most. {_cost(pace, drives, link)}"
     )

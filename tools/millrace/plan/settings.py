@@ -137,9 +137,9 @@ def settings_of(basis: Basis) -> Settings:
         return without.model_copy(update={"unused": why})
     usable, why = fitting(measured, basis.ports)
     policy, taken = merged(basis.policy, usable)
-    found = _computed(basis, policy)
-    values = attributed(found.values, without.values, usable, taken)
-    return found.model_copy(update={"values": values, "unused": why})
+    settings = _computed(basis, policy)
+    values = attributed(settings.values, without.values, usable, taken)
+    return settings.model_copy(update={"values": values, "unused": why})
 
 
 def _computed(basis: Basis, wanted: Overrides) -> Settings:

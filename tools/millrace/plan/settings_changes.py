@@ -13,22 +13,22 @@ def changes(before: Settings, after: Settings, at: str | None = None) -> list[Se
 
     One that only one of the two has is of another layout or another release, and no change.
     """
-    known = {one.name: one for one in before.values}
+    known = {decision.name: decision for decision in before.values}
     causes = _Causes(before, after)
     return [
         SettingChange(
-            name=one.name,
-            before=known[one.name].value,
-            after=one.value,
-            before_text=in_words(one.name, known[one.name].value),
-            after_text=in_words(one.name, one.value),
-            reason=one.reason,
-            source=one.source,
-            causes=causes.of(one, known[one.name].value),
+            name=decision.name,
+            before=known[decision.name].value,
+            after=decision.value,
+            before_text=in_words(decision.name, known[decision.name].value),
+            after_text=in_words(decision.name, decision.value),
+            reason=decision.reason,
+            source=decision.source,
+            causes=causes.of(decision, known[decision.name].value),
             at=at,
         )
-        for one in after.values
-        if one.name in known and known[one.name].value != one.value
+        for decision in after.values
+        if decision.name in known and known[decision.name].value != decision.value
     ]
 
 
@@ -64,7 +64,7 @@ class _Causes:
             "policy": new.model_copy(update={"policy": old.policy}),
         }
         self._old = _values(settings_of(old))
-        self._without = {cause: _values(settings_of(one)) for cause, one in others.items() if one != new}
+        self._without = {cause: _values(settings_of(basis)) for cause, basis in others.items() if basis != new}
 
     def of(self, value: Decision, before: JsonValue) -> list[Cause]:
         if self._old is None:

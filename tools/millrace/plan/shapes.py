@@ -54,8 +54,8 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
             "layout.spares", f"{policy.spares} hot spares leave {max(0, used)} of {count} drives.", "Set fewer."
         )
     levels = _levels(used, policy)
-    found = [shape for level in levels for shape in _usual(level, count, policy)]
-    if not found:
+    layouts = [shape for level in levels for shape in _usual(level, count, policy)]
+    if not layouts:
         level = levels[0]
         key, wanted = _demand(policy)
         raise InapplicablePolicy(
@@ -64,7 +64,7 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
             f"form {wanted}: {level.upper()} needs {_smallest(level)}.",
             "Change the policy, or add drives.",
         )
-    return found
+    return layouts
 
 
 def _usual(level: Level, count: int, policy: LayoutPolicy) -> list[Shape]:
@@ -102,13 +102,13 @@ def _of(level: Level, count: int, sizes: range, policy: LayoutPolicy) -> list[Sh
     if level == "raid1":
         spares = policy.spares or 0
         return [Shape(level, 1, count - spares, spares)]
-    found = []
+    layouts = []
     for legs in _leg_counts(level, count, policy):
         for size in sizes:
             shape = Shape(level, legs, size, count - legs * size)
             if _spares_fit(shape, policy):
-                found.append(shape)
-    return found
+                layouts.append(shape)
+    return layouts
 
 
 def _leg_counts(level: Level, count: int, policy: LayoutPolicy) -> range:

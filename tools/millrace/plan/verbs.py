@@ -64,7 +64,7 @@ def plan(
         show(explanation(file.proposal, decision), _explained)
     else:
         here = inventory_file is None and in_force is None
-        show(file, lambda one: _table(one, in_force is not None, here))
+        show(file, lambda document: _table(document, in_force is not None, here))
     if file.sha256 is None and not write and not again:
         context.exit(1)
 

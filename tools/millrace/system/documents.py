@@ -129,20 +129,20 @@ def _migrated(path: Path, text: str | bytes, kind: type[BaseModel]) -> str | Non
         document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    found = document.get("schema_version") if isinstance(document, dict) else None
-    if own is None or not isinstance(found, int) or found == own:
+    schema = document.get("schema_version") if isinstance(document, dict) else None
+    if own is None or not isinstance(schema, int) or schema == own:
         return None
-    if found == own - 1 and kind in _MIGRATIONS:
+    if schema == own - 1 and kind in _MIGRATIONS:
         return json.dumps({**_MIGRATIONS[kind](document), "schema_version": own})
-    if found > own:
+    if schema > own:
         release = document.get("release") if isinstance(document.get("release"), str) else None
         which = f"release {shown(release)}, a later one" if release else "a later release"
         raise LaterRelease(
-            f"{path} was written by {which} (schema {found}, this release reads schema {own}): "
+            f"{path} was written by {which} (schema {schema}, this release reads schema {own}): "
             "start the later release again",
             release,
         )
-    raise BadInput(f"{path} was written by an earlier release (schema {found}), which this release does not read")
+    raise BadInput(f"{path} was written by an earlier release (schema {schema}), which this release does not read")
 
 
 def _schema(kind: type[BaseModel]) -> int | None:

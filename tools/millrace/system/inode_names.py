@@ -57,16 +57,16 @@ class InodeNames:
 
         OSError: the inode cannot be read.
         """
-        found: Named | None = None
+        named_inode: Named | None = None
         for _ in range(TRIES):
             inode = xfs.inode(self._top, number)
             if inode is None or inode.links == 0:
                 return None
-            found = self._named(inode, most)
-            if found.problem != RENAMED:
-                return found
+            named_inode = self._named(inode, most)
+            if named_inode.problem != RENAMED:
+                return named_inode
             self.forget()
-        return found
+        return named_inode
 
     def forget(self) -> None:
         """Read the directories again: what is known of them may be what has changed."""

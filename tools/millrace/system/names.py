@@ -67,14 +67,14 @@ def _network(text: str) -> str:
     if text == "*":
         raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
     try:
-        found = ip_network(text)
+        subnet = ip_network(text)
     except ValueError as error:
         raise ValueError(_network_problem(text)) from error
-    if found.prefixlen == 0:
+    if subnet.prefixlen == 0:
         raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
-    if found.prefixlen < SHORTEST[found.version]:
-        raise ValueError(f"{shown(text)} is too large: a client network is /{SHORTEST[found.version]} or longer")
-    return str(found)
+    if subnet.prefixlen < SHORTEST[subnet.version]:
+        raise ValueError(f"{shown(text)} is too large: a client network is /{SHORTEST[subnet.version]} or longer")
+    return str(subnet)
 
 
 def _network_problem(text: str) -> str:
@@ -128,29 +128,29 @@ def port_address(text: str) -> str:
     try:
         if "%" in text or "/" not in text:
             raise ValueError(text)
-        found = ip_interface(text)
+        address = ip_interface(text)
     except ValueError as error:
         raise ValueError(f"{shown(text)} is not an address of a port: write it like 10.0.0.11/24") from error
-    if found.is_loopback or found.is_multicast or found.is_link_local or found.is_unspecified:
+    if address.is_loopback or address.is_multicast or address.is_link_local or address.is_unspecified:
         raise ValueError(f"{shown(text)} cannot be given to a port: clients do not reach such an address")
-    network = found.network
-    ends = {network.network_address, network.broadcast_address} if found.version == 4 else {network.network_address}
-    if network.num_addresses > 2 and found.ip in ends:
+    network = address.network
+    ends = {network.network_address, network.broadcast_address} if address.version == 4 else {network.network_address}
+    if network.num_addresses > 2 and address.ip in ends:
         raise ValueError(f"{shown(text)} is the network itself or its broadcast address, not a host in it")
-    return str(found)
+    return str(address)
 
 
 def collector(text: str) -> str:
     """Return the URL of a host that receives the journal, always with its TCP port. ValueError: it is none."""
-    found = _COLLECTOR.fullmatch(text)
-    port = int(found["port"] or COLLECTOR_PORT) if found else 0
-    if found is None or not 0 < port < 1 << 16 or not _is_host(found["v6"], found["host"]):
+    match = _COLLECTOR.fullmatch(text)
+    port = int(match["port"] or COLLECTOR_PORT) if match else 0
+    if match is None or not 0 < port < 1 << 16 or not _is_host(match["v6"], match["host"]):
         raise ValueError(
             f"{shown(text)} is not a receiver of the journal: write it like https://logs.example.com:{COLLECTOR_PORT}, "
             "or with http:// to send it unencrypted"
         )
-    host = f"[{ip_address(found['v6'])}]" if found["v6"] else found["host"].lower()
-    return f"{found['scheme']}://{host}:{port}"
+    host = f"[{ip_address(match['v6'])}]" if match["v6"] else match["host"].lower()
+    return f"{match['scheme']}://{host}:{port}"
 
 
 def _is_host(v6: str | None, host: str | None) -> bool:

@@ -112,15 +112,15 @@ def _has_rdma(name: str, over_rdma: Collection[str]) -> bool:
 
 def _interface(entry: Entry, over_rdma: Collection[str]) -> Interface:
     name = str(entry["ifname"])
-    usable = [one for one in entry.get("addr_info", []) if _is_usable(one)]
+    usable = [address for address in entry.get("addr_info", []) if _is_usable(address)]
     return Interface(
         name,
-        sorted((_address(one) for one in usable), key=lambda address: (address.version, address)),
+        sorted((_address(address) for address in usable), key=lambda address: (address.version, address)),
         has_carrier(name),
         speed(name),
         own_mac(entry) if is_port(name) else None,
         # The kernel's flag for an address with an end (IFA_F_PERMANENT is not set); what networkd was given has none.
-        frozenset(_address(one) for one in usable if one.get("dynamic")),
+        frozenset(_address(address) for address in usable if address.get("dynamic")),
         _has_rdma(name, over_rdma),
     )
 

@@ -40,13 +40,13 @@ def _secret(text: str) -> str:
     prefix, _, rest = text.partition(":")
     kind, _, key = rest.partition(":")
     try:
-        found = base64.b64decode(key.removesuffix(":"), validate=True)
+        key_bytes = base64.b64decode(key.removesuffix(":"), validate=True)
     except (binascii.Error, ValueError):
-        found = b""
+        key_bytes = b""
     sizes = {"00": (36, 52, 68), "01": (36,), "02": (52,), "03": (68,)}.get(kind, ())
-    whole = prefix == "DHHC-1" and text.endswith(":") and len(found) in sizes
+    whole = prefix == "DHHC-1" and text.endswith(":") and len(key_bytes) in sizes
     # TP 8006: the last four bytes are the CRC-32 of those before
-    if not whole or zlib.crc32(found[:-4]).to_bytes(4, "little") != found[-4:]:
+    if not whole or zlib.crc32(key_bytes[:-4]).to_bytes(4, "little") != key_bytes[-4:]:
         raise ValueError("a DH-HMAC-CHAP secret is one line like DHHC-1:00:…:, as `nvme gen-dhchap-key` prints it")
     return text
 

@@ -106,11 +106,11 @@ def table(
         if cut:
             parts[-1] = [shortened(each, widths[-1]) for each in row[-1].lines]
         for cells in zip_longest(*parts, fillvalue=""):
-            found = [padded(*each) for each in zip(cells, widths, aligned, strict=True)]
+            texts = [padded(*each) for each in zip(cells, widths, aligned, strict=True)]
             # blanks at the end of a line would wrap, and be copied
             last = max((place for place, cell in enumerate(cells) if cell), default=0)
-            found[last] = found[last].rstrip()
-            styled = (_styled(text, block.style, on) for text, block in zip(found[: last + 1], row, strict=False))
+            texts[last] = texts[last].rstrip()
+            styled = (_styled(text, block.style, on) for text, block in zip(texts[: last + 1], row, strict=False))
             yield Line(" " * indent + GAP.join(styled))
 
 
@@ -174,18 +174,18 @@ def fitted(widths: Sequence[int], words: Sequence[int], room: int) -> list[int]:
 
     `words` are the longest words of each column, which are broken where nothing else helps.
     """
-    found = list(widths)
-    if sum(found) <= room:
-        return found
-    last = max(room - sum(found[:-1]), min(LAST_LEAST, found[-1]))
-    if sum(found[:-1]) + last <= room:
-        return [*found[:-1], last]
-    for least in (words, [LEAST] * len(found)):
-        for most in range(max(found), LEAST - 1, -1):
-            narrow = [min(each, max(most, word)) for each, word in zip(found, least, strict=True)]
+    columns = list(widths)
+    if sum(columns) <= room:
+        return columns
+    last = max(room - sum(columns[:-1]), min(LAST_LEAST, columns[-1]))
+    if sum(columns[:-1]) + last <= room:
+        return [*columns[:-1], last]
+    for least in (words, [LEAST] * len(columns)):
+        for most in range(max(columns), LEAST - 1, -1):
+            narrow = [min(each, max(most, word)) for each, word in zip(columns, least, strict=True)]
             if sum(narrow) <= room:
                 return narrow
-    return [min(each, LEAST) for each in found]
+    return [min(each, LEAST) for each in columns]
 
 
 def wrapped(lines: Iterable[str], columns: int | None) -> list[str]:

@@ -71,9 +71,9 @@ def _exchange(address: str, port: int, mark: int, question: bytes, count: int, s
 
     OSError: no reply within `seconds`.
     """
-    found = b""
+    reply = b""
     with socket.create_connection((address, port), seconds) as server:
         server.sendall(struct.pack(">I", mark | len(question)) + question)
-        while len(found) < count and (more := server.recv(count - len(found))):
-            found += more
-    return found
+        while len(reply) < count and (more := server.recv(count - len(reply))):
+            reply += more
+    return reply

@@ -28,14 +28,14 @@ def content(path: Path) -> bytes | None:
     except OSError:
         return None
     try:
-        found = b""
+        data = b""
         while chunk := os.read(file, _CHUNK):
-            found += chunk
+            data += chunk
     except OSError:
         return None
     finally:
         os.close(file)
-    return found
+    return data
 
 
 def number(path: Path) -> int | None:

@@ -106,8 +106,8 @@ def parents(top: int, handle: Handle, most: int) -> Parents:
     read them.
     """
     asked = bytearray(_BY_HANDLE.pack(_FID_LENGTH, 0, handle.generation, handle.number, bytes(16), 0, 0, 0, 0, 0))
-    found, flags = list[Link](), 0
-    while not flags & _DONE and len(found) < most:
+    links, flags = list[Link](), 0
+    while not flags & _DONE and len(links) < most:
         # the kernel writes no record where there is none
         buffer = array("B", bytes(_BUFFER))
         struct.pack_into("=I8xQ", asked, 44, _BUFFER, buffer.buffer_info()[0])
@@ -116,18 +116,18 @@ def parents(top: int, handle: Handle, most: int) -> Parents:
         read = _links(buffer.tobytes())
         if not read:
             break
-        found += read
-    return Parents(found[:most], bool(flags & _ROOT), len(found) > most or not flags & _DONE)
+        links += read
+    return Parents(links[:most], bool(flags & _ROOT), len(links) > most or not flags & _DONE)
 
 
 def _links(records: bytes) -> list[Link]:
-    found, at = list[Link](), 0
+    links, at = list[Link](), 0
     while at + _RECORD.size < len(records):
         generation, number, length = _RECORD.unpack_from(records, at)
         if length <= _RECORD.size:
             break
         # the last record reaches to the end of the buffer
         name = records[at + _RECORD.size : at + length].partition(b"\0")[0]
-        found.append(Link(Handle(number, generation), name))
+        links.append(Link(Handle(number, generation), name))
         at += length
-    return found
+    return links

@@ -46,8 +46,8 @@ def channels(port: str, run: Runner) -> Channels | None:
     def made(said: dict[str, Any]) -> Channels:
         return Channels(now=int(said.get("combined", 0)), most=int(said.get("combined-max", 0)))
 
-    found = reported(result, f"the queues of {port}", made)
-    return found if found.most else None
+    queues = reported(result, f"the queues of {port}", made)
+    return queues if queues.most else None
 
 
 def rings(port: str, run: Runner) -> dict[Direction, Ring]:
@@ -60,7 +60,7 @@ def rings(port: str, run: Runner) -> dict[Direction, Ring]:
         directions: tuple[Direction, ...] = ("rx", "tx")
         return {one: Ring(int(said.get(one, 0)), int(said.get(f"{one}-max", 0))) for one in directions}
 
-    return {one: ring for one, ring in reported(result, f"the rings of {port}", made).items() if ring.most}
+    return {direction: ring for direction, ring in reported(result, f"the rings of {port}", made).items() if ring.most}
 
 
 def reported(result: Result, what: str, made: Callable[[dict[str, Any]], Said]) -> Said:

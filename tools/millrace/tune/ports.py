@@ -38,13 +38,13 @@ def read_ports(cores: Sequence[Core], run: Runner, wanted: PortSettings) -> Port
     warnings: list[str] = []
     for port in ports:
         try:
-            found = channels(port.name, run)
+            queues = channels(port.name, run)
         except MillraceError as error:
             warnings += [str(error)] if str(error) not in warnings else []
             continue
-        if found:
-            known[port.name] = found
-    offered = {name: min(one.most, wanted.most_queues or one.most) for name, one in known.items()}
+        if queues:
+            known[port.name] = queues
+    offered = {name: min(queues.most, wanted.most_queues or queues.most) for name, queues in known.items()}
     asked = [Port(port.name, port.numa_node, offered.get(port.name)) for port in ports]
     return PortView(ports, known, place(asked, cores), warnings)
 

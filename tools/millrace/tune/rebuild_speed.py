@@ -78,8 +78,8 @@ def healthy(most: int) -> int:
     return max(min(GUARANTEED_SYNC, most), resync.FLOOR_KIB)
 
 
-def _pace(one: ArrayRecord, device: str, missing: int, most: int, wanted: Priority, least: int | None) -> Pace:
-    spare = len(one.array.members) - 1 if one.array.level == "raid1" else LOST_MEMBERS[one.array.level]
+def _pace(record: ArrayRecord, device: str, missing: int, most: int, wanted: Priority, least: int | None) -> Pace:
+    spare = len(record.array.members) - 1 if record.array.level == "raid1" else LOST_MEMBERS[record.array.level]
     left = max(spare - missing, 0)
     steps = [resync.FLOOR_KIB, healthy(most), most // WITH_ONE, most // WITH_NONE, most]
     # a policy may limit a rebuild to less than what is guaranteed otherwise
@@ -87,6 +87,6 @@ def _pace(one: ArrayRecord, device: str, missing: int, most: int, wanted: Priori
     step = 1 if not missing or left > 1 else 2 if left else 3
     step += PRIORITIES.index(wanted) - PRIORITIES.index("balanced") if missing else 0
     if least is not None and wanted == "balanced" and (left or not missing):
-        return Pace(one.array.name, device, left, max(min(least, most), resync.FLOOR_KIB), "set by the policy")
+        return Pace(record.array.name, device, left, max(min(least, most), resync.FLOOR_KIB), "set by the policy")
     what = f"it survives {left} more failure{'s' * (left != 1)}" if missing else "nothing is missing"
-    return Pace(one.array.name, device, left, steps[step], f"{what}, priority {wanted}")
+    return Pace(record.array.name, device, left, steps[step], f"{what}, priority {wanted}")

@@ -63,7 +63,7 @@ def apply(
     different = _different(settings, originals, builder)
     if diff_only:
         builder.warnings += [_waiting(setting, before) for setting, before in different if setting.deferred]
-        return builder.report(len(settings), [_drift(*one, False) for one in different])
+        return builder.report(len(settings), [_drift(*difference, False) for difference in different])
     _remember([setting for setting, _ in different if not setting.deferred], originals)
     drift = []
     for setting, before in different:

@@ -82,7 +82,7 @@ def in_force(pool: Pool) -> Settings:
     return found.settings if found else current(pool).settings
 
 
-def update(found: Found, applied: bool = True) -> SettingsFile:
+def update(outcome: Found, applied: bool = True) -> SettingsFile:
     """Return the record of settings that come in force, with what changed since the last boot; nothing is written.
 
     Compared with the last record, or with the approved plan where there is none. Without `applied` what changed after
@@ -93,15 +93,15 @@ def update(found: Found, applied: bool = True) -> SettingsFile:
     before = this_boot or last
     plan = approved_plan() if before is None else None
     old = before.settings if before else planned_settings(plan) if plan else None
-    new = changes(old, found.settings, now if applied else None) if old else []
+    new = changes(old, outcome.settings, now if applied else None) if old else []
     earlier = this_boot.changes if this_boot else []
-    same = this_boot is not None and this_boot.settings == found.settings
+    same = this_boot is not None and this_boot.settings == outcome.settings
     return SettingsFile(
         release=__version__,
         at=this_boot.at if this_boot and same else now,
-        settings=found.settings,
+        settings=outcome.settings,
         changes=merged_changes(earlier, new),
-        problem=found.problem,
+        problem=outcome.problem,
     )
 
 

@@ -54,15 +54,15 @@ def with_all(settings: Settings) -> Settings:
     return settings.model_copy(update=LEFT)
 
 
-def given_back(found: Iterable[Setting], kinds: Sequence[str], every: Callable[[], list[Setting]]) -> list[Setting]:
+def given_back(settings: Iterable[Setting], kinds: Sequence[str], every: Callable[[], list[Setting]]) -> list[Setting]:
     """Return those of `every` that are not found any more and were changed in this boot.
 
     The hardware is asked for `every` only where something of these `kinds` was changed.
     """
-    labels = {one.label for one in found}
+    labels = {setting.label for setting in settings}
     originals = SavedOriginals()
     changed = {label for label in originals.labels() if any(kind in label for kind in kinds)} - labels
     if not changed:
         return []
-    known = [(one, originals.original(one.label)) for one in every() if one.label in changed]
-    return [GivenBack(one, value) for one, value in known if value is not None]
+    known = [(setting, originals.original(setting.label)) for setting in every() if setting.label in changed]
+    return [GivenBack(setting, value) for setting, value in known if value is not None]

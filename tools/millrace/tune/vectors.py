@@ -38,8 +38,8 @@ def _queue(irq: int, port: str) -> int | None:
     names = [name for name in sysfs.names(directory) if (directory / name).is_dir()]
     for name in names:
         handler = name.partition("@")[0]
-        found = QUEUE.search(handler)
+        match = QUEUE.search(handler)
         # A vector that is called like the port itself is its only one, or the one for everything else.
-        if found and handler != port and not CONTROL.search(found[1]):
-            return int(found[2])
+        if match and handler != port and not CONTROL.search(match[1]):
+            return int(match[2])
     return None

@@ -63,12 +63,12 @@ def _report(diff_only: bool, revert: bool) -> TuneReport:
     if pool is None:
         return TuneReport(settings=0, drift=[], warnings=["no pool yet; nothing is tuned"])
     with nullcontext() if diff_only else tune_lock():
-        found = settings.current(pool, _TOOLS)
-        document = settings.update(found, applied=not diff_only)
+        outcome = settings.current(pool, _TOOLS)
+        document = settings.update(outcome, applied=not diff_only)
         if not diff_only and not revert:
             settings.record(document)
-        report = run(stages(found.settings, pool, _TOOLS), diff_only, revert)
-    aloud = [*filter(None, (found.problem, found.policy, found.settings.unused)), *found.settings.warnings]
+        report = run(stages(outcome.settings, pool, _TOOLS), diff_only, revert)
+    aloud = [*filter(None, (outcome.problem, outcome.policy, outcome.settings.unused)), *outcome.settings.warnings]
     changes = [] if revert else document.changes
     return report.model_copy(update={"changes": changes, "warnings": [*aloud, *report.warnings]})
 
@@ -85,9 +85,9 @@ def _in_force() -> "SettingsFile":
 
 def _settings(report: TuneReport) -> Iterator[str]:
     yield from map(_change, report.changes)
-    for one in report.drift:
-        verb = "changed" if one.changed else "differs"
-        yield f"{verb} {one.path}: {one.before} -> {one.wanted} ({one.reason})"
+    for drift in report.drift:
+        verb = "changed" if drift.changed else "differs"
+        yield f"{verb} {drift.path}: {drift.before} -> {drift.wanted} ({drift.reason})"
     for warning in report.warnings:
         yield f"warning: {warning}"
     if report.managed:
@@ -109,10 +109,10 @@ def _values(document: "SettingsFile") -> Iterator[str]:
     from millrace.system.text import moment
 
     yield f"Settings of release {document.release}, in force since {moment(document.at)}"
-    for one in document.settings.values:
-        yield f"{one.name}: {value_in_words(one)} ({one.reason})"
+    for decision in document.settings.values:
+        yield f"{decision.name}: {value_in_words(decision)} ({decision.reason})"
     yield from map(_change, document.changes)
     yield from (
-        f"warning: {one}"
-        for one in filter(None, [document.problem, document.settings.unused, *document.settings.warnings])
+        f"warning: {warning}"
+        for warning in filter(None, [document.problem, document.settings.unused, *document.settings.warnings])
     )

@@ -118,13 +118,13 @@ class Finder(Drives):
     def _assemble(self, words: list[str]) -> Result:
         [uuid] = [word.removeprefix("--uuid=") for word in words if word.startswith("--uuid=")]
         members = [self.held[word.removeprefix("/dev/")] for word in words if word.startswith(("/dev/dm-", "/dev/md1"))]
-        assert members and all(same_uuid(one.uuid, uuid) for one in members)
+        assert members and all(same_uuid(member.uuid, uuid) for member in members)
         device = f"md{127 - len(self.running)}"
         # md.c keeps the members of an array that it does not start: they are busy
-        assert not any(same_uuid(one.uuid, uuid) for one in self.running.values())
+        assert not any(same_uuid(array.uuid, uuid) for array in self.running.values())
         self.running[device] = members[0]
         # raid5.c: "cannot start dirty degraded array"
-        if len(members) < members[0].slots and not all(one.clean for one in members) and "--force" not in words:
+        if len(members) < members[0].slots and not all(member.clean for member in members) and "--force" not in words:
             self.inactive.add(device)
             return DIRTY
         if uuid in self.over:
@@ -138,19 +138,19 @@ class Finder(Drives):
         if words[0] == "--make-rprivate":
             return GOOD
         options, device, where = words[3].split(","), words[4].removeprefix("/dev/"), Path(words[5])
-        found = self.file_systems.get(self.running[device].uuid)
-        log = next((one.removeprefix("logdev=/dev/") for one in options if one.startswith("logdev=")), None)
+        file_system = self.file_systems.get(self.running[device].uuid)
+        log = next((option.removeprefix("logdev=/dev/") for option in options if option.startswith("logdev=")), None)
         # xfs_super.c, xfs_log_recover.c: a log is given exactly where it is outside, and replayed only if it is its own
-        if found is None or (log is None) != (found.log is None):
+        if file_system is None or (log is None) != (file_system.log is None):
             return BAD_MOUNT
-        if log is not None and self.running[log].uuid != found.log and "norecovery" not in options:
+        if log is not None and self.running[log].uuid != file_system.log and "norecovery" not in options:
             return BAD_MOUNT
         directory = generations.directory(where)
         if not directory.exists():
             directory.mkdir(parents=True)
         for path in directory.iterdir():
             path.unlink()
-        for number, data in found.kept.items():
+        for number, data in file_system.kept.items():
             generations.file(directory, number).write_bytes(data)
         for name in self.directories:
             (where / name).mkdir(exist_ok=True)

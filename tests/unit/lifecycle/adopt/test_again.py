@@ -95,7 +95,7 @@ def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> N
     assert adoption.again and journal.is_under_way() and not paths.pool_file().exists()
     done = adopt.finish(adoption, tools)
     assert done.generation == 5 and load_pool() == pool()
-    assert [(one.name, one.uid) for one in store.read().config.users] == [("anna", 3000)]
+    assert [(user.name, user.uid) for user in store.read().config.users] == [("anna", 3000)]
     # anna of now has another number than the one of before
     assert [call[-1] for call in tools.calls if call[0] == "userdel"] == ["anna", "bert"]
     for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
@@ -119,7 +119,7 @@ def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(came
     with pytest.raises(Failed, match="user anna is currently used by process 4711"):
         adopt.finish(begun, tools)
     # the others are removed nevertheless, and who was a user is still known
-    assert set(tools.there) == {"anna"} and [one.name for one in store.read().config.users] == ["anna", "bert"]
+    assert set(tools.there) == {"anna"} and [user.name for user in store.read().config.users] == ["anna", "bert"]
     adoption = journal.under_way()
     assert adoption is not None and "currently used" in (adoption.problem or "")
     tools.logged_in.clear()

@@ -67,7 +67,7 @@ class Outside(Finder):
         if words[0] == "--make-rprivate":
             return GOOD
         wanted = [f"logdev=/dev/dm-{name}" for name, (kind, _) in self.parts.items() if kind != "xfs"]
-        if [one for one in words[3].split(",") if one.startswith("logdev=")] != wanted:
+        if [option for option in words[3].split(",") if option.startswith("logdev=")] != wanted:
             return BAD_MOUNT
         where = Path(words[5])
         directory = generations.directory(where)

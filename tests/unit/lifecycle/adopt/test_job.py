@@ -117,12 +117,12 @@ def test_what_the_boot_found_is_shown_without_a_look_at_a_drive(systemd: Systemd
 
 
 def test_pool_that_came_home_is_shown_until_it_is_decided(systemd: Systemd) -> None:
-    one = KeptElsewhere(
+    elsewhere = KeptElsewhere(
         pool=POOL, generation=5, written="2026-11-28T07:00:00+00:00", host="other", shares=["models"], users=["anna"]
     )
-    write_model(paths.kept_elsewhere_file(), one)
+    write_model(paths.kept_elsewhere_file(), elsewhere)
     write_model(paths.pool_file(), pool())
-    assert json.loads(say(verbs.found, "--json").output)["elsewhere"] == one.model_dump()
+    assert json.loads(say(verbs.found, "--json").output)["elsewhere"] == elsewhere.model_dump()
     first, decide = say(verbs.found).output.splitlines()
     assert first.startswith(
         "the pool is not served: the newest state on the pool, generation 5, was written by another"
@@ -156,9 +156,9 @@ def test_adoption_that_failed_says_why_and_goes_on_when_it_is_asked_to(
     restoring(monkeypatch, broken)
     with pytest.raises(Failed):
         adopt.finish(ADOPTION, systemd)
-    found = job.state(systemd)
-    assert found.adoption is not None and found.adoption.problem == "tdbrestore failed: parse error"
-    assert list(text.here(found)) == [
+    state = job.state(systemd)
+    assert state.adoption is not None and state.adoption.problem == "tdbrestore failed: parse error"
+    assert list(text.here(state)) == [
         f"the adoption of pool {POOL} stopped: tdbrestore failed: parse error",
         "to go on: millrace pool adopt",
     ]
@@ -195,7 +195,11 @@ def test_what_did_not_come_back_is_shown_after_the_end(systemd: Systemd, monkeyp
 def test_members_that_are_away_are_named_by_the_kept_state() -> None:
     kept = pool()
     record = kept.arrays[0].model_copy(
-        update={"members": [MemberRecord(serial=one, wwid=one, partuuid=one, label=one) for one in ("A", "B", "C")]}
+        update={
+            "members": [
+                MemberRecord(serial=serial, wwid=serial, partuuid=serial, label=serial) for serial in ("A", "B", "C")
+            ]
+        }
     )
     kept = kept.model_copy(update={"arrays": [record]})
 

@@ -105,13 +105,13 @@ def test_shares_are_the_directories_with_a_project_and_nobody_opens_them(
     # a share whose directories had a quota each hands its own project down no more
     shares(finder, projects, data=(0x200, 1001), models=(0x200, 1007), plain=(0, 0), own=(0x200, 12), claims=(0, 1005))
     of, config, stored = begun(finder)
-    assert {one.name: one.project for one in config.shares} == {"claims": 1005, "data": 1001, "models": 1007}
+    assert {share.name: share.project for share in config.shares} == {"claims": 1005, "data": 1001, "models": 1007}
     assert sorted(json.loads(stored["accounts/quotas.json"])) == [f"{UUID}/data", f"{UUID}/models"], "claims is walked"
-    assert all(not one.nfs.enabled and not one.smb.enabled for one in config.shares)
+    assert all(not share.nfs.enabled and not share.smb.enabled for share in config.shares)
     assert (config.nfs.networks, config.users, config.next_project) == ([], [], 1008)
     context = ServerContext("/srv/pool", Uuid(UUID), ["10.0.0.0/8"], True)
-    resolved = [resolve(one, config, context) for one in config.shares]
-    assert [(one.exports, one.smb) for one in resolved] == [([], None)] * 3
+    resolved = [resolve(share, config, context) for share in config.shares]
+    assert [(share.exports, share.smb) for share in resolved] == [([], None)] * 3
     assert of.filesystem_uuid == UUID
 
 
@@ -148,11 +148,11 @@ def test_pool_of_legs_with_a_log_is_rebuilt_as_it_was_made(
     for device in ("md124", "md125", "md126", "md127"):
         superblock(device, unit=32, width=128)
     of, _, _ = begun(finder)
-    by = {one.array.name: one for one in of.arrays}
+    by = {record.array.name: record for record in of.arrays}
     assert list(by) == ["leg-0", "leg-1", "log", "data"]
     assert by["data"].array.members == ["leg-0", "leg-1"] and by["data"].members == []
     # in the order of the slots
-    assert [one.serial for one in by["leg-0"].members] == ["LEG-0-2", "LEG-0-0", "LEG-0-1"]
+    assert [member.serial for member in by["leg-0"].members] == ["LEG-0-2", "LEG-0-0", "LEG-0-1"]
     assert (by["leg-0"].array.chunk, by["leg-0"].array.bitmap, by["data"].array.bitmap) == (131072, "internal", "none")
     assert (of.filesystem.device, of.filesystem.log_device) == ("/dev/md/millrace-data", "/dev/md/millrace-log")
     assert (of.filesystem.stripe_unit, of.filesystem.stripe_width, of.filesystem.sector) == (131072, 4, 4096)

@@ -83,10 +83,10 @@ def test_what_the_file_system_was_made_without_is_named_before_it_is_adopted(
 
     monkeypatch.setattr(xfs, "features_at", features_at)
     mirror(finder)
-    one = found(finder)
-    assert one.problem is None and one.pool is not None and len(asked) == 1
-    assert [clause.partition(":")[0] for clause in one.pool.lacks] == ["without exchange", "without parent"]
-    assert f"  made {one.pool.lacks[1]}" in list(text.lines(one))
+    report = found(finder)
+    assert report.problem is None and report.pool is not None and len(asked) == 1
+    assert [clause.partition(":")[0] for clause in report.pool.lacks] == ["without exchange", "without parent"]
+    assert f"  made {report.pool.lacks[1]}" in list(text.lines(report))
 
 
 def test_pool_of_a_server_on_which_nothing_was_decided_is_found(finder: Finder) -> None:

@@ -36,7 +36,7 @@ class Tools(samples.Tools):
     def _systemd_cryptenroll(self, words: list[str], stdin: str) -> Result:
         *options, device = words
         assert device.endswith("/dev/vda6") and not {KEY, OLD} & set(words)
-        [unlock] = [one for one in options if one.startswith("--unlock")]
+        [unlock] = [option for option in options if option.startswith("--unlock")]
         options.remove(unlock)
         if unlock == enroll.BY_TPM:
             if not self.tpm:

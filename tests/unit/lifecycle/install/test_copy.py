@@ -107,7 +107,7 @@ def esp(server: Server) -> Path:
 
 def test_drive_is_copied_read_back_and_left_for_its_first_boot(server: Server) -> None:
     lines = installed(server)
-    assert [one.doing for one in lines if isinstance(one, InstallStep)] == [
+    assert [line.doing for line in lines if isinstance(line, InstallStep)] == [
         "clearing the old partition table",
         "copying the loader and the system",
         "reading back the loader",

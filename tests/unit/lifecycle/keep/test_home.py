@@ -52,8 +52,12 @@ def test_newer_state_of_another_boot_drive_is_found_and_nothing_is_written(serve
     server.keep()
     another_boot_drive(server)
     before = server.kept()
-    one = home.elsewhere(server.where, UUID)
-    assert one is not None and (one.generation, one.users, one.same_drive) == (2, ["anna"], False)
+    elsewhere = home.elsewhere(server.where, UUID)
+    assert elsewhere is not None and (elsewhere.generation, elsewhere.users, elsewhere.same_drive) == (
+        2,
+        ["anna"],
+        False,
+    )
     server.rename("of this one")
     problem = server.keep().problem
     assert problem is not None and "millrace pool adopt" in problem and "millrace keep use-local" in problem
@@ -101,9 +105,9 @@ def test_older_copy_of_this_boot_drive_does_not_serve_the_past(server: Server) -
     server.keep()
     shutil.rmtree(paths.keep_dir())
     shutil.move(copy, paths.keep_dir())
-    one = home.elsewhere(server.where, UUID)
-    assert one is not None and one.same_drive
-    assert "an older copy was put back" in home.sentence(one)
+    elsewhere = home.elsewhere(server.where, UUID)
+    assert elsewhere is not None and elsewhere.same_drive
+    assert "an older copy was put back" in home.sentence(elsewhere)
 
 
 def earlier_release(server: Server) -> None:

@@ -33,7 +33,7 @@ def test_everything_is_kept_for_root_alone(server: Server) -> None:
     assert opened["var/lib/millrace/certificate/authority.key"] == b"key of the authority"
     assert b'"anna"' in opened["var/lib/millrace/config.json"]
     assert kept.manifest.host == "millrace-1a2b3c"
-    links = {one.path: one.link for one in kept.manifest.members if one.link}
+    links = {member.path: member.link for member in kept.manifest.members if member.link}
     assert links == {"var/lib/millrace/certificate/current": "sets/set-1"}
 
 
@@ -96,9 +96,9 @@ def test_damaged_newest_is_reported_and_the_one_before_is_read(server: Server) -
     server.keep()
     newest = server.where / "state-000002.tar.gz"
     newest.write_bytes(newest.read_bytes()[:-100])
-    found = generations.newest(server.where)
-    assert found is not None and found.number == 1
-    assert list(found.damaged) == [newest] and "damaged" in found.damaged[newest]
+    latest = generations.newest(server.where)
+    assert latest is not None and latest.number == 1
+    assert list(latest.damaged) == [newest] and "damaged" in latest.damaged[newest]
     status = server.keep()
     assert (status.generation, status.damaged) == (3, ["/srv/pool/.millrace/keep/state-000002.tar.gz"])
     assert server.keep().damaged == status.damaged
@@ -170,8 +170,8 @@ def test_kill_at_each_write_leaves_a_state_that_can_be_read(server: Server, monk
                 killed += 1
             else:
                 break
-        found = generations.newest(server.where)
-        assert found is not None and not found.damaged
+        newest = generations.newest(server.where)
+        assert newest is not None and not newest.damaged
     assert killed > 4
     server.rename("after all")
     status = server.keep()
@@ -222,9 +222,9 @@ def test_what_cannot_be_read_now_stays_as_it_was_kept_last(server: Server, passp
     server.rename("another policy")
     status = server.keep()
     assert status.generation == 2 and len(status.unread) == 2
-    found = generations.read(server.where / "state-000002.tar.gz").opened(passphrase)
-    assert found["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
-    assert found["etc/millrace/policy.toml"] == b"# another policy\n"
+    contents = generations.read(server.where / "state-000002.tar.gz").opened(passphrase)
+    assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
+    assert contents["etc/millrace/policy.toml"] == b"# another policy\n"
 
 
 def test_kept_state_is_read_from_a_pool_that_cannot_be_written(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,8 +237,8 @@ def test_kept_state_is_read_from_a_pool_that_cannot_be_written(server: Server, m
         return real(path, flags, *more, **options)
 
     monkeypatch.setattr(os, "open", read_only)
-    found = generations.newest(server.where)
-    assert found is not None and b'"anna"' in found.generation.opened()["var/lib/millrace/config.json"]
+    newest = generations.newest(server.where)
+    assert newest is not None and b'"anna"' in newest.generation.opened()["var/lib/millrace/config.json"]
     assert {path: path.stat().st_mtime_ns for path in server.where.parent.rglob("*")} == before
 
 
@@ -261,8 +261,8 @@ def test_database_that_is_written_meanwhile_is_read_until_two_dumps_agree(server
 
     server.run._tdbdump = dump  # type: ignore[method-assign]
     server.keep()
-    found = generations.read(server.where / "state-000001.tar.gz").opened()
-    assert found["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
+    contents = generations.read(server.where / "state-000001.tar.gz").opened()
+    assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
 
 
 def test_database_that_never_rests_is_not_kept_torn(server: Server) -> None:
@@ -403,7 +403,7 @@ def test_state_of_a_later_release_is_not_damaged_and_no_older_one_stands_for_it(
         "state-000002.tar.gz, a kept state on the pool, was written by Millrace 0.9.0, later than this one "
         f"({__version__}): boot an image of Millrace 0.9.0 or later"
     )
-    assert [one.problem is None for one in text.listed(server.where).generations] == [False, True]
+    assert [state.problem is None for state in text.listed(server.where).generations] == [False, True]
 
 
 def test_release_that_was_rolled_back_to_keeps_its_own_state_and_calls_none_damaged(server: Server) -> None:

@@ -36,17 +36,17 @@ def named_in_paths() -> set[str]:
 
 def named_in_rooms() -> set[str]:
     """What rooms add to the directory of the state themselves: a literal, or a constant of the module."""
-    found = set()
+    files = set()
     for path in sorted((REPO / "tools/millrace").rglob("*.py")):
         text = path.read_text()
         for begin, literal, word in re.findall(r'state_dir\(\) / (?:f"([^"{]+)\{.*|"([^"]+)"|(\w+))', text):
             if begin or literal:
-                found.add(literal or f"{begin}x.metadump")
+                files.add(literal or f"{begin}x.metadump")
                 continue
             match = re.search(rf"^{word}\b.*= .*\"([^\"]+)\"$", text, re.MULTILINE)
             assert match, f"{path} adds {word} to the state: name it in a constant of this module"
-            found.add(match[1])
-    return {f"var/lib/millrace/{name}" for name in found}
+            files.add(match[1])
+    return {f"var/lib/millrace/{name}" for name in files}
 
 
 def test_every_file_of_the_state_is_kept_or_left_with_a_reason() -> None:

@@ -182,9 +182,9 @@ def test_records_that_a_later_version_changed_are_set_aside_after_a_rollback(poo
     # it goes on with its own
     assert prepare(pool).clients == 1
     runs(root_user, "0.1.0")
-    found = prepare(pool)
-    assert (found.clients, found.set_aside) == (0, f"{there(pool)}.damaged")
-    assert "clients lose their locks once" in "".join(lines(found))
+    lock_records = prepare(pool)
+    assert (lock_records.clients, lock_records.set_aside) == (0, f"{there(pool)}.damaged")
+    assert "clients lose their locks once" in "".join(lines(lock_records))
 
 
 def test_records_of_the_same_schema_stay_after_a_rollback(pool: Path, root_user: Path) -> None:

@@ -74,20 +74,20 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
     everything = b"".join(newest(server).stored.values())
     for secret in (b"anna", b"$y$", b"SID", b"NT hash", b"authority"):
         assert secret not in everything, only
-    found = generations.newest(server.where)
-    assert found is not None
-    config, pool = search.config_of(found), search.pool_of(found)
-    restore.verify(found.generation.manifest)
-    assert pool.filesystem_uuid == found.generation.manifest.pool
+    latest = generations.newest(server.where)
+    assert latest is not None
+    config, pool = search.config_of(latest), search.pool_of(latest)
+    restore.verify(latest.generation.manifest)
+    assert pool.filesystem_uuid == latest.generation.manifest.pool
     [share] = config.shares
     assert (share.name, share.size, share.project, share.comment) == ("models", 1 << 30, 1001, "")
     assert not share.nfs.enabled and not share.smb.enabled
     assert (config.users, config.nfs.networks, config.next_id) == ([], [], store.load().next_id)
-    assert found.generation.manifest.forgotten is not None and found.generation.manifest.forgotten.by == "admin"
+    assert latest.generation.manifest.forgotten is not None and latest.generation.manifest.forgotten.by == "admin"
 
 
 def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> None:
-    one = Share(
+    share = Share(
         name="golden",
         profile="dataset-ro",
         project=1002,
@@ -96,9 +96,9 @@ def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> No
         fsid=UUID(int=7),
         comment="x",
     )
-    [closed] = forget.without_people(Config(shares=[one])).shares
+    [closed] = forget.without_people(Config(shares=[share])).shares
     people = {"comment", "nfs", "smb"}
-    assert closed.model_dump(exclude=people) == one.model_dump(exclude=people)
+    assert closed.model_dump(exclude=people) == share.model_dump(exclude=people)
     assert set(Share.model_fields) - people == {
         *("name", "profile", "project", "fsid", "size", "soft_size", "child_size", "sealed")
     }, "a new field is about the data of a share, or about people"
@@ -294,13 +294,13 @@ def test_state_without_people_comes_back_on_a_new_boot_drive(
     server: Reset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.reset("forget")
-    found = newest(server)
+    generation = newest(server)
     fresh = tmp_path / "fresh"
     (fresh / "proc/sys/kernel").mkdir(parents=True)
     monkeypatch.setattr(paths, "ROOT", fresh)
-    assert restore.restore(found.manifest, found.stored, {}, Tools()) == []
+    assert restore.restore(generation.manifest, generation.stored, {}, Tools()) == []
     config = store.read().config
-    assert config.users == [] and [one.name for one in config.shares] == ["data"]
+    assert config.users == [] and [share.name for share in config.shares] == ["data"]
     assert list(fresh.rglob("*.tdb")) == []
 
 

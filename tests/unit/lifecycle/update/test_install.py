@@ -30,8 +30,8 @@ def test_installed_version_is_on_trial_with_how_the_one_before_served(server: Se
     install_(server)
     assert server.entries == ["millrace_0.1.0.efi", "millrace_0.2.0+3-0.efi"]
     assert any(name.endswith(".usr.raw.zst") for name in server.written)
-    found = records.trial()
-    assert found is not None and (found.version, found.before, found.serving) == ("0.2.0", "0.1.0", WELL)
+    on_trial = records.trial()
+    assert on_trial is not None and (on_trial.version, on_trial.before, on_trial.serving) == ("0.2.0", "0.1.0", WELL)
     last = records.last()
     assert last is not None and (last.state, last.by) == ("installed", "admin")
     assert (paths.by_version_dir() / "0.1.0/config.json").is_file()
@@ -309,15 +309,15 @@ def test_installation_that_was_killed_leaves_nothing_and_can_be_repeated(
         install_(server)
     assert records.trial() is not None and update_paths.staged_dir().exists()
     install.clean_up(server)
-    found, job = records.last(), JOB.last(server)
-    assert found is not None and (found.version, found.state) == ("0.2.0", "interrupted")
+    last_update, job = records.last(), JOB.last(server)
+    assert last_update is not None and (last_update.version, last_update.state) == ("0.2.0", "interrupted")
     assert job is not None and job.state == "interrupted"
     assert (records.trial(), server.entries) == (None, ["millrace_0.1.0.efi"])
     assert not update_paths.staged_dir().exists() and ORDER.get() is None
     install_(server)
     install.clean_up(server)
-    found = records.last()
-    assert found is not None and found.state == "installed" and records.trial() is not None
+    last_update = records.last()
+    assert last_update is not None and last_update.state == "installed" and records.trial() is not None
 
 
 def test_documents_of_a_version_are_whole_and_private(server: Server, tmp_path: Path) -> None:

@@ -106,14 +106,14 @@ def test_three_tries_then_the_version_before_says_why(installed: Server) -> None
             Failed, match=r"serves worse than 0\.1\.0: Array data has 7 members in sync, it had 8\. NFS"
         ):
             judged(installed)
-    found = records.trial()
-    assert found is not None and found.tries == 3
+    on_trial = records.trial()
+    assert on_trial is not None and on_trial.tries == 3
     boot(installed, "0.1.0", 0)
     installed.serving = WELL
     assert "0.2.0 failed and 0.1.0 runs again: Array data" in judged(installed)
     last = records.last()
     assert last is not None and last.state == "failed" and "NFS does not answer." in last.problems
-    assert [one.version for one in records.failed().versions] == ["0.2.0"]
+    assert [version.version for version in records.failed().versions] == ["0.2.0"]
     assert judged(installed) == "no version is on trial"
 
 
@@ -181,8 +181,8 @@ def test_check_that_hangs_is_a_try_with_a_reason(installed: Server) -> None:
         boot(installed, "0.2.0", tries)
         with pytest.raises(Ended):
             trial.judge(installed, hangs)
-    found = records.trial()
-    assert found is not None and found.tries == 3
+    on_trial = records.trial()
+    assert on_trial is not None and on_trial.tries == 3
     boot(installed, "0.1.0", 0)
     assert "0.2.0 failed and 0.1.0 runs again: It was not known in time how it serves." in judged(installed)
 

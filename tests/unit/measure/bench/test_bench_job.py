@@ -72,7 +72,7 @@ def test_run_is_followed_until_it_has_cleaned_up(systemd: Systemd) -> None:
         for one in next(more):
             live.write(one)
 
-    names = [one.what for one in bench_job.follow(systemd, pause)]
+    names = [progress.what for progress in bench_job.follow(systemd, pause)]
     assert names == ["L1/xfs/seq/read", "L1/xfs/seq/write", "fsync", "all is measured"]
     assert list(more) == []
 

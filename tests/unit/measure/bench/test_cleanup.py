@@ -36,8 +36,8 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
     file.parent.mkdir(parents=True)
     file.write_text("/srv/pool/.millrace-bench 127.0.0.1(rw)\n")
     tools = Tools({"exportfs -s": Result(0, EXPORTS, "")})
-    found = cleanup.clean_up(tools)
-    assert found == [
+    leftovers = cleanup.clean_up(tools)
+    assert leftovers == [
         "the export 127.0.0.1:/srv/pool/.millrace-bench",
         "files in /srv/pool",
         "run 20260101-000000 is marked as interrupted",

@@ -45,11 +45,15 @@ def test_the_program_holds_its_plan_and_everything_that_it_imports() -> None:
     assert made.startswith(b"#!/usr/bin/env python3\n")
     with zipfile.ZipFile(io.BytesIO(made)) as archive:
         names = {"bench", "listen", "sealed", "by_hand", "au", "kvcache", "__init__"}
-        assert set(archive.namelist()) == {"__main__.py", "plan.json", *(f"millrace_client/{one}.py" for one in names)}
+        assert set(archive.namelist()) == {
+            "__main__.py",
+            "plan.json",
+            *(f"millrace_client/{name}.py" for name in names),
+        }
         assert json.loads(archive.read("plan.json")) == plan(wanted, site())
         assert "from millrace_client.bench import main" in archive.read("__main__.py").decode()
         assert archive.read("millrace_client/au.py").decode() == source("au.py")
-        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_a_stream_by_hand_is_laid_out_warmed_and_repeated(full: Rungs) -> None:

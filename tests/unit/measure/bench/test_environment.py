@@ -53,18 +53,18 @@ def sysctl() -> list[str]:
 def test_the_server_is_described_as_it_was(box: Path) -> None:
     here = site(clients=[client("gpu1")])
     tools = Tools({"dpkg-query": Result(0, VERSIONS, ""), "systemd-detect-virt": Result(0, "kvm\n", "")})
-    found = environment(here, tools)
-    assert (found.host, found.product, found.kernel) == ("nas1", "SYS-1U12", "6.16.3")
-    assert (found.cpu, found.sockets) == (here.inventory.cpu_model, here.inventory.sockets)
-    assert (found.cores, found.memory) == (32, here.inventory.memory)
-    assert (found.virtual, found.plan_sha256, found.pool) == (
+    facts = environment(here, tools)
+    assert (facts.host, facts.product, facts.kernel) == ("nas1", "SYS-1U12", "6.16.3")
+    assert (facts.cpu, facts.sockets) == (here.inventory.cpu_model, here.inventory.sockets)
+    assert (facts.cores, facts.memory) == (32, here.inventory.memory)
+    assert (facts.virtual, facts.plan_sha256, facts.pool) == (
         "kvm",
         here.pool.plan_sha256,
         here.title,
     )
-    assert found.clients == [client("gpu1").facts]
-    assert found.packages == {"fio": "3.41-1", "samba": "2:4.24"}
-    assert found.settings == {
+    assert facts.clients == [client("gpu1").facts]
+    assert facts.packages == {"fio": "3.41-1", "samba": "2:4.24"}
+    assert facts.settings == {
         "data:md/group_thread_cnt": "8",
         "data:md/stripe_cache_size": "16384",
         "data:md/chunk_size": "131072",
@@ -80,11 +80,11 @@ def test_the_server_is_described_as_it_was(box: Path) -> None:
 
 def test_drives_and_ports_are_described_by_what_they_are_for(box: Path) -> None:
     here = site()
-    found = environment(here, Tools())
-    assert [one.role for one in found.drives] == ["data"] * 10 + ["log"] * 2
+    facts = environment(here, Tools())
+    assert [drive.role for drive in facts.drives] == ["data"] * 10 + ["log"] * 2
     drive, port = here.data[0], here.inventory.nics[0]
     assert drive.link is not None and port.link is None
-    assert found.drives[0] == DriveFact(
+    assert facts.drives[0] == DriveFact(
         serial=drive.serial,
         model=drive.model,
         firmware=drive.firmware,
@@ -93,7 +93,7 @@ def test_drives_and_ports_are_described_by_what_they_are_for(box: Path) -> None:
         link=f"{drive.link.speed:g} GT/s ×{drive.link.width}",
         temperature=drive.temperature,
     )
-    assert found.ports[0] == PortFact(
+    assert facts.ports[0] == PortFact(
         name=port.name,
         driver=port.driver,
         speed=port.speed,

@@ -59,14 +59,14 @@ def test_space_is_of_each_set_of_files_and_what_is_left_out_takes_nothing() -> N
     wanted = request(profiles=["seq", "checkpoint"], layers=["L2"], seconds=10, repeats=4, size=32 * GIB)
     here = site(protocols=["nfs-tcp", "smb"])
     steps = planned_steps(wanted, here)
-    found = estimate(wanted, steps, sizes(wanted, 1 << 40, GIB, 16, layouts(steps)))
-    assert found.space == 2 * 16 * GIB
+    estimated = estimate(wanted, steps, sizes(wanted, 1 << 40, GIB, 16, layouts(steps)))
+    assert estimated.space == 2 * 16 * GIB
     # over two protocols a stream and a checkpoint are written four times each, after both were laid out
-    assert found.written == 2 * 16 * GIB + 2 * 2 * 4 * 16 * GIB
-    skipped = [rung for rung in found.rungs if rung.skipped]
+    assert estimated.written == 2 * 16 * GIB + 2 * 2 * 4 * 16 * GIB
+    skipped = [rung for rung in estimated.rungs if rung.skipped]
     assert {(rung.target, rung.seconds) for rung in skipped} == {("nfs-rdma", 0)}
     assert len(skipped) == 4
-    assert found.seconds == pytest.approx(sum(rung.seconds for rung in found.rungs) + 32 * GIB / 2e9)
-    assert (found.mode, found.repeats, found.repeat_seconds) == ("quick", 4, 10)
-    first = found.rungs[0]
+    assert estimated.seconds == pytest.approx(sum(rung.seconds for rung in estimated.rungs) + 32 * GIB / 2e9)
+    assert (estimated.mode, estimated.repeats, estimated.repeat_seconds) == ("quick", 4, 10)
+    first = estimated.rungs[0]
     assert (first.id, first.layer, first.target, first.profile) == ("L2/nfs-tcp/seq/read", "L2", "nfs-tcp", "seq")

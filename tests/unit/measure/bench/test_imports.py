@@ -23,12 +23,12 @@ def test_every_file_of_bench_is_in_a_room() -> None:
 
 def test_no_room_imports_one_above_it() -> None:
     known = modules(PACKAGE)
-    found = {
+    imports = {
         (str(room(module)), str(room(target)))
         for module, path in known.items()
         if room(module)
         for target in imported(ast.parse(path.read_text()), known)
         if room(target)
     }
-    assert found >= {("plan", "result"), ("report", "result"), ("run", "plan"), ("run", "report"), ("verbs", "run")}
-    assert [pair for pair in found if ROOMS.index(pair[0]) < ROOMS.index(pair[1])] == []
+    assert imports >= {("plan", "result"), ("report", "result"), ("run", "plan"), ("run", "report"), ("verbs", "run")}
+    assert [pair for pair in imports if ROOMS.index(pair[0]) < ROOMS.index(pair[1])] == []

@@ -135,11 +135,11 @@ def test_the_own_load_speaks_as_fio_does(local: Local, tmp_path: Path) -> None:
     # isolated mode would not find a package that is not installed
     local.environment["PYTHONPATH"] = str(Path(__file__).parents[4] / "tools")
     local.isolated = False
-    found = local.run(job(work, tmp_path, jobs=1, files=Files(3, 65536, 65536), seconds=1.2), seen.append)
+    outcome = local.run(job(work, tmp_path, jobs=1, files=Files(3, 65536, 65536), seconds=1.2), seen.append)
     assert seen
-    assert found.flows["read"].count > found.flows["write"].count > 0
-    assert found.flows["read"].bytes == found.flows["read"].count * 65536
-    latency = found.flows["write"].histogram.latency("write")
+    assert outcome.flows["read"].count > outcome.flows["write"].count > 0
+    assert outcome.flows["read"].bytes == outcome.flows["read"].count * 65536
+    latency = outcome.flows["write"].histogram.latency("write")
     assert latency is not None and latency.low <= latency.p50 <= latency.p99
 
 
@@ -157,7 +157,7 @@ def test_blocks_in_memory_are_not_read_and_not_counted(tmp_path: Path) -> None:
     job = kvcache.Job(tmp_path / "files", 0, files=8, size=4096, tier=100)
     # a quarter of the files at most, or nothing would be read
     paths = job.paths
-    assert [job._use(one) for one in (paths[0], paths[1], paths[0], paths[2], paths[1])] == [
+    assert [job._use(path) for path in (paths[0], paths[1], paths[0], paths[2], paths[1])] == [
         False,
         False,
         True,
@@ -165,4 +165,4 @@ def test_blocks_in_memory_are_not_read_and_not_counted(tmp_path: Path) -> None:
         False,
     ]
     without = kvcache.Job(tmp_path / "files", 0, files=8, size=4096)
-    assert [without._use(one) for one in (paths[0], paths[0])] == [False, False]
+    assert [without._use(path) for path in (paths[0], paths[0])] == [False, False]

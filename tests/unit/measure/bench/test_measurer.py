@@ -82,21 +82,24 @@ def job(profile: Profile, operation: str, **more: Any) -> Job:
 def test_two_clients_are_summed_exactly(root: Path) -> None:
     document = fio_output.documents(TWO)[-1]
     *each, merged = document["client_stats"]
-    here = [Answers(one["hostname"], one["hostname"], lambda _, one=one: json.dumps({"jobs": [one]})) for one in each]
-    found = remote(root, *here).run(job(Profile.MIXED, "mixed"))
+    here = [
+        Answers(stats["hostname"], stats["hostname"], lambda _, report=stats: json.dumps({"jobs": [report]}))
+        for stats in each
+    ]
+    outcome = remote(root, *here).run(job(Profile.MIXED, "mixed"))
     ways: tuple[Direction, ...] = ("read", "write")
     for way in ways:
-        flow = found.flows[way]
+        flow = outcome.flows[way]
         assert (flow.bytes, flow.count) == (merged[way]["io_bytes"], merged[way]["total_ios"])
         said = merged[way]["clat_ns"]
         assert (flow.histogram.low, flow.histogram.high) == (said["min"], said["max"])
         assert flow.histogram.total / flow.histogram.count == pytest.approx(said["mean"], rel=1e-9)
-        bins = [one[way]["clat_ns"]["bins"] for one in each]
+        bins = [stats[way]["clat_ns"]["bins"] for stats in each]
         for value in {*bins[0], *bins[1]}:
             assert flow.histogram.bins[int(value)] == bins[0].get(value, 0) + bins[1].get(value, 0)
-    assert set(found.parts) == {"127.0.0.1", "127.0.0.2"}
+    assert set(outcome.parts) == {"127.0.0.1", "127.0.0.2"}
     # each has files of its own, called as they were laid out
-    texts = [one.asked[0] for one in here]
+    texts = [answers.asked[0] for answers in here]
     assert ["directory=/mnt/common\n" in texts[0], "directory=/mnt/common.1\n" in texts[1]] == [True, True]
 
 
@@ -167,10 +170,10 @@ def test_accelerators_are_spread_over_clients_of_one_search(root: Path) -> None:
         return au.document(probe["bytes"], 9, seconds, probe={**probe, "seconds": seconds})
 
     both = [Answers("a", "10.0.0.1", says), Answers("b", "10.0.0.2", says)]
-    found: Outcome = remote(root, *both).run(job(Profile.RETINANET, "train"))
-    (one,) = found.accelerators
-    assert (one.accelerator, one.count) == ("B200", 6)
-    assert found.flows["read"].bandwidth == pytest.approx(6 * ideal, rel=0.01)
+    outcome: Outcome = remote(root, *both).run(job(Profile.RETINANET, "train"))
+    (accelerators,) = outcome.accelerators
+    assert (accelerators.accelerator, accelerators.count) == ("B200", 6)
+    assert outcome.flows["read"].bandwidth == pytest.approx(6 * ideal, rel=0.01)
     words = "au /mnt/retinanet retinanet --seconds 1 --accelerator B200 --count 3"
     assert both[0].asked[-1] == words.split()
     assert both[1].asked[-1][1] == "/mnt/retinanet.1"
@@ -234,9 +237,9 @@ def test_fewer_accelerators_than_clients_leave_some_without_work(root: Path) -> 
         return au.document(100, 1, seconds, probe=probe)
 
     both = [Patient("a", "10.0.0.1", says), Patient("b", "10.0.0.2", says)]
-    found = remote(root, *both).run(job(Profile.RETINANET, "train"))
+    outcome = remote(root, *both).run(job(Profile.RETINANET, "train"))
     # one accelerator is too many: the first client had it, the other nothing
-    assert (found.accelerators[0].count, both[1].asked) == (0, [])
+    assert (outcome.accelerators[0].count, both[1].asked) == (0, [])
     assert {asked[-1] for asked in both[0].asked} == {"1"}
     # the length of a try, or of the steps that it needs at least
     least = au.STEPS * au.TRAININGS[2].compute
@@ -252,8 +255,8 @@ def test_more_than_the_processors_of_the_clients_can_feed_is_not_tried(root: Pat
         probe = {"count": count, "au": 99.0, "bytes": 100, "files": 1, "seconds": seconds}
         return au.document(100, 1, seconds, probe=probe)
 
-    found = remote(root, Answers("a", "10.0.0.1", says, cpus=1)).run(job(Profile.RETINANET, "train"))
-    assert found.accelerators[0].count == max(tried) == 64
+    outcome = remote(root, Answers("a", "10.0.0.1", says, cpus=1)).run(job(Profile.RETINANET, "train"))
+    assert outcome.accelerators[0].count == max(tried) == 64
 
 
 def test_probes_that_moved_nothing_took_their_time() -> None:

@@ -173,7 +173,7 @@ def test_tables_have_utilisation_bandwidth_save_and_load(server: Path) -> None:
 
 def test_kv_cache_has_its_three_options(server: Path) -> None:
     made = taken(server, KV_CACHE, "kvcache", None)
-    assert [one.workload.operation for one in made.rungs] == ["stress", "throughput", "large"]
+    assert [rung.workload.operation for rung in made.rungs] == ["stress", "throughput", "large"]
     first = made.rungs[0]
     assert first.id == "L3/mlpstorage/kvcache/stress" and first.jobs == 4
     read, written = first.find("bandwidth", "read"), first.find("bandwidth", "write")

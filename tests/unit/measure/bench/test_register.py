@@ -22,11 +22,11 @@ def test_a_client_that_answers_is_added_and_listed(root: Path, monkeypatch: pyte
     with listening(monkeypatch) as calls:
         made = register.add("localhost", TOKEN)
     assert (made.name, made.address, made.facts.cpus) == ("localhost", HERE, 4)
-    assert [one.name for one in clients.load().clients] == ["localhost"]
+    assert [registered.name for registered in clients.load().clients] == ["localhost"]
     # fio was there for a moment only, contained
     (start,) = [call for call in calls if call[0] == "systemd-run"]
     contained = {"DynamicUser=yes", "IPAddressDeny=any", f"IPAddressAllow={HERE}", "CapabilityBoundingSet="}
-    assert {f"--property={one}" for one in contained} <= set(start)
+    assert {f"--property={setting}" for setting in contained} <= set(start)
     assert start[-4:] == [*listen.FIO, NOTHING]
     assert ["systemctl", "stop", listen.UNIT] in calls[calls.index(start) :]
     assert register.remove("localhost").clients == []

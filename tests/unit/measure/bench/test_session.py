@@ -212,7 +212,7 @@ def booted(root: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("ended", "found"),
+    ("ended", "ending"),
     [
         (SimpleNamespace(state=State.DONE, reason="1 of 3 workloads failed"), ("done", None)),
         (SimpleNamespace(state=State.STOPPED, reason="stopped by the user"), ("cancelled", "stopped by the user")),
@@ -221,7 +221,7 @@ def booted(root: Path) -> Path:
     ],
 )
 def test_an_order_is_done_once_and_a_signal_stops_it(
-    booted: Path, monkeypatch: pytest.MonkeyPatch, ended: SimpleNamespace, found: tuple[str, str | None]
+    booted: Path, monkeypatch: pytest.MonkeyPatch, ended: SimpleNamespace, ending: tuple[str, str | None]
 ) -> None:
     handlers: dict[int, Any] = {}
     monkeypatch.setattr(session.signal, "signal", handlers.__setitem__)
@@ -245,7 +245,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(
     tools = Tools()
     assert session.execute(tools) == ended
     job = record.load("benchmark")
-    assert job is not None and (job.state, job.reason) == found
+    assert job is not None and (job.state, job.reason) == ending
     assert made[:3] == [wanted, ready, tools]
     assert ORDER.get() is None
     assert set(handlers) == {signal.SIGTERM, signal.SIGINT}

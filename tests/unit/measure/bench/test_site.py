@@ -28,13 +28,13 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_array_under_the_pool_is_a_device_of_the_server(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sites.os.path, "ismount", lambda _: True)
-    found = sites.site()
-    assert found.device == "/dev/md/millrace-data"
+    here = sites.site()
+    assert here.device == "/dev/md/millrace-data"
     space = os.statvfs(server / "srv/pool")
     # what is free changes a little while tests run
-    assert found.free == pytest.approx(space.f_bavail * space.f_frsize, rel=0.1)
-    assert (found.mountpoint, found.memory, found.cores) == ("/srv/pool", site().inventory.memory, 32)
-    assert found.protocols == ["nfs-tcp", "smb"]
+    assert here.free == pytest.approx(space.f_bavail * space.f_frsize, rel=0.1)
+    assert (here.mountpoint, here.memory, here.cores) == ("/srv/pool", site().inventory.memory, 32)
+    assert here.protocols == ["nfs-tcp", "smb"]
     (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
     assert sites.site().protocols == ["nfs-tcp", "nfs-rdma", "smb"]
     with_localio = site().inventory.model_copy(
@@ -42,8 +42,8 @@ def test_the_array_under_the_pool_is_a_device_of_the_server(server: Path, monkey
     )
     write_text(paths.inventory_file(), with_localio.model_dump_json())
     assert sites.site().protocols == ["nfs-tcp", "nfs-rdma", "nfs-local", "smb"]
-    assert [one.serial for one in found.data] == [one.serial for one in site().data]
-    assert [one.serial for one in found.log] == [one.serial for one in site().log]
+    assert [drive.serial for drive in here.data] == [drive.serial for drive in site().data]
+    assert [drive.serial for drive in here.log] == [drive.serial for drive in site().log]
 
 
 def test_pool_whose_plan_is_lost_is_measured_and_has_no_title(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:

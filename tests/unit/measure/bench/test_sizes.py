@@ -107,9 +107,9 @@ def test_a_run_takes_its_part_of_the_memory_and_of_what_is_free(
 
 
 def test_what_was_asked_for_counts_up_to_its_limits() -> None:
-    found = sizes(request(seconds=1, repeats=1, size=80 * GIB, model="70b"), 100 * GIB, GIB, 4)
-    assert (found.seconds, found.warm, found.repeats, found.budget) == (1, 1, 1, 80 * GIB)
-    assert found.checkpoint == "70b"
+    measure = sizes(request(seconds=1, repeats=1, size=80 * GIB, model="70b"), 100 * GIB, GIB, 4)
+    assert (measure.seconds, measure.warm, measure.repeats, measure.budget) == (1, 1, 1, 80 * GIB)
+    assert measure.checkpoint == "70b"
     most = sizes(request(seconds=3600, repeats=100, size=64 << 20), 100 * GIB, GIB, 4)
     assert (most.seconds, most.repeats, most.budget) == (3600, 100, 64 << 20)
     with pytest.raises(BadInput, match="--size must be at least 64 MiB"):
@@ -170,11 +170,13 @@ def test_files_fill_the_budget_as_far_as_they_are_worth_it(server: tuple[str, in
 
 def test_the_fewest_files_are_worth_measuring_beyond_the_budget() -> None:
     measure = replace(sizes(request(seconds=1), 1 << 40, GIB, 16), budget=1 * MEBI)
-    found = {work.layout: measure.files(work).per_job for work in WORKS}
-    assert found == {"common": 1, "meta": 50, "unet3d": 2, "retinanet": 8, "checkpoint": 1, "kvcache": 1}
+    counts = {work.layout: measure.files(work).per_job for work in WORKS}
+    assert counts == {"common": 1, "meta": 50, "unet3d": 2, "retinanet": 8, "checkpoint": 1, "kvcache": 1}
     assert {measure.files(work).most for work in works([Profile.SEQ])} == {MEBI}
     # 400 files a second of a repeat, 20,000 at most
-    assert [replace(measure, budget=GIB, seconds=one).files(works([Profile.META])[0]).per_job for one in (2, 60)] == [
+    assert [
+        replace(measure, budget=GIB, seconds=seconds).files(works([Profile.META])[0]).per_job for seconds in (2, 60)
+    ] == [
         800,
         16_384,
     ]
@@ -195,12 +197,14 @@ def test_a_part_of_another_model_says_both() -> None:
 def test_options_of_the_kv_cache_never_hold_more_than_the_largest_of_them(budget: int) -> None:
     measure = replace(sizes(request(), 1 << 40, GIB, 4), budget=budget)
     options = works([Profile.KVCACHE])
-    assert [(one.operation, measure.jobs_of(one), one.block, one.tier) for one in options] == [
+    assert [(option.operation, measure.jobs_of(option), option.block, option.tier) for option in options] == [
         ("stress", 16, BLOCK, 0),
         ("throughput", 16, BLOCK, 4 * GIB),
         ("large", 4, 5 << 20, 0),
     ]
-    assert all("equivalent" in (one.stands_for or "") and "not a result" in (one.stands_for or "") for one in options)
-    held = [measure.files(one).per_job * measure.files(one).most for one in options]
+    assert all(
+        "equivalent" in (option.stands_for or "") and "not a result" in (option.stands_for or "") for option in options
+    )
+    held = [measure.files(option).per_job * measure.files(option).most for option in options]
     # a job of one option finds the files of another, and makes them anew: its share must do for both
     assert held[0] == held[1] >= held[2] > 0

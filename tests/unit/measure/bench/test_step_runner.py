@@ -214,12 +214,12 @@ def step(name: str, **wanted: Any) -> Step:
     return found
 
 
-def measured(tmp_path: Path, doing: Step, target: Target, found: Outcome | Failed, repeats: int = 2) -> Any:
+def measured(tmp_path: Path, doing: Step, target: Target, outcome: Outcome | Failed, repeats: int = 2) -> Any:
     """A rung whose step ran, with everything that happened in order, and its jobs."""
     (tmp_path / "bench").mkdir()
     measure = replace(SIZES, seconds=9, warm=3, repeats=repeats, budget=1 << 30)
     watched = Watched()
-    measurer = Measures(watched.notes, found)
+    measurer = Measures(watched.notes, outcome)
     of = StepRunner(measure, tmp_path / "bench", tmp_path / "run", watched, user=None)  # type: ignore[arg-type]
 
     def report(number: int, now: Outcome | None) -> None:
@@ -229,7 +229,7 @@ def measured(tmp_path: Path, doing: Step, target: Target, found: Outcome | Faile
     try:
         made = of.run(pending(doing, measure), doing, target, measurer, report)
     except Failed as error:
-        assert error is found
+        assert error is outcome
     return made, watched.notes, measurer.jobs
 
 
@@ -318,7 +318,7 @@ def test_files_are_laid_out_once_for_each_client(tmp_path: Path, owners: dict[in
     measurer = Measures([], repeat())
     shared = Target(directory=Path("/mnt"), copies=2)
     for profile, operation in [(Profile.SEQ, "read"), (Profile.FSYNC, "fsync"), (Profile.RETINANET, "read")]:
-        (work,) = [one for one in works([profile]) if one.operation == operation]
+        (work,) = [work for work in works([profile]) if work.operation == operation]
         rung = pending(Step(Layer.L3, "nfs-tcp", work, copies=2), SIZES)
         of.run(rung, Step(Layer.L3, "nfs-tcp", work, copies=2), shared, measurer, lambda *_: None)
     here = tmp_path / "bench"

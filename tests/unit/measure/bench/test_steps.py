@@ -72,9 +72,9 @@ def test_work_on_files_needs_files() -> None:
 
 def test_each_step_names_the_devices_that_it_measures() -> None:
     steps = planned_steps(request(mode="full", profiles=["seq"], write_drives=["BLANK1"]), site())
-    found = {step.id: (step.devices, step.names) for step in steps if step.devices}
+    devices = {step.id: (step.devices, step.names) for step in steps if step.devices}
     data = [(f"/dev/nvme{number}n1", f"SN{number:03}") for number in range(12)]
-    assert found == {
+    assert devices == {
         "L0/drives/seq/read": tuple(zip(*data[:10], strict=True)),
         **{f"L0/{serial}/seq/read": ((path,), (serial,)) for path, serial in data},
         "L0/BLANK1/seq/read": (("/dev/nvme20n1",), ("BLANK1",)),

@@ -55,8 +55,8 @@ def test_runs_are_listed_newest_first_and_a_broken_one_is_named(pool: Path) -> N
     (results.home() / "other").mkdir()
     assert results.ids() == ["20260301-000000", "20260201-000000", "20260101-000000"]
     assert results.load("latest").id == "20260301-000000"
-    found = results.listing()
-    assert ([one.id for one in found.runs], found.broken) == (
+    listing = results.listing()
+    assert ([summary.id for summary in listing.runs], listing.broken) == (
         ["20260301-000000", "20260101-000000"],
         ["20260201-000000"],
     )
@@ -67,8 +67,8 @@ def test_runs_are_listed_newest_first_and_a_broken_one_is_named(pool: Path) -> N
 def test_a_line_of_the_list_counts_what_was_measured(pool: Path) -> None:
     made = whole(unfinished("20260101-000000", State.STOPPED)).model_copy(update={"ended": "x", "reason": "enough"})
     skipped = waiting("L2/smb/rand/read").model_copy(update={"state": State.SKIPPED})
-    found = results.summary(made.model_copy(update={"rungs": [*made.rungs, skipped], "labels": ["degraded"]}))
-    assert found.model_dump(exclude={"headlines"}, exclude_defaults=True) == {
+    summary = results.summary(made.model_copy(update={"rungs": [*made.rungs, skipped], "labels": ["degraded"]}))
+    assert summary.model_dump(exclude={"headlines"}, exclude_defaults=True) == {
         "id": "20260101-000000",
         "started": "2026-01-01T00:00:00+00:00",
         "ended": "x",
@@ -82,7 +82,7 @@ def test_a_line_of_the_list_counts_what_was_measured(pool: Path) -> None:
         "done": 1,
         "rungs": 2,
     }
-    assert [one.rung for one in found.headlines] == ["L1/xfs/seq/read"]
+    assert [headline.rung for headline in summary.headlines] == ["L1/xfs/seq/read"]
 
 
 def test_a_headline_is_the_best_of_the_highest_layer() -> None:
@@ -96,10 +96,12 @@ def test_a_headline_is_the_best_of_the_highest_layer() -> None:
         done("L1/xfs/rand/read", operations=700),
         done("L1/xfs/fsync/fsync", operations=50),
     )
-    assert [(one.rung, one.name, one.value, one.unit) for one in results.headlines(made)] == [
+    assert [(headline.rung, headline.name, headline.value, headline.unit) for headline in results.headlines(made)] == [
         ("L2/smb/seq/read", "seq read", 3e9, "bytes/s"),
         ("L1/xfs/rand/read", "rand read", 700, "operations/s"),
         ("L1/xfs/fsync/fsync", "fsync fsync", 50, "operations/s"),
     ]
     nothing = done("L1/xfs/seq/read").model_copy(update={"series": []})
-    assert [one.rung for one in results.headlines(run(nothing, done("L1/xfs/rand/read")))] == ["L1/xfs/rand/read"]
+    assert [headline.rung for headline in results.headlines(run(nothing, done("L1/xfs/rand/read")))] == [
+        "L1/xfs/rand/read"
+    ]

@@ -73,7 +73,7 @@ def test_a_file_is_brought_back_and_shown_as_a_run(
     assert rung.latencies and rung.diagnosis
     assert made.reason is not None and made.reason.startswith("measured by hand on gpu1 (10.0.0.1:/srv/pool/data)")
     assert results.load("latest") == made
-    assert [(results.directory(made.id) / one).exists() for one in rung.raw] == [True, True]
+    assert [(results.directory(made.id) / name).exists() for name in rung.raw] == [True, True]
 
 
 def test_the_workload_is_the_same_as_in_the_ladder(share: Path, measure: Measure) -> None:

@@ -28,7 +28,11 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
         listening(monkeypatch) as calls,
         target.opened("nfs-tcp", directory, [client()], Event(), tools) as (where, made),
     ):
-        assert (where.directory, where.copies, [one.name for one in made]) == (Path(listen.MOUNT), 1, ["gpu1"])
+        assert (where.directory, where.copies, [connection.name for connection in made]) == (
+            Path(listen.MOUNT),
+            1,
+            ["gpu1"],
+        )
         (export,) = [call for call in tools.calls if call[0] == "exportfs"]
         assert export[-1] == f"{HERE}:{directory}"
         # a client of the run is a client of shares too, and all are on one file system

@@ -143,7 +143,7 @@ def test_smb_is_measured_with_the_settings_in_force_or_with_those_of_a_reading(
     now = settings_of(basis(server(drives_1u12()), Policy(smbd=SmbdPolicy(max_credits=1024))))
     write_model(paths.settings_file(), SettingsFile(release="1", at="2026-11-20T12:00:00+00:00", settings=now))
     place(tmp_path, of, tools)
-    assert [one.max_credits for one in served] == [512, 8192, 1024]
+    assert [settings.max_credits for settings in served] == [512, 8192, 1024]
     # a new connection for each, which has the credits of its smbd
     assert len(tools.called("mount -t cifs")) == len(tools.called("umount")) == 3
 
@@ -175,8 +175,12 @@ def test_the_directory_of_the_benchmark_over_nfs_is_exported_to_this_server_only
         assert active[-1] == "nfs-server.service"
         assert export[:2] == ["exportfs", "-o"] and export[3] == "127.0.0.1:/srv/pool/.millrace-bench"
         wanted = {"rw", "sync", "no_wdelay", "no_subtree_check", "sign_fh", "secure", "all_squash"}
-        found = set(export[2].split(","))
-        assert {one for one in found if not one.startswith("fsid=")} == {*wanted, "anonuid=4242", "anongid=4243"}
+        options = set(export[2].split(","))
+        assert {option for option in options if not option.startswith("fsid=")} == {
+            *wanted,
+            "anonuid=4242",
+            "anongid=4243",
+        }
         assert mount[:5] == ["timeout", "120", "mount", "-t", "nfs4"]
         assert mount[-2:] == ["127.0.0.1:/srv/pool/.millrace-bench", str(where)]
         assert {"soft", "proto=tcp", "nconnect=8", "actimeo=0", "nosuid", "nodev", "noexec"} <= set(mount[6].split(","))

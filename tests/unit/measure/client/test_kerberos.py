@@ -25,14 +25,14 @@ def test_a_kerberos_share_is_mounted_by_the_name_that_has_keys() -> None:
 
 def test_what_the_client_needs_is_said() -> None:
     said = words(served=KERBEROS)
-    for one in (
+    for phrase in (
         "rpc.gssd",
         "/etc/krb5.keytab",
         "kinit NAME@AD.EXAMPLE.COM",
         "Domain = ad.example.com",
         "EXAMPLE\\anna@",
     ):
-        assert one in said
+        assert phrase in said
     assert "PTR record" in words(served=KERBEROS, protocol="nfs-tcp-trunked", host="files.example.com")
     assert "kinit" not in words(served=MEMBER)
 

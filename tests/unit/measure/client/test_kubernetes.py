@@ -37,10 +37,10 @@ def objects(found: KubernetesRecipe) -> dict[str, list[Any]]:
 
 
 def test_claims_have_a_class_whose_options_hold_for_deletes_too() -> None:
-    found = made()
-    by_kind = objects(found)
+    manifests = made()
+    by_kind = objects(manifests)
     [secret], [storage] = by_kind["Secret"], by_kind["StorageClass"]
-    assert set(by_kind) == {"Secret", "StorageClass"} and found.storage_class == "millrace-train"
+    assert set(by_kind) == {"Secret", "StorageClass"} and manifests.storage_class == "millrace-train"
     parameters = storage["parameters"]
     assert storage["provisioner"] == "nfs.csi.k8s.io"
     assert (parameters["server"], parameters["share"]) == ("10.0.0.2", "/srv/pool/train")
@@ -53,10 +53,10 @@ def test_claims_have_a_class_whose_options_hold_for_deletes_too() -> None:
 
 
 def test_data_set_is_a_volume_that_many_pods_read() -> None:
-    found = made(READ_ONLY, datasets=("imagenet", "Sets/C4_en"), host="nas.example.com", namespace="ml")
-    by_kind = objects(found)
-    assert set(by_kind) == {"PersistentVolume", "PersistentVolumeClaim"} and found.storage_class is None
-    assert found.volumes == ["millrace-train-imagenet", "millrace-train-sets-c4-en"]
+    manifests = made(READ_ONLY, datasets=("imagenet", "Sets/C4_en"), host="nas.example.com", namespace="ml")
+    by_kind = objects(manifests)
+    assert set(by_kind) == {"PersistentVolume", "PersistentVolumeClaim"} and manifests.storage_class is None
+    assert manifests.volumes == ["millrace-train-imagenet", "millrace-train-sets-c4-en"]
     _, second = by_kind["PersistentVolume"]
     assert second["spec"]["csi"]["volumeHandle"] == "nas.example.com#srv/pool/train#Sets/C4_en"
     assert second["spec"]["csi"]["volumeAttributes"]["share"] == "/srv/pool/train/Sets/C4_en"

@@ -89,7 +89,7 @@ def test_module_options_are_in_the_ranges_of_the_talk() -> None:
     # which knew no KV cache
     assert {*allowed} == {*PROFILES} - {"kvcache"}
     for profile, ranges in allowed.items():
-        values = [one.at_least for one in recipe(profile).expect.modules]
+        values = [module.at_least for module in recipe(profile).expect.modules]
         within = [low <= value <= high for value, (low, high) in zip(values, ranges, strict=True)]
         assert within == [True, True, True], profile
 

@@ -73,12 +73,12 @@ def test_recipe_over_rdma_names_addresses_of_rdma_ports_only(tmp_path: Path, mon
     second = [ip_interface("10.77.1.1/24"), ip_interface("10.77.1.2/24")]
     ports = [*PORTS[:2], replace(PORTS[2], addresses=second, rdma=True)]
     config = Config(shares=[Share(name="models", profile="mixed", project=1001)])
-    found = served(config, None, "/srv/pool", ports, ["10.77.0.0/24", "10.77.1.0/24"])
-    over_tcp = build(found, Wanted(Profile.TRAINING, Protocol.NFS_TCP_TRUNKED))
+    share = served(config, None, "/srv/pool", ports, ["10.77.0.0/24", "10.77.1.0/24"])
+    over_tcp = build(share, Wanted(Profile.TRAINING, Protocol.NFS_TCP_TRUNKED))
     assert (over_tcp.expect.lane_addresses, over_tcp.expect.mtu) == (["10.77.0.1", "10.77.1.1", "10.77.1.2"], 1500)
-    over_rdma = build(found, Wanted(Profile.TRAINING, Protocol.NFS_RDMA_TRUNKED))
+    over_rdma = build(share, Wanted(Profile.TRAINING, Protocol.NFS_RDMA_TRUNKED))
     assert (over_rdma.expect.lane_addresses, over_rdma.expect.mtu) == (["10.77.1.1", "10.77.1.2"], 4096)
-    assert build(found, Wanted(Profile.TRAINING, Protocol.NFS_RDMA)).source == "10.77.1.1:/srv/pool/models"
+    assert build(share, Wanted(Profile.TRAINING, Protocol.NFS_RDMA)).source == "10.77.1.1:/srv/pool/models"
 
 
 def test_rdma_device_without_an_address_for_clients_is_refused() -> None:

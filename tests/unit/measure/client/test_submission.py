@@ -103,9 +103,9 @@ def test_description_is_valid_once_what_is_unknown_is_filled_in() -> None:
 def test_virtual_server_may_be_in_a_cloud_and_then_has_no_rack(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any("in a cloud" in line for line in text.lines(submission()))
     monkeypatch.setattr(made, "hypervisor", lambda _: "kvm")
-    found = submission()
-    assert any("in a cloud delete rack_units and power" in line for line in text.lines(found))
-    document = filled(yaml.safe_load(found.system.text))
+    draft = submission()
+    assert any("in a cloud delete rack_units and power" in line for line in text.lines(draft))
+    document = filled(yaml.safe_load(draft.system.text))
     tested = document["system_under_test"]
     tested["deployment"] = "cloud"
     with pytest.raises(ValidationError, match="neither rack units nor power"):
@@ -117,14 +117,14 @@ def test_virtual_server_may_be_in_a_cloud_and_then_has_no_rack(monkeypatch: pyte
 
 
 def test_everything_that_is_unknown_is_named_by_the_validation() -> None:
-    found = submission()
+    draft = submission()
     with pytest.raises(ValidationError) as error:
-        Description.model_validate(yaml.safe_load(found.system.text))
-    places = {".".join(str(one) for one in each["loc"]) for each in error.value.errors()}
-    named = {re.sub(r"\[(\d+)\]", r".\1", one) for one in found.unknown}
+        Description.model_validate(yaml.safe_load(draft.system.text))
+    places = {".".join(str(part) for part in each["loc"]) for each in error.value.errors()}
+    named = {re.sub(r"\[(\d+)\]", r".\1", place) for place in draft.unknown}
     assert places <= named
     # free texts are valid as they are, so only the list names them
-    assert {one.rpartition(".")[2] for one in named - places} <= {
+    assert {place.rpartition(".")[2] for place in named - places} <= {
         "model_name",
         "vendor_name",
         "cpu_model",
@@ -254,8 +254,8 @@ OPTIONS = {
 
 def test_commands_have_the_options_that_mlpstorage_takes() -> None:
     seen = set()
-    for one in submission(replace(ASKED, memory=64 * GIB)).sheets + submission().sheets:
-        for command in (each for each in one.commands if "mlpstorage" in each):
+    for model_sheet in submission(replace(ASKED, memory=64 * GIB)).sheets + submission().sheets:
+        for command in (each for each in model_sheet.commands if "mlpstorage" in each):
             words = shlex.split(re.sub(r"^for .*; do (.*); done$", r"\1", command))
             assert words[:2] == ["mlpstorage", "closed"]
             step = next(word for word in words if word in ("datasize", "datagen", "run"))
@@ -266,7 +266,7 @@ def test_commands_have_the_options_that_mlpstorage_takes() -> None:
             assert EVERYWHERE | OPTIONS[name] <= options | {"--num-checkpoints-read", "--num-checkpoints-write"}, name
             assert ("file" in words) is (name not in ("training datasize", "kvcache run"))
             seen.add(name)
-        assert any("mlpstorage init ORGANIZATION /var/tmp/results" in note.text for note in one.notes)
+        assert any("mlpstorage init ORGANIZATION /var/tmp/results" in note.text for note in model_sheet.notes)
     assert seen == set(OPTIONS)
 
 
@@ -294,11 +294,14 @@ def test_forecast_from_a_measurement_is_marked(monkeypatch: pytest.MonkeyPatch) 
     low = low.model_copy(update={"accelerators": [fed.model_copy(update={"count": 12})]})
     measured = run(low, high)
     monkeypatch.setattr(made, "_runs", lambda: [measured])
-    found = sheet("unet3d", replace(ASKED, accelerators=None))
+    model_sheet = sheet("unet3d", replace(ASKED, accelerators=None))
     # clients are nearer to the truth than the loopback
-    assert found.forecast and (found.forecast.source, found.forecast.count) == ("measured", 9)
-    assert "L3/nfs-tcp/unet3d/train of run" in found.forecast.text and "not an MLPerf result" in found.forecast.text
-    assert found.accelerators == 10
+    assert model_sheet.forecast and (model_sheet.forecast.source, model_sheet.forecast.count) == ("measured", 9)
+    assert (
+        "L3/nfs-tcp/unet3d/train of run" in model_sheet.forecast.text
+        and "not an MLPerf result" in model_sheet.forecast.text
+    )
+    assert model_sheet.accelerators == 10
     monkeypatch.setattr(made, "_runs", lambda: [measured.model_copy(update={"labels": ["emulated"]})])
     emulated = sheet("unet3d").forecast
     assert emulated and emulated.source == "predicted"

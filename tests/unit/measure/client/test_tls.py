@@ -21,15 +21,15 @@ MUTUAL = replace(SECRET, xprtsec="mtls")
 
 def test_the_client_gets_the_authority_and_what_starts_tlshd() -> None:
     made = recipe(served=SECRET)
-    files = {one.path: one.text for one in made.files}
+    files = {file.path: file.text for file in made.files}
     assert files["/etc/tlshd/millrace-ca.pem"] == OWN.trust
     assert "x509.truststore=/etc/tlshd/millrace-ca.pem" in files["/etc/tlshd/config"]
     assert "x509.private_key" not in files["/etc/tlshd/config"]
     assert ",xprtsec=tls," in made.fstab[0]
     lines = text.lines(made)
     assert lines.index("systemctl restart tlshd.service") < lines.index(made.fstab[0])
-    assert any("ktls-utils" in one.text for one in made.notes)
-    assert "root/etc/tlshd/millrace-ca.pem" in {one.path for one in kit.files(made)}
+    assert any("ktls-utils" in note.text for note in made.notes)
+    assert "root/etc/tlshd/millrace-ca.pem" in {file.path for file in kit.files(made)}
 
 
 def test_mtls_names_where_the_clients_own_certificate_goes() -> None:

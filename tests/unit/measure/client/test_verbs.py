@@ -173,7 +173,7 @@ def test_a_kit_has_all_that_a_client_needs(server: Path, tmp_path: Path, capsys:
     name = tmp_path / "kit.tar"
     assert run(capsys, "kit", *RECIPE[1:], "--share", "train", str(name))[0] == 0
     with tarfile.open(name) as archive:
-        members = {one.name.removeprefix("millrace-train/"): one for one in archive}
+        members = {member.name.removeprefix("millrace-train/"): member for member in archive}
     # as a client unpacks it
     subprocess.run(["tar", "--extract", "--file", name, "--directory", tmp_path], check=True)
     assert {"README", "recipe.json", "check.pyz", "fstab", "root/etc/modprobe.d/millrace-nfs.conf"} <= set(members)
@@ -220,5 +220,7 @@ def test_submission_is_for_the_mount_of_the_share(
     status, out, _ = run(capsys, *asked, "--json")
     made = json.loads(out)
     assert status == 0 and made["system"]["path"] == "systems/millrace.yaml"
-    assert all("/mnt/train/llama3-8b" in one for one in made["sheets"][0]["commands"] if "mlpstorage" in one)
+    assert all(
+        "/mnt/train/llama3-8b" in command for command in made["sheets"][0]["commands"] if "mlpstorage" in command
+    )
     assert "systems/millrace.yaml" in run(capsys, *asked)[1]

@@ -30,7 +30,7 @@ class Surface:
         self.weights = random.sample(WEIGHTS, len(WEIGHTS))
         self.knobs = [self._knob(number, right) for number in range(len(LEVELS))]
         six = sorted(range(len(LEVELS)), key=lambda number: -self.weights[number])[:6]
-        pairs = random.sample([(one, two) for one in six for two in six if one < two], 4)
+        pairs = random.sample([(number, two) for number in six for two in six if number < two], 4)
         self._joint = {pair: random.gauss(0, 0.05) for pair in pairs}
         self._ceiling = self._optimum(six) - 0.10
 

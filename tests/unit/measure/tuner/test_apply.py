@@ -68,7 +68,7 @@ def test_levels_that_differ_from_the_plan_are_applied_with_their_source(machine:
     assert kept is not None and (kept.run, kept.by != "") == (RUN, True)
     settings = settings_of(machine.basis.model_copy(update={"policy": relevant(Policy(), kept)}))
     assert (settings.md.stripe_cache_size, settings.nfsd.threads_max) == (16384, 64)
-    assert {one.source for one in settings.values if one.name == "md.stripe_cache_size"} == {done.source}
+    assert {decision.source for decision in settings.values if decision.name == "md.stripe_cache_size"} == {done.source}
     # nfs.conf is rendered, then everything is set
     assert machine.called("systemctl reload") == [
         "systemctl reload-or-restart millrace-share.service",
@@ -88,7 +88,7 @@ def test_credits_are_applied_to_smb_conf_and_reverted(machine: TunedServer) -> N
     assert kept.replaced.smbd == SmbdPolicy(max_credits=1024)
     settings = settings_of(machine.basis.model_copy(update={"policy": relevant(mine, kept)}))
     assert settings.smbd == SmbdSettings(max_credits=4096, aio_min_bytes=65536)
-    assert {one.name for one in settings.values if one.source == done.source} == set(done.values)
+    assert {decision.name for decision in settings.values if decision.source == done.source} == set(done.values)
     # millrace-share.service renders smb.conf and reloads smbd
     assert machine.called("systemctl reload-or-restart millrace-share.service")
     assert applying.revert(machine).values == done.values

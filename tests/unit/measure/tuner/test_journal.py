@@ -128,7 +128,11 @@ def test_queues_and_rings_are_back_with_all_that_follows_them_after_a_kill(
     put_back(machine)
     assert (machine.irqs("ens1"), machine.rings["ens1"]) == (before, rings)
     drift = tune(stages(machine.settings, machine.pool, machine)).drift
-    assert [one.path for one in drift if "ethtool" in one.path or "/irq/" in one.path or "/net/" in one.path] == []
+    assert [
+        setting.path
+        for setting in drift
+        if "ethtool" in setting.path or "/irq/" in setting.path or "/net/" in setting.path
+    ] == []
     assert endings() == () and not paths.tuner_journal_file().exists()
 
 
@@ -217,9 +221,9 @@ def test_what_cannot_be_restored_stays_in_the_journal_and_health_says_so(
     left = stripes.read_text().strip()
     with monkeypatch.context() as patch:
         refuse(patch, stripes)
-        with pytest.raises(NotRestored, match="stripe_cache_size cannot be restored to") as found:
+        with pytest.raises(NotRestored, match="stripe_cache_size cannot be restored to") as error:
             put_back(machine)
-    assert len(found.value.restored) == WRITES - 1
+    assert len(error.value.restored) == WRITES - 1
     stand_in(monkeypatch, machine)
     [finding] = health.check(Host())
     assert finding.sentence == f"Tuner run {RUN} has ended and left settings: {stripes} is {left}."

@@ -36,13 +36,13 @@ def test_every_knob_is_a_key_of_the_policy_and_no_knob_costs_durability() -> Non
 def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_levels(machine: TunedServer) -> None:
     wired(machine)
     here = machine.surface(Load(smb=True, clients=True, rebuild=True))
-    assert [one.name for one in here.knobs] == [one.key for one in WHITELIST]
-    for one in here.knobs:
-        assert one.planned in one.levels and one.default in one.levels and len(one.levels) >= 2
-        assert not one.ordered or one.levels == sorted(one.levels, key=int)
+    assert [knob.name for knob in here.knobs] == [knob.key for knob in WHITELIST]
+    for knob in here.knobs:
+        assert knob.planned in knob.levels and knob.default in knob.levels and len(knob.levels) >= 2
+        assert not knob.ordered or knob.levels == sorted(knob.levels, key=int)
     words = ["nfsd.io_cache_read", "nfsd.io_cache_write", "ports.rx_usecs"]
-    assert [one.name for one in here.knobs if not one.ordered] == words
-    known = {one.name: one for one in here.knobs}
+    assert [knob.name for knob in here.knobs if not knob.ordered] == words
+    known = {knob.name: knob for knob in here.knobs}
     assert known["md.stripe_cache_size"].default == 256
     assert known["md.stripe_cache_size"].planned == machine.settings.md.stripe_cache_size
     assert known["md.stripe_cache_size"].setting == "/sys/class/block/*/md/stripe_cache_size"
@@ -50,16 +50,16 @@ def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_level
     assert known["md.member_requests"].planned == known["md.member_requests"].default == 1023
     assert known["sysctl.dirty_bytes"].planned == int(machine.settings.sysctl["vm.dirty_bytes"])
     # what a run never tries is named with its reason
-    assert {one.name for one in here.left_out} == set(LEFT_OUT)
-    assert all(one.setting for one in here.knobs)
+    assert {omitted.name for omitted in here.left_out} == set(LEFT_OUT)
+    assert all(knob.setting for knob in here.knobs)
 
 
 def test_floor_of_a_rebuild_is_tried_beside_one(machine: TunedServer) -> None:
     floor = machine.root / "sys/class/block/md127/md/sync_speed_min"
-    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    reasons = {omitted.name: omitted.reason for omitted in machine.surface().left_out}
     assert reasons["md.rebuild_min_kib"] == "only beside a rebuild does it do anything: add the goal rebuild"
     here = machine.surface(Load(rebuild=True))
-    [knob] = [one for one in here.knobs if one.name == "md.rebuild_min_kib"]
+    [knob] = [knob for knob in here.knobs if knob.name == "md.rebuild_min_kib"]
     assert knob.levels == [1000, 10_000, 100_000, 500_000, 1_000_000]
     assert machine.settings.md.sync_speed_max == 4_000_000
     assert (knob.planned, knob.default, knob.cost) == (100_000, 1000, "none")
@@ -70,10 +70,10 @@ def test_floor_of_a_rebuild_is_tried_beside_one(machine: TunedServer) -> None:
 
 
 def test_smbd_is_tried_where_a_goal_is_over_smb_and_nothing_of_the_server_is_set_for_it(machine: TunedServer) -> None:
-    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    reasons = {omitted.name: omitted.reason for omitted in machine.surface().left_out}
     assert reasons["smbd.max_credits"] == "no goal is measured over SMB, such as smb-seq-read"
     here = machine.surface(Load(smb=True))
-    known = {one.name: one for one in here.knobs}
+    known = {knob.name: knob for knob in here.knobs}
     credits, smallest = known["smbd.max_credits"], known["smbd.aio_min_bytes"]
     assert (credits.default, credits.planned, credits.cost) == (8192, 8192, "none")
     assert (smallest.default, smallest.planned, smallest.setting) == (1, 1, "smb.conf: aio read size, aio write size")
@@ -85,15 +85,17 @@ def test_smbd_is_tried_where_a_goal_is_over_smb_and_nothing_of_the_server_is_set
 
 def test_ports_are_tried_all_together_where_clients_drive_the_load(machine: TunedServer) -> None:
     wired(machine)
-    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    reasons = {omitted.name: omitted.reason for omitted in machine.surface().left_out}
     assert reasons["ports.rx_usecs"] == "only clients over the network make ports raise interrupts: give --client"
     here = machine.surface(Load(clients=True))
-    [usecs] = [one for one in here.knobs if one.name == "ports.rx_usecs"]
+    [usecs] = [knob for knob in here.knobs if knob.name == "ports.rx_usecs"]
     assert (usecs.planned, usecs.default, usecs.ordered, usecs.cost) == ("adaptive", "adaptive", False, "none")
     assert usecs.levels == ["adaptive", 8, 32, 128, 0] and usecs.setting == "ethtool -C PORT rx-usecs"
     seen: list[tuple[str, str, str]] = []
     wanted = here.planned | {"ports.rx_usecs": 32}
-    here.apply(wanted, lambda changes: seen.extend((one.setting.label, one.old, one.new) for one in changes))
+    here.apply(
+        wanted, lambda changes: seen.extend((change.setting.label, change.old, change.new) for change in changes)
+    )
     assert seen == [(f"ethtool -C {port} rx-usecs", "adaptive", "32") for port in ("ens1", "ens2")]
     assert all(has == {"adaptive-rx": False, "rx-usecs": 32} for has in machine.coalescing.values())
     assert here.differing(wanted) == []
@@ -103,12 +105,12 @@ def test_ports_are_tried_all_together_where_clients_drive_the_load(machine: Tune
 
 def test_interrupts_are_tried_on_fewer_cores_of_the_node(machine: TunedServer) -> None:
     wired(machine)
-    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    reasons = {omitted.name: omitted.reason for omitted in machine.surface().left_out}
     assert (
         reasons["ports.interrupt_cores"] == "only clients over the network make ports raise interrupts: give --client"
     )
     here = machine.surface(Load(clients=True))
-    [knob] = [one for one in here.knobs if one.name == "ports.interrupt_cores"]
+    [knob] = [knob for knob in here.knobs if knob.name == "ports.interrupt_cores"]
     assert (knob.levels, knob.planned, knob.default) == ([4, 8, 16, 32], 32, 32)
     assert knob.setting == "/proc/irq/*/smp_affinity_list"
     before = machine.irqs("ens1")
@@ -122,7 +124,7 @@ def test_interrupts_are_tried_on_fewer_cores_of_the_node(machine: TunedServer) -
 def test_fewer_queues_are_tried_with_the_cores_that_follow_them(machine: TunedServer) -> None:
     wired(machine)
     here = machine.surface(Load(clients=True))
-    [knob] = [one for one in here.knobs if one.name == "ports.most_queues"]
+    [knob] = [knob for knob in here.knobs if knob.name == "ports.most_queues"]
     assert (knob.levels, knob.planned, knob.default, knob.cost) == ([4, 8, 16, 32], 32, 32, "link")
     assert knob.setting == "ethtool -L PORT combined"
     before, stages = machine.irqs("ens1"), []
@@ -130,7 +132,7 @@ def test_fewer_queues_are_tried_with_the_cores_that_follow_them(machine: TunedSe
     assert machine.irqs("ens1") == {MLX5.format(queue): str(queue) for queue in range(8)}
     # the second stage has the files of the new interrupts
     assert stages[0] == ["ethtool -L ens1 combined"] and len(stages) == 2
-    assert all(str(paths.ROOT / "proc/irq") in one or one.endswith("/xps_cpus") for one in stages[1])
+    assert all(str(paths.ROOT / "proc/irq") in label or label.endswith("/xps_cpus") for label in stages[1])
     assert here.differing(here.planned | {"ports.most_queues": 8}) == []
     here.apply(here.planned, lambda _: None)
     assert machine.irqs("ens1") == before
@@ -139,7 +141,7 @@ def test_fewer_queues_are_tried_with_the_cores_that_follow_them(machine: TunedSe
 def test_rings_are_tried_up_to_what_the_driver_has(machine: TunedServer) -> None:
     wired(machine)
     here = machine.surface(Load(clients=True))
-    known = {one.name: one for one in here.knobs}
+    known = {knob.name: knob for knob in here.knobs}
     receive, send = known["ports.rx_ring"], known["ports.tx_ring"]
     assert (receive.levels, receive.planned, receive.default) == ([256, 1024, 4096, 8192], 1024, 1024)
     assert (send.levels, send.planned, send.setting) == ([256, 512, 1024, 4096], 512, "ethtool -G PORT tx")
@@ -151,9 +153,9 @@ def test_rings_are_tried_up_to_what_the_driver_has(machine: TunedServer) -> None
     machine.queues("ens2", 32, 32)
     machine.rings["ens2"] = {"rx": 2048, "rx-max": 2048, "tx": 512, "tx-max": 512}
     here = machine.surface(Load(clients=True))
-    reasons = {one.name: one.reason for one in here.left_out}
+    reasons = {omitted.name: omitted.reason for omitted in here.left_out}
     assert reasons["ports.rx_ring"] == "the network ports differ in it: set ports.rx_ring in the policy first"
-    [send] = [one for one in here.knobs if one.name == "ports.tx_ring"]
+    [send] = [knob for knob in here.knobs if knob.name == "ports.tx_ring"]
     assert send.levels == [256, 512]
 
 
@@ -188,7 +190,7 @@ def test_interrupts_that_the_kernel_manages_are_left_out_with_its_words(
     managed = sorted(machine.root.glob("proc/irq/*/smp_affinity_list"))[-1]
     refuse(monkeypatch, managed, error=errno.EIO)
     here = machine.surface(Load(clients=True))
-    [cores_of_it] = [one for one in here.knobs if one.name == "ports.interrupt_cores"]
+    [cores_of_it] = [knob for knob in here.knobs if knob.name == "ports.interrupt_cores"]
     [refused] = here.refused([cores_of_it], lambda _: None)
     assert refused.name == "ports.interrupt_cores"
     assert refused.reason.startswith(f"{managed} cannot be set to ")
@@ -250,7 +252,7 @@ def test_io_modes_of_a_kernel_that_is_locked_down_are_left_out_with_its_words(
         return read(self)
 
     monkeypatch.setattr(Path, "read_text", read_text)
-    reasons = {one.name: one.reason for one in machine.surface().left_out}
+    reasons = {omitted.name: omitted.reason for omitted in machine.surface().left_out}
     file = paths.ROOT / "sys/kernel/debug/nfsd/io_cache_write"
     assert reasons["nfsd.io_cache_write"] == f"{file} cannot be read: Operation not permitted"
 

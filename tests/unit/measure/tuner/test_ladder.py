@@ -73,9 +73,9 @@ def opened(ready: Prepared) -> Any:
 
 
 def test_every_reading_has_an_smbd_of_its_own_and_nfs_stays_mounted(ready: Prepared, places: Places) -> None:
-    with opened(ready) as found:
-        assert found.figures(lambda _: None, FEW) == dict.fromkeys(GOALS.split(","), 1e9)
-        found.figures(lambda _: None, MANY)
+    with opened(ready) as open_ladder:
+        assert open_ladder.figures(lambda _: None, FEW) == dict.fromkeys(GOALS.split(","), 1e9)
+        open_ladder.figures(lambda _: None, MANY)
     first, second = "smb with 512 credits", "smb with 16384 credits"
     assert places.said == [
         "open nfs-tcp",

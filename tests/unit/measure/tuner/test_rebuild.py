@@ -55,10 +55,10 @@ def reads(machine: TunedServer, kib: int) -> None:
 def test_figure_is_what_was_read_of_each_drive_in_a_second(machine: TunedServer, clock: list[float]) -> None:
     with beside(check_settings(machine.pool), Journal("one").before) as rate:
         assert machine.read(f"{MD}/sync_action") == "check"
-        found = load()
-        assert found is not None
+        journal = load()
+        assert journal is not None
         # the log has no part in it
-        assert [(one.setting, one.old, one.new) for one in found.changed] == [
+        assert [(change.setting, change.old, change.new) for change in journal.changed] == [
             (str(paths.ROOT / MD / "sync_action"), "idle", "check")
         ]
         reads(machine, 250)
@@ -108,10 +108,10 @@ def test_run_with_the_goal_tries_the_floor_and_one_without_an_array_is_refused(
 ) -> None:
     monkeypatch.setattr(planning.sites, "site", lambda clients: site(pool=machine.pool))
     ready = planning.prepare(Request(goals="local-rand-read=3,rebuild=1"), machine)
-    assert [one.name for one in ready.goals] == ["local-rand-read", "rebuild"]
-    assert [one.name for one in ready.measured] == ["local-rand-read"] and len(ready.steps) == 1
-    assert [one.device for one in ready.checks] == ["md127"]
-    assert "md.rebuild_min_kib" in [one.name for one in ready.knobs]
+    assert [goal.name for goal in ready.goals] == ["local-rand-read", "rebuild"]
+    assert [goal.name for goal in ready.measured] == ["local-rand-read"] and len(ready.steps) == 1
+    assert [check.device for check in ready.checks] == ["md127"]
+    assert "md.rebuild_min_kib" in [knob.name for knob in ready.knobs]
     assert ready.each == planning.prepare(Request(goals="local-rand-read"), machine).each
     bare = machine.pool.model_copy(update={"arrays": []})
     monkeypatch.setattr(planning.sites, "site", lambda clients: site(pool=bare))

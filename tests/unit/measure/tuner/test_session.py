@@ -66,7 +66,7 @@ class Tuned:
         surface = self.machine.surface(Load(smb=True, clients=True))
         asked = Request(goals="seq-read", knobs=list(tried))
         goals = parse("seq-read")
-        chosen = [one for one in surface.knobs if one.name in tried]
+        chosen = [knob for knob in surface.knobs if knob.name in tried]
         ready = Prepared(asked, here, surface, chosen, goals, sizes(bench_request(), 1 << 40, 1 << 36, 8), [])
         order = Order(run=RUN, by="anna", request=asked)
         self.session = session.Session(order, ready, self.machine, self.stop)
@@ -120,7 +120,7 @@ def test_planted_bad_settings_are_found_and_a_useless_one_is_left_alone(
     assert int(winner["nfsd.threads"]) >= 32
     assert int(winner["md.read_ahead_kib"]) >= 1024
     assert winner["sysctl.dirty_bytes"] == plan["sysctl.dirty_bytes"]
-    assert {one.knob for one in made.effects if one.matters} >= set(KNOBS) - {"sysctl.dirty_bytes"}
+    assert {effect.knob for effect in made.effects if effect.matters} >= set(KNOBS) - {"sysctl.dirty_bytes"}
     assert len(made.readings) == run.readings and made.profile is None
 
 
@@ -149,7 +149,10 @@ def test_rebuild_is_measured_while_the_other_goals_are(tmp_path: Path, monkeypat
     run.hooks = dict.fromkeys(range(1, 100), under_way)
     made = run.run_all()
     assert made.state is State.DONE and set(seen) == {"check"} and run.machine.read(action) == "idle"
-    assert all(one.figures["rebuild"] > 0 and one.figures["seq-read"] > 0 for one in made.readings) and made.readings
+    assert (
+        all(reading.figures["rebuild"] > 0 and reading.figures["seq-read"] > 0 for reading in made.readings)
+        and made.readings
+    )
 
 
 def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(
@@ -159,10 +162,10 @@ def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(
     seen: list[Progress] = []
     run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(last()))
     made = run.run_all()
-    assert [one.combination for one in seen] == [one.combination for one in made.readings]
-    assert [one.phase for one in seen] == [one.phase for one in made.readings]
-    assert {one.phase for one in seen} >= {"baseline", "screen", "guard"}
-    assert [one.what for one in seen[:2]] == ["reading 1", "reading 2"]
+    assert [progress.combination for progress in seen] == [reading.combination for reading in made.readings]
+    assert [progress.phase for progress in seen] == [reading.phase for reading in made.readings]
+    assert {progress.phase for progress in seen} >= {"baseline", "screen", "guard"}
+    assert [progress.what for progress in seen[:2]] == ["reading 1", "reading 2"]
     assert seen[1].readings == 1 and seen[1].doing == "reading 2: sequential reads, over NFS"
     assert (last().combination, last().goal) == (None, None)
 
@@ -176,8 +179,11 @@ def test_credits_are_of_the_measurement_alone_and_nothing_of_the_server_is_set(
     run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(paths.tuner_journal_file().exists()))
     made = run.run_all()
     assert made.state is State.DONE and len(seen) == len(made.readings) and not any(seen)
-    levels = [(one.combination["smbd.max_credits"], one.combination["smbd.aio_min_bytes"]) for one in made.readings]
-    assert [(one.max_credits, one.aio_min_bytes) for one in run.smbd] == levels
+    levels = [
+        (reading.combination["smbd.max_credits"], reading.combination["smbd.aio_min_bytes"])
+        for reading in made.readings
+    ]
+    assert [(settings.max_credits, settings.aio_min_bytes) for settings in run.smbd] == levels
     assert len(set(levels)) >= 4 and levels[0] == (8192, 1)
 
 
@@ -196,9 +202,9 @@ def test_setting_that_a_driver_refuses_is_left_out_of_the_run(
         assert (made.state, made.readings) == (State.FAILED, [])
         assert made.reason == f"no setting is left to try: {words}"
         return
-    assert made.state is State.DONE and [one.name for one in made.knobs] == others
-    assert [(one.name, one.reason) for one in made.refused] == [("ports.rx_usecs", words)]
-    assert not any("ports.rx_usecs" in one.combination for one in made.readings)
+    assert made.state is State.DONE and [knob.name for knob in made.knobs] == others
+    assert [(knob.name, knob.reason) for knob in made.refused] == [("ports.rx_usecs", words)]
+    assert not any("ports.rx_usecs" in reading.combination for reading in made.readings)
 
 
 def last() -> Progress:
@@ -261,7 +267,7 @@ def test_a_measurement_that_fails_here_is_one_reading_that_failed(
     run.hooks[4] = broken
     made = run.run_all()
     assert made.state is State.DONE
-    assert [one.reason for one in made.readings if one.validity == "failed"] == ["fio ended with status 3"]
+    assert [reading.reason for reading in made.readings if reading.validity == "failed"] == ["fio ended with status 3"]
 
 
 def test_settings_that_something_else_changes_meanwhile_end_the_run(

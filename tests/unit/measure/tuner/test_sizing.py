@@ -28,8 +28,8 @@ def test_credits_that_were_tried_stand_beside_the_formula() -> None:
             "outcome": run.outcome.model_copy(update={"winner": {**run.outcome.winner, **more}}),
         }
     )
-    found = {one.name: one.here for one in sizing(tried)}
-    assert found["SMB credits by the threads"] == "8192 planned, 4096 measured best"
+    by_name = {formula.name: formula.here for formula in sizing(tried)}
+    assert by_name["SMB credits by the threads"] == "8192 planned, 4096 measured best"
 
 
 def test_unknown_server_has_no_sizing() -> None:

@@ -27,16 +27,16 @@ def run(server: Server) -> Outcome:
 
 def test_planted_bad_settings_are_undone_and_a_useless_one_is_left_alone() -> None:
     server = Server(speed)
-    found = run(server)
-    assert found.verdict == "candidate"
-    assert found.winner == {"threads": 32, "ahead": 16384, "cache": 4096, "useless": "a"}
-    assert found.gain is not None and found.noise is not None
-    assert found.gain > found.noise
-    assert found.gain == pytest.approx(1 / (0.7 * 0.7 * 0.8) - 1, rel=0.02)
-    assert {one.knob: one.matters for one in server.table}["threads"]
-    useless = next(one for one in server.table if one.knob == "useless")
+    outcome = run(server)
+    assert outcome.verdict == "candidate"
+    assert outcome.winner == {"threads": 32, "ahead": 16384, "cache": 4096, "useless": "a"}
+    assert outcome.gain is not None and outcome.noise is not None
+    assert outcome.gain > outcome.noise
+    assert outcome.gain == pytest.approx(1 / (0.7 * 0.7 * 0.8) - 1, rel=0.02)
+    assert {effect.knob: effect.matters for effect in server.table}["threads"]
+    useless = next(effect for effect in server.table if effect.knob == "useless")
     assert not useless.matters and not useless.moved
-    assert [one.side for one in found.standings] == ["candidate", "plan", "default"]
+    assert [standing.side for standing in outcome.standings] == ["candidate", "plan", "default"]
 
 
 def test_plan_that_is_best_stays() -> None:

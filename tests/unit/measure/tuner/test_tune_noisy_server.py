@@ -20,13 +20,13 @@ def test_winner_is_never_worse_than_the_plan(noise: float, regret: float, useles
     regrets, plans, moved = [], [], 0
     for seed in range(SEEDS):
         server, kept = Surface(seed, noise, runs=50), Kept()
-        found = tune(server.knobs, GOALS, server.measure, server.time_left, kept)
-        best, plan = server.true(found.winner), server.true(found.plan)
+        outcome = tune(server.knobs, GOALS, server.measure, server.time_left, kept)
+        best, plan = server.true(outcome.winner), server.true(outcome.plan)
         assert best >= plan - EPSILON, f"seed {seed}"
         assert server.time_left() >= 0
         regrets.append(100 * -math.expm1(best))
         plans.append(100 * -math.expm1(plan))
         nothing = server.knobs[server.weights.index(0.0)]
-        moved += found.winner[nothing.name] != nothing.planned
+        moved += outcome.winner[nothing.name] != nothing.planned
     assert median(regrets) <= regret < median(plans)
     assert moved <= useless * SEEDS

@@ -98,7 +98,7 @@ def test_killed_run_gets_a_last_line(systemd: JobManager) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "found"),
+    ("ended", "ending"),
     [
         (SimpleNamespace(state=State.DONE, reason="no gain"), ("done", None)),
         (SimpleNamespace(state=State.STOPPED, reason=session.BY_USER), ("cancelled", session.BY_USER)),
@@ -110,7 +110,7 @@ def test_job_ends_as_its_run_does(
     ready: Prepared,
     monkeypatch: pytest.MonkeyPatch,
     ended: SimpleNamespace,
-    found: tuple[str, str | None],
+    ending: tuple[str, str | None],
 ) -> None:
     def run_all(_: Any) -> Any:
         # a clean-up of the benchmark would remove the files of the run
@@ -124,7 +124,7 @@ def test_job_ends_as_its_run_does(
     ORDER.write(Order(run=RUN, by="anna", request=Request(budget=7200)))
     assert session.execute(machine) == ended
     job = record.load("tuner")
-    assert job is not None and (job.state, job.reason, ORDER.get()) == (*found, None)
+    assert job is not None and (job.state, job.reason, ORDER.get()) == (*ending, None)
 
 
 def test_end_of_the_unit_ends_its_job_and_a_restore_by_hand_leaves_the_next_order(

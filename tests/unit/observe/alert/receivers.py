@@ -139,7 +139,7 @@ def old_chain(directory: Path) -> ssl.SSLContext:
     """
     keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
     issuer, subject = (
-        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, one)]) for one in ("Corp CA", "log.example.com")
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]) for name in ("Corp CA", "log.example.com")
     )
     now = datetime.now(UTC)
     authority, server = (

@@ -36,9 +36,9 @@ def exported(systemd: Systemd) -> Any:
     routes.add(mail, "pass-word", systemd)
     routes.add(LOG, None, systemd)
     routes.add(routes.syslog_route("siem", "[2001:db8::1]:601", Security.NONE, None), None, systemd)
-    found = PART.exported()
+    exported_routes = PART.exported()
     systemd.calls.clear()
-    return found
+    return exported_routes
 
 
 def secrets() -> dict[str, str]:
@@ -68,7 +68,7 @@ def test_new_server_has_the_routes_and_names_each_without_its_secret(systemd: Sy
     )
     assert mail.startswith("alert route ops has no password, which no export contains: millrace alert route remove ops")
     assert "millrace alert route add mail ops --server " in mail and mail.endswith("--user ops")
-    assert [one.name for one in routes.load()] == ["chat", "ops", "log", "siem"]
+    assert [route.name for route in routes.load()] == ["chat", "ops", "log", "siem"]
     assert secrets() == {}
     assert systemd.calls == [["systemctl", "restart", "millrace-alert.service"]]
 

@@ -141,8 +141,8 @@ def test_test_is_done_by_the_service_and_leaves_no_request(monkeypatch: pytest.M
         says(tests=[TestResult(id=request.id, route=name, problem=None) for name in done])
 
     monkeypatch.setattr("millrace.system.wait.wait_until.__defaults__", (serve,))
-    found = listing.test([], Systemd(), [1.0] * 5)
-    assert [one.route for one in found.results] == ["chat", "log"]
+    report = listing.test([], Systemd(), [1.0] * 5)
+    assert [test_result.route for test_result in report.results] == ["chat", "log"]
     assert len(asked) == 2 and not (paths.alert_dir() / "test.json").exists()
 
 

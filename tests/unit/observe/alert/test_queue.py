@@ -72,11 +72,11 @@ def test_route_that_is_added_while_news_is_held_gets_it_once() -> None:
 def test_later_message_waits_for_the_earlier_one_of_its_route() -> None:
     state = queue.say(known(), "opened", stamp(), [], ["chat", "log"])
     state = queue.say(state, "closed", stamp(), [], ["chat"])
-    assert [(one.route, one.message.event) for one in queue.due(state, [], NOW)] == [
+    assert [(queued.route, queued.message.event) for queued in queue.due(state, [], NOW)] == [
         ("chat", "opened"),
         ("log", "opened"),
     ]
-    assert [one.route for one in queue.due(state, ["chat"], NOW)] == ["log"]
+    assert [queued.route for queued in queue.due(state, ["chat"], NOW)] == ["log"]
     first = queue.due(state, [], NOW)[0]
     state = queue.delivered(state, first, stamp(5))
     assert queue.due(state, ["log"], NOW)[0].message.event == "closed"
@@ -87,8 +87,8 @@ def test_attempts_follow_with_growing_pauses_and_never_end() -> None:
     state, now = queue.say(known(), "opened", stamp(), [], ["chat"]), NOW
     pauses = []
     for _ in range(60):
-        [one] = queue.due(state, [], now)
-        state = queue.failed(state, one, "chat.example.com replied with status 500", now)
+        [queued] = queue.due(state, [], now)
+        state = queue.failed(state, queued, "chat.example.com replied with status 500", now)
         pauses.append(state.queue[0].not_before - now)
         assert queue.due(state, [], now + pauses[-1] - 1) == []
         now += pauses[-1]

@@ -95,7 +95,7 @@ def test_damaged_routes_are_kept_until_an_administrator_removes_them(systemd: Sy
     # as the sentence says
     paths.alert_routes_file().unlink()
     routes.add(LOG, None, systemd)
-    assert [one.name for one in routes.load()] == ["log"]
+    assert [route.name for route in routes.load()] == ["log"]
 
 
 def test_routes_of_a_later_release_are_not_to_be_removed(systemd: Systemd) -> None:

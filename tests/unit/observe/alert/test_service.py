@@ -182,7 +182,7 @@ def test_end_is_delivered_where_each_check_is_late(world: World) -> None:
     world.look(finding())
     for _ in range(4):
         check_late()
-    about = [(one.parcel.message.event, one.parcel.message.alerts[0].key) for one in world.begun]
+    about = [(delivery.parcel.message.event, delivery.parcel.message.alerts[0].key) for delivery in world.begun]
     assert about.count(("closed", "arrays/data")) == 1 == about.count(("opened", "arrays/data"))
 
 
@@ -207,7 +207,7 @@ def test_news_and_a_test_that_arrives_end_the_pause_of_what_waits(world: World) 
     world.seconds += 1
     world.look(finding(), finding("nfs", ""))
     # the earlier one first, as the order is kept
-    assert [one.parcel.message.number for one in world.begun] == [1, 1]
+    assert [delivery.parcel.message.number for delivery in world.begun] == [1, 1]
     world.begun[1].end("chat.example.com replied with status 500")
     write_model(paths.alert_dir() / service.TEST_FILE, TestRequest(id="a1", routes=["chat"]))
     world.later(1)
@@ -295,7 +295,7 @@ def test_state_is_kept_as_soon_as_the_boot_drive_has_room_again(
     assert len(capsys.readouterr().err.splitlines()) == 2
     world.later(1)
     kept = read_model(paths.alert_state_file(), State)
-    assert [one.key for one in kept.open] == ["arrays/data"] and kept.queue == []
+    assert [alert.key for alert in kept.open] == ["arrays/data"] and kept.queue == []
 
 
 def test_files_that_cannot_be_read_are_taken_as_none(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +318,9 @@ def test_test_is_delivered_at_once_beside_what_waits(world: World) -> None:
     world.begun[1].end("chat.example.com redirects (status 302)")
     world.later(1)
     world.later(1)
-    assert [(one.id, one.problem) for one in world.report.tests] == [("a1", "chat.example.com redirects (status 302)")]
+    assert [(test_result.id, test_result.problem) for test_result in world.report.tests] == [
+        ("a1", "chat.example.com redirects (status 302)")
+    ]
     # what fails as a test is not tried again
     assert world.events == ["opened", "test"]
 
@@ -347,7 +349,7 @@ def test_service_has_its_routes_from_its_credentials_whatever_became_of_the_secr
     monkeypatch.setattr("time.sleep", over)
     with pytest.raises(Over):
         service.run()
-    assert [one.route for one in world.report.deliveries] == ["log"]
+    assert [delivery.route for delivery in world.report.deliveries] == ["log"]
 
 
 class Stopped(Exception):

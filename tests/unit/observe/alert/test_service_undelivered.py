@@ -65,7 +65,7 @@ def test_dead_route_is_reported_once_by_the_others_and_does_not_fill_its_own_que
     ended = ("closed", "alerts/undelivered/chat")
     assert Counter(server.told("chat", begun)) == Counter([("opened", "drives/S1"), undelivered, ended])
     assert server.told("log", begun) == [ended]
-    assert [one.key for one in server.report.open] == ["drives/S1"] and server.report.queued == {}
+    assert [alert.key for alert in server.report.open] == ["drives/S1"] and server.report.queued == {}
 
 
 def test_finding_ends_with_a_dead_route_that_is_removed(server: Server) -> None:

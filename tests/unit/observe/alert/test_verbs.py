@@ -40,7 +40,7 @@ def test_routes_are_added_listed_and_removed() -> None:
     mail = ("--server", "smtp.example.com", "--from", "nas@example.com", "--to", "ops@example.com")
     signed_in = ("--user", "ops", "--password-stdin", "--json")
     done = typed("route", "add", "mail", "ops", *mail, *signed_in, stdin="pass-word\n")
-    assert [one["to"] for one in json.loads(done.stdout)["routes"]] == [
+    assert [route["to"] for route in json.loads(done.stdout)["routes"]] == [
         "https://chat.example.com",
         "ops@example.com by smtp.example.com:587",
     ]

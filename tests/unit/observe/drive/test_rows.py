@@ -89,13 +89,13 @@ def test_a_missing_member_without_a_record_is_what_it_was_at_boot_or_not_known()
 def test_what_a_drive_said_last_is_shown_and_what_it_did_not_say_is_not_known() -> None:
     said = smart("D0", temperature=41, wear=12, available_spare=100, media_errors=3, power_on_hours=9000)
     history = [known("D0", None, 3, 4, 5, 12)]
-    found = by_serial(rows(server(smart=[said, smart("D1", known=False)], history=history)))
-    one = found["D0"]
-    assert (one.temperature_celsius, one.wear_percent, one.spare_percent) == (41, 12, 100)
-    assert (one.media_errors, one.power_on_hours, one.last_seen) == (3, 9000, "2026-11-22")
+    drive_rows = by_serial(rows(server(smart=[said, smart("D1", known=False)], history=history)))
+    row = drive_rows["D0"]
+    assert (row.temperature_celsius, row.wear_percent, row.spare_percent) == (41, 12, 100)
+    assert (row.media_errors, row.power_on_hours, row.last_seen) == (3, 9000, "2026-11-22")
     # 8 percent in 100 days: the other 88 take 1100
-    assert one.wear_ends == str(TODAY - timedelta(days=10) + timedelta(days=1100))
-    for silent in (found["D1"], found["D2"]):
+    assert row.wear_ends == str(TODAY - timedelta(days=10) + timedelta(days=1100))
+    for silent in (drive_rows["D1"], drive_rows["D2"]):
         assert {silent.temperature_celsius, silent.wear_percent, silent.wear_ends, silent.power_on_hours} == {None}
 
 

@@ -53,13 +53,13 @@ def test_route_whose_receiver_was_down_for_less_than_an_hour_is_no_warning(minut
 
 def test_route_that_has_not_delivered_for_an_hour_is_a_warning_with_the_last_error() -> None:
     oldest = reports(61)
-    [found] = alerts.check(host())
-    assert (found.key, found.level, found.subject) == ("alerts/undelivered/chat", Level.WARN, "chat")
-    assert found.sentence == (
+    [finding] = alerts.check(host())
+    assert (finding.key, finding.level, finding.subject) == ("alerts/undelivered/chat", Level.WARN, "chat")
+    assert finding.sentence == (
         f"Alerts through chat are not delivered: 2 messages waiting, the oldest since {moment(oldest)}; "
         "chat.example.com replied with status 500."
     )
-    assert found.todo == (
+    assert finding.todo == (
         "Check its receiver, then: millrace alert test chat; without it: millrace alert route remove chat"
     )
 

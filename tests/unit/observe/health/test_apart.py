@@ -44,8 +44,8 @@ def test_member_that_may_be_newer_is_to_be_kept_until_files_are_compared() -> No
     here = host()
     here.drives.append(here.drives[0].model_copy(update={"serial": "AWAY"}))
     here.bays = {"AWAY": "7"}
-    one = Apart(array="data", serial="AWAY", partuuid="", written=None, started="2026-11-28T08:00:00+00:00")
-    write_model(paths.apart_file(), ApartMembers(members=[one]))
+    member = Apart(array="data", serial="AWAY", partuuid="", written=None, started="2026-11-28T08:00:00+00:00")
+    write_model(paths.apart_file(), ApartMembers(members=[member]))
     [finding] = apart.check(here)
     assert finding.sentence == (
         "Bay 7 (AWAY) may be newer than array data, which was started without it on 2026-11-28 08:00 UTC; it is kept "

@@ -159,21 +159,21 @@ def test_a_spare_that_waits_is_healthy(serving: Path) -> None:
     member = serving / "sys/class/block/md127/md/dev-nvme11n1p1"
     (member / "state").write_text("spare\n")
     (member / "slot").write_text("none\n")
-    assert {one.level for one in arrays.check(host())} == {Level.OK}
+    assert {finding.level for finding in arrays.check(host())} == {Level.OK}
 
 
 def test_a_rebuild_is_shown_and_needs_no_remedy(serving: Path) -> None:
     (serving / "sys/class/block/md127/md/dev-nvme5n1p1/state").write_text("spare\n")
     set_md(serving, "md127", degraded="1", sync_action="recover", sync_completed="250 / 1000", sync_speed="1000")
-    found = arrays.check(host())[0]
-    assert found.sentence.endswith("; rebuild at 25 %, 1.02 MB/s, 1 min left.") and found.todo is None
+    finding = arrays.check(host())[0]
+    assert finding.sentence.endswith("; rebuild at 25 %, 1.02 MB/s, 1 min left.") and finding.todo is None
     # and one that leaves another drive missing does
     lose(serving, "md127", 6)
     set_md(serving, "md127", degraded="2")
-    found = arrays.check(host())[0]
-    assert found.level is Level.FAIL and found.todo == "Replace the drive: millrace drive replace D4"
+    finding = arrays.check(host())[0]
+    assert finding.level is Level.FAIL and finding.todo == "Replace the drive: millrace drive replace D4"
     rebuild = "rebuild at 25 %, 1.02 MB/s, 1 min left."
-    assert found.sentence.endswith(f"drive D4 is missing; the next failure loses data; {rebuild}")
+    assert finding.sentence.endswith(f"drive D4 is missing; the next failure loses data; {rebuild}")
 
 
 def test_the_first_synchronisation_is_all_right(serving: Path) -> None:
@@ -218,16 +218,16 @@ def test_a_loss_that_no_member_explains_says_where_to_look(serving: Path) -> Non
 
 def test_a_list_of_bad_blocks_is_a_warning_with_the_drive(serving: Path) -> None:
     (serving / "sys/class/block/md127/md/dev-nvme5n1p1/bad_blocks").write_text("4096 8\n8192 16\n")
-    found = sentences(arrays.check(host()))
+    text = sentences(arrays.check(host()))
     assert (
-        f"WARN: Array data (RAID6): 2 areas of drive D3 cannot be read (bad-block list of md). [{REPLACE} D3]" in found
+        f"WARN: Array data (RAID6): 2 areas of drive D3 cannot be read (bad-block list of md). [{REPLACE} D3]" in text
     )
     set_md(serving, "md127", degraded="2")
-    found = sentences(arrays.check(host()))
+    text = sentences(arrays.check(host()))
     lost = "FAIL: Array data (RAID6): 2 areas cannot be read or rebuilt: drive D3 has bad blocks there. [" + FILES
-    assert lost in found
+    assert lost in text
     # a new drive in its place would be no remedy
-    assert f"{REPLACE} D3" not in found
+    assert f"{REPLACE} D3" not in text
 
 
 def test_rows_that_too_many_members_list_are_lost_and_lead_to_the_files(serving: Path) -> None:
@@ -235,14 +235,12 @@ def test_rows_that_too_many_members_list_are_lost_and_lead_to_the_files(serving:
     for number, (offset, listed) in enumerate([(0, "4096 8"), (2048, "6144 16\n16384 8"), (0, "4100 8")]):
         (md / f"dev-nvme{number + 3}n1p1/offset").write_text(f"{offset}\n")
         (md / f"dev-nvme{number + 3}n1p1/bad_blocks").write_text(f"{listed}\n")
-    found = sentences(arrays.check(host()))
+    text = sentences(arrays.check(host()))
     drives = "drive D1, drive D2, drive D3 have bad blocks there."
-    assert f"FAIL: Array data (RAID6): 1 area cannot be read or rebuilt: {drives} [{FILES}" in found
+    assert f"FAIL: Array data (RAID6): 1 area cannot be read or rebuilt: {drives} [{FILES}" in text
     # what is only on the list of one drive is rebuilt from the others
-    assert (
-        f"WARN: Array data (RAID6): 1 area of drive D2 cannot be read (bad-block list of md). [{REPLACE} D2]" in found
-    )
-    assert "of drive D1 cannot" not in found and "of drive D3 cannot" not in found
+    assert f"WARN: Array data (RAID6): 1 area of drive D2 cannot be read (bad-block list of md). [{REPLACE} D2]" in text
+    assert "of drive D1 cannot" not in text and "of drive D3 cannot" not in text
 
 
 def test_area_that_is_retired_is_no_finding_and_the_rest_is(serving: Path) -> None:
@@ -322,9 +320,9 @@ def test_rescue_is_named_while_md_still_has_the_mirror(serving: Path, state: str
 
 def behind(root: Path, name: str, *serials: str, doubt: str | None = None) -> None:
     """What the assembly recorded of an array that does not run."""
-    (one,) = [array for array in read_model(paths.pool_file(), Pool).arrays if array.array.name == name]
+    (record,) = [array for array in read_model(paths.pool_file(), Pool).arrays if array.array.name == name]
     stopped = StoppedArray(
-        uuid=one.uuid,
+        uuid=record.uuid,
         name=name,
         broken=False,
         present=[],
@@ -344,12 +342,12 @@ def test_array_whose_drives_are_all_back_names_those_that_are_behind(
 ) -> None:
     set_md(serving, "md127", array_state="broken")
     behind(serving, "data", "D0", "D1", "D2", doubt=doubt)
-    found = arrays.check(host())[0]
-    assert found.sentence.startswith(
+    finding = arrays.check(host())[0]
+    assert finding.sentence.startswith(
         "Array data (RAID6) is broken: all drives are present, 3 of them are behind: drive D0, drive D1, drive D2"
         + said
     )
-    assert (found.level, found.todo) == (Level.FAIL, "Start it: millrace pool revive")
+    assert (finding.level, finding.todo) == (Level.FAIL, "Start it: millrace pool revive")
 
 
 def test_array_that_did_not_start_with_all_drives_there_is_not_missing_a_drive(serving: Path) -> None:
@@ -369,11 +367,11 @@ def test_a_broken_mirror_names_both_drives_although_md_keeps_one(serving: Path) 
     lose(serving, "md126", 0)
     (serving / "sys/class/block/nvme1n1p1").unlink()
     set_md(serving, "md126", array_state="broken")
-    found = sentences(arrays.check(host()))
-    assert "FAIL: Array log (RAID1) is broken: drive L0, drive L1 are missing. [" in found
-    assert "does not start by itself then: millrace pool revive" in found
+    text = sentences(arrays.check(host()))
+    assert "FAIL: Array log (RAID1) is broken: drive L0, drive L1 are missing. [" in text
+    assert "does not start by itself then: millrace pool revive" in text
     pool = read_model(paths.pool_file(), Pool)
-    assert [(one.serial, one.state) for one in live_arrays(pool, {})[1].members] == [
+    assert [(member.serial, member.state) for member in live_arrays(pool, {})[1].members] == [
         ("L0", "missing"),
         ("L1", "missing"),
     ]

@@ -124,13 +124,13 @@ REBUILD = CurrentJob(
 
 def test_status_is_one_screen() -> None:
     share = default_share(pool(), ["10.0.0.0/24"], True, [])
-    found = health(WAITING, FINE)
+    report = health(WAITING, FINE)
     seen = Status(
         version="1",
         hostname="millrace",
         addresses=[],
-        health=found,
-        next=[f"{one.sentence} {one.todo}" for one in found.findings if one.todo],
+        health=report,
+        next=[f"{finding.sentence} {finding.todo}" for finding in report.findings if finding.todo],
         pool=pool(),
         space=Space(size=80 * 10**12, used=79 * 10**12, free=10**12),
         shares=[share],

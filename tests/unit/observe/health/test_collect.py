@@ -55,7 +55,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
     # a server in no domain, whose image is not signed, with drives that are not trimmed, whose arrays started clean and
     # lost no member, where no run of the tuner left a setting, without a route for alerts or an external device, whose
     # kernel counts no errors of its hardware
-    assert {one.check for one in health.findings} == set(CHECKS) - {
+    assert {finding.check for finding in health.findings} == set(CHECKS) - {
         "alerts",
         "backend",
         "connections",
@@ -93,7 +93,7 @@ class TestBeforeThereIsAPool:
         assert f"millrace approve {plan().digest()}" in (finding.todo or "")
 
     def test_what_is_in_the_way_is_named_one_by_one(self, empty: Path) -> None:
-        found = [
+        obstacles = [
             Obstacle(
                 drives=[DriveName(bay=None, name="nvme1n1", serial="S1")],
                 what="a GPT with 3 partitions is on the drive.",
@@ -101,9 +101,9 @@ class TestBeforeThereIsAPool:
             ),
             Obstacle(drives=[], what="there are fewer than 3 data drives.", todo="add drives"),
         ]
-        write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=found, drives=[])))
+        write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=obstacles, drives=[])))
         findings = pool_check.check(host())
-        assert [one.level for one in findings] == [Level.WARN, Level.WARN]
+        assert [finding.level for finding in findings] == [Level.WARN, Level.WARN]
         assert "GPT" in findings[0].sentence and "S1" in findings[0].sentence
 
     def test_rescue_that_is_open_is_named_in_every_boot(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

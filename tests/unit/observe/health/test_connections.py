@@ -29,8 +29,8 @@ def found(root: Path, **states: str) -> Finding:
             ("address", f"traddr={BOTH[number]},trsvcid=4420"),
         ):
             (place / name).write_text(f"{text}\n")
-    (one,) = connections.check(Host(uptime=lambda: 10_000.0))
-    return one
+    (finding,) = connections.check(Host(uptime=lambda: 10_000.0))
+    return finding
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_a_check_that_does_not_end_is_a_failure_on_the_console(box: Box) -> None
     assert text.count("The health check has stopped; the results shown are from 2026-11-20 12:00 UTC") == 1
     # pages that read it do not take it for new
     assert last_recorded(Host()).at == "2026-11-20T12:00:00+00:00"
-    assert [one.check for one in last_recorded(Host()).findings].count("health") == 1
+    assert [finding.check for finding in last_recorded(Host()).findings].count("health") == 1
     paths.health_file().write_text("{")
     assert stopped().level is Level.FAIL
     assert last_recorded(Host()).level is Level.UNKNOWN

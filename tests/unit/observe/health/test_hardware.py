@@ -60,15 +60,15 @@ def test_a_link_that_has_become_slow_since_the_boot(root: Path) -> None:
         "max_link_width": "4",
     }.items():
         (function / name).write_text(f"{text}\n")
-    found = sentences(hardware.check(host()))
-    assert "WARN: SN004: The link runs at 2.5 GT/s ×4; the drive supports 32 GT/s ×4." in found
-    assert "WARN: data drives: PCIe links differ" in found
+    report = sentences(hardware.check(host()))
+    assert "WARN: SN004: The link runs at 2.5 GT/s ×4; the drive supports 32 GT/s ×4." in report
+    assert "WARN: data drives: PCIe links differ" in report
 
 
 def test_link_of_a_network_card_that_has_become_narrow_since_the_boot(root: Path) -> None:
     inventory = servers_hw.one_u_12()
     seen(inventory)
-    address = next(one.pci_address for one in inventory.nics if one.pci_address)
+    address = next(nic.pci_address for nic in inventory.nics if nic.pci_address)
     function = root / "sys/bus/pci/devices" / address
     function.mkdir(parents=True)
     for name, text in {
@@ -78,8 +78,8 @@ def test_link_of_a_network_card_that_has_become_narrow_since_the_boot(root: Path
         "max_link_width": "16",
     }.items():
         (function / name).write_text(f"{text}\n")
-    found = sentences(hardware.check(host()))
-    assert f"WARN: {address}: The link runs at 32 GT/s ×4; the network card supports 32 GT/s ×16." in found
+    report = sentences(hardware.check(host()))
+    assert f"WARN: {address}: The link runs at 32 GT/s ×4; the network card supports 32 GT/s ×16." in report
 
 
 def test_heat_of_processors_is_for_the_check_that_knows_when_it_ended(root: Path) -> None:
@@ -105,8 +105,12 @@ def test_drive_that_replaced_one_of_the_plan_is_audited_and_the_old_one_is_not(r
     inventory = servers_hw.one_u_12()
     seen(inventory)
     link = servers_hw.GEN4_X4
-    drives = [one.model_copy(update={"link": link}) if one.serial == "SN004" else one for one in inventory.drives]
-    new = next(one for one in drives if one.serial == "SN004").model_copy(update={"serial": "NEW", "name": "nvme99n1"})
+    drives = [
+        drive.model_copy(update={"link": link}) if drive.serial == "SN004" else drive for drive in inventory.drives
+    ]
+    new = next(drive for drive in drives if drive.serial == "SN004").model_copy(
+        update={"serial": "NEW", "name": "nvme99n1"}
+    )
     write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*drives, new]}))
     assert "1 at 16 GT/s" in sentences(hardware.check(host()))
 

@@ -58,7 +58,8 @@ def checked(days: int, mismatches: int = 0, ranges: Sequence[MismatchRange] = ()
         ranges=[*ranges],
     )
     arrays = [
-        ArrayScrub(array=one.array.name, uuid=one.uuid, last=last) for one in read_model(paths.pool_file(), Pool).arrays
+        ArrayScrub(array=record.array.name, uuid=record.uuid, last=last)
+        for record in read_model(paths.pool_file(), Pool).arrays
     ]
     change(lambda old: old.model_copy(update={"arrays": arrays}))
 
@@ -127,13 +128,15 @@ def test_period_that_cannot_be_kept_is_one_finding_with_what_to_change(serving: 
     created(400)
     checked(200)
     paths.policy_file().write_text("[scrub]\nrate_kib = 100000\n")
-    [found] = scrub.check(host())
-    assert (found.key, found.level) == ("scrub/period//srv/pool", Level.WARN)
-    assert found.sentence.startswith("Arrays are checked once in 31 weeks, not every month: at 102 MB/s of each drive")
-    assert found.sentence.endswith("31 windows of Sun 01:00-07:00.")
-    assert found.todo is not None and found.todo.startswith("Change the policy: scrub.rate_kib = ")
+    [finding] = scrub.check(host())
+    assert (finding.key, finding.level) == ("scrub/period//srv/pool", Level.WARN)
+    assert finding.sentence.startswith(
+        "Arrays are checked once in 31 weeks, not every month: at 102 MB/s of each drive"
+    )
+    assert finding.sentence.endswith("31 windows of Sun 01:00-07:00.")
+    assert finding.todo is not None and finding.todo.startswith("Change the policy: scrub.rate_kib = ")
     checked(63 * 7)
-    assert sorted(one.kind for one in scrub.check(host())) == ["late", "late", "period"]
+    assert sorted(finding.kind for finding in scrub.check(host())) == ["late", "late", "period"]
 
 
 def test_drives_that_read_less_than_they_were_granted_are_a_finding(serving: Path) -> None:
@@ -159,7 +162,7 @@ def test_rate_that_was_not_granted_more_says_nothing_about_the_drives(
 def test_check_under_way_shows_its_rate_after_an_hour(serving: Path) -> None:
     large(serving)
     checked(1)
-    one = next(one for one in load().arrays if one.array == "data")
+    record = next(record for record in load().arrays if record.array == "data")
     for seconds, count in ((3000, 0), (4000, 1)):
         begun = UnderWay(
             started=ago(0),
@@ -169,7 +172,7 @@ def test_check_under_way_shows_its_rate_after_an_hour(serving: Path) -> None:
             mismatches=0,
             floor_kib=755_617,
         )
-        change(lambda old, begun=begun: old.having(one.model_copy(update={"under_way": begun})))  # type: ignore[misc]
+        change(lambda old, begun=begun: old.having(record.model_copy(update={"under_way": begun})))  # type: ignore[misc]
         assert len(periods()) == count
 
 

@@ -59,7 +59,7 @@ def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> No
     )
     wanted(shares=[share.model_dump()])
     state = "systemctl show --property=ActiveState --value millrace-smb-direct.service"
-    down, up = (Host(Tools({**WELL, state: Result(0, f"{one}\n", "")})) for one in ("inactive", "active"))
+    down, up = (Host(Tools({**WELL, state: Result(0, f"{status}\n", "")})) for status in ("inactive", "active"))
     assert "FAIL: fast is not served over SMB Direct: SMB Direct is off" in sentences(shares.check(down))
     assert "FAIL: The kernel's SMB server still answers: SMB Direct is off" in sentences(shares.check(up))
     (serving / "etc/millrace").mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> No
     device.mkdir(parents=True)
     (device / "parent").write_text("ens1\n")
     assert "fast is not served over SMB Direct: millrace-smb-direct.service is not run" in sentences(shares.check(down))
-    assert [one.level for one in shares.check(up)] == [Level.OK]
+    assert [finding.level for finding in shares.check(up)] == [Level.OK]
 
 
 def test_all_is_well(serving: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_lease_that_puts_a_management_port_into_a_client_network(serving: Path
     """The network was confirmed when the port was elsewhere; a DHCP server has moved it since."""
     (serving / "etc/millrace/policy.toml").unlink()
     wanted(management=[MAC], nfs={"networks": ["10.0.0.0/16"]})
-    assert [one.level for one in ports.check(addresses("192.168.1.2/24"))] == [Level.OK]
+    assert [finding.level for finding in ports.check(addresses("192.168.1.2/24"))] == [Level.OK]
     [finding] = ports.check(addresses("10.0.0.2/24"))
     assert finding.level is Level.WARN
     assert finding.sentence == (
@@ -142,7 +142,7 @@ def test_a_lease_that_puts_a_management_port_into_a_client_network(serving: Path
     assert finding.todo and "millrace share networks set" in finding.todo
     # one that serves clients may be in it
     wanted(nfs={"networks": ["10.0.0.0/16"]})
-    assert [one.level for one in ports.check(addresses("10.0.0.2/24"))] == [Level.OK]
+    assert [finding.level for finding in ports.check(addresses("10.0.0.2/24"))] == [Level.OK]
 
 
 def test_a_management_port_in_a_network_of_the_policy(serving: Path) -> None:

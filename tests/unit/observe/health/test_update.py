@@ -66,8 +66,8 @@ def test_accepted_version_is_said() -> None:
 def test_etc_that_was_not_written_is_a_warning_and_a_kept_file_is_said(tmp_path: Path) -> None:
     (tmp_path / factory.FACTORY).mkdir(parents=True)
     (tmp_path / factory.FACTORY / "issue").write_text("Millrace\n")
-    found = factory.listed(tmp_path / factory.FACTORY)
-    write_model(tmp_path / factory.FACTORY / factory.LIST, found)
+    listing = factory.listed(tmp_path / factory.FACTORY)
+    write_model(tmp_path / factory.FACTORY / factory.LIST, listing)
     [_, finding] = update.check(host())
     assert finding.level is Level.WARN and (finding.todo or "").startswith("journalctl -b -u millrace-etc.service")
     assert finding.sentence == "/etc is not as version 0.1.0 brings it: millrace-etc.service did not end."
@@ -75,6 +75,6 @@ def test_etc_that_was_not_written_is_a_warning_and_a_kept_file_is_said(tmp_path:
     kept = factory.Kept(base="file", found=factory.identity(tmp_path / "etc/issue"))
     here = factory.present()
     assert here is not None
-    write_model(factory.record_file(), found.model_copy(update={"follows": here[1], "kept": {"issue": kept}}))
+    write_model(factory.record_file(), listing.model_copy(update={"follows": here[1], "kept": {"issue": kept}}))
     said = "OK: Changed on this server and kept, version 0.1.0 has others: /etc/issue."
     assert said in sentences(update.check(host()))

@@ -119,7 +119,7 @@ def test_follower_prints_each_change_until_the_end(
     passes(monkeypatch, lambda: how_far(50), lambda: None, ends)
     assert run(["job", "follow", "erase"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [one.split(",")[0] for one in lines] == ["running 25.0 %", "running 50.0 %", "done"]
+    assert [line.split(",")[0] for line in lines] == ["running 25.0 %", "running 50.0 %", "done"]
 
 
 def test_follower_of_a_killed_job_fails_with_the_reason(

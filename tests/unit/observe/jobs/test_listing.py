@@ -136,6 +136,11 @@ def test_every_kind_is_a_job_while_its_unit_works(name: JobName, systemd: JobMan
         }
         write_text(files[name](), "{}")
     assert names(current(systemd)) == [(name, "running")]
-    [found] = listed(systemd).jobs
-    assert (found.name, found.unit, found.after_boot, found.by) == (name, kind.unit, kind.after_boot, "admin")
+    [running_job] = listed(systemd).jobs
+    assert (running_job.name, running_job.unit, running_job.after_boot, running_job.by) == (
+        name,
+        kind.unit,
+        kind.after_boot,
+        "admin",
+    )
     assert len(BY_NAME) == len(ALL)

@@ -103,8 +103,8 @@ def test_share_without_a_block_uses_nothing(tmp_path: Path) -> None:
         box.shares()
         box.look()
         write_model(paths.usage_file(), Usage(at="2026-11-22T10:00:00+00:00", used={}))
-        found = parsed(collect())
+        series = parsed(collect())
         paths.usage_file().unlink()
         unknown = parsed(collect())
-    assert value(found, "millrace_share_used_bytes", share="models") == 0
+    assert value(series, "millrace_share_used_bytes", share="models") == 0
     assert values(unknown, "millrace_share_used_bytes") == []

@@ -19,13 +19,13 @@ def test_every_kind_is_read_and_has_its_type() -> None:
             summary("nfsd_call_seconds", "Latency.", 3, 0.5),
         ]
     )
-    found = parsed(text)
-    assert value(found, "millrace_drive_temperature_celsius") == 40
-    assert value(found, "millrace_smbd_read_bytes_total") == 1 << 60
-    assert value(found, "millrace_build_info", version="1") == 1
-    assert value(found, "millrace_health_level", millrace_health_level="FAIL") == 1
-    assert value(found, "millrace_health_level", millrace_health_level="OK") == 0
-    assert (value(found, "millrace_nfsd_call_seconds_count"), value(found, "millrace_nfsd_call_seconds_sum")) == (
+    series = parsed(text)
+    assert value(series, "millrace_drive_temperature_celsius") == 40
+    assert value(series, "millrace_smbd_read_bytes_total") == 1 << 60
+    assert value(series, "millrace_build_info", version="1") == 1
+    assert value(series, "millrace_health_level", millrace_health_level="FAIL") == 1
+    assert value(series, "millrace_health_level", millrace_health_level="OK") == 0
+    assert (value(series, "millrace_nfsd_call_seconds_count"), value(series, "millrace_nfsd_call_seconds_sum")) == (
         3,
         0.5,
     )

@@ -52,9 +52,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         return made
 
     yield endpoint
-    for one in started:
-        one.shutdown()
-        one.server_close()
+    for server in started:
+        server.shutdown()
+        server.server_close()
 
 
 def get(
@@ -76,11 +76,11 @@ def test_reader_with_the_token_gets_the_metrics_of_node_exporter_with_our_own(st
     with node_exporter.node_exporter():
         status, text, headers = get(start())
     assert (status, headers["Content-Type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
-    found = parsed(text)
-    assert value(found, "node_md_disks_required", device="md126") == 10
+    series = parsed(text)
+    assert value(series, "node_md_disks_required", device="md126") == 10
     # once, from the textfile
-    assert value(found, "millrace_scrape_timestamp_seconds") == 1790000000.5
-    assert value(found, "millrace_node_exporter_up") == 1
+    assert value(series, "millrace_scrape_timestamp_seconds") == 1790000000.5
+    assert value(series, "millrace_node_exporter_up") == 1
     # neither the program nor its Python is named
     assert "Python" not in headers["Server"]
 
@@ -182,8 +182,8 @@ def test_client_that_sends_a_byte_now_and_then_is_cut_off(start: Start, monkeypa
     with context.wrap_socket(raw, server_hostname="localhost") as slow:
         began = time.monotonic()
         with pytest.raises(OSError):
-            for one in b"GET /metrics HTTP/1.0\r\n" + b"X" * 1000:
-                slow.sendall(bytes([one]))
+            for byte in b"GET /metrics HTTP/1.0\r\n" + b"X" * 1000:
+                slow.sendall(bytes([byte]))
                 assert time.monotonic() - began < 8
                 threading.Event().wait(0.1)
         assert time.monotonic() - began > 0.5

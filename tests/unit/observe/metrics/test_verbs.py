@@ -63,8 +63,8 @@ def test_token_is_shown_by_on_and_never_again(systemd: Systemd) -> None:
 
 
 def test_own_token_comes_by_standard_input(systemd: Systemd) -> None:
-    found = json.loads(run("on --token-stdin --from 10.1.0.9 --json", f"{TOKEN}\n").stdout)
-    assert found == {
+    settings = json.loads(run("on --token-stdin --from 10.1.0.9 --json", f"{TOKEN}\n").stdout)
+    assert settings == {
         "schema_version": 1,
         "enabled": True,
         "port": 19100,

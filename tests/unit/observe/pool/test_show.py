@@ -131,9 +131,9 @@ def test_a_pool_on_an_external_device_shows_it_instead_of_arrays(
     (tmp_path / "proc/1/mountinfo").write_text("")
     add_external(tmp_path, "vda1")
     monkeypatch.setattr(show, "usage", lambda pool, run: ({}, []))
-    found = show.state(external_pool("VOL", "VLOG"), attempt)
-    assert (found.arrays, [(one.serial, one.device) for one in found.backends]) == (
+    pool_state = show.state(external_pool("VOL", "VLOG"), attempt)
+    assert (pool_state.arrays, [(backend.serial, backend.device) for backend in pool_state.backends]) == (
         [],
         [("VOL", "vda1"), ("VLOG", None)],
     )
-    assert {"external device VOL (data): vda1", "external device VLOG (log): missing"} <= set(show.lines(found))
+    assert {"external device VOL (data): vda1", "external device VLOG (log): missing"} <= set(show.lines(pool_state))

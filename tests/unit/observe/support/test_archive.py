@@ -112,18 +112,18 @@ def test_no_secret_and_no_name_leaves_the_server(box: Box, tmp_path: Path, monke
     real_zstd(monkeypatch)
     for path in (paths.health_file(), paths.smart_file(), paths.policy_file(), paths.plan_file(), paths.pool_file()):
         path.write_text(path.read_text() + LOGGED)
-    chosen = [planted("journal.txt"), *(one for one in parts() if not one.opaque and "journal" not in one.name)]
+    chosen = [planted("journal.txt"), *(part for part in parts() if not part.opaque and "journal" not in part.name)]
     made = make(tmp_path / "archive.tar.zst", chosen)
-    found = unpacked(tmp_path / "archive.tar.zst")
-    assert sorted(found) == sorted(one.name for one in made.parts) == sorted(one.name for one in chosen)
-    text = "".join(found.values())
-    assert len(found["journal.txt"]) > 300 and len(text) > 10_000
+    texts = unpacked(tmp_path / "archive.tar.zst")
+    assert sorted(texts) == sorted(part.name for part in made.parts) == sorted(part.name for part in chosen)
+    text = "".join(texts.values())
+    assert len(texts["journal.txt"]) > 300 and len(text) > 10_000
     leaked = {name for name, secret in PLANTED.items() if secret in text}
     assert leaked == set()
     names = [*OWNER, "stranger", "STRANGERS-PC", *(serial(number) for number in range(12))]
-    assert {one for one in names if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text)} == set()
+    assert {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)} == set()
     # a name is replaced where it is a word, by the same one everywhere
-    assert "not remodels" in found["journal.txt"] and "share-" in found["config.json"]
+    assert "not remodels" in texts["journal.txt"] and "share-" in texts["config.json"]
 
 
 def test_file_in_doubt_is_not_named(box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,16 +138,16 @@ def test_file_in_doubt_is_not_named(box: Box, tmp_path: Path, monkeypatch: pytes
 
 def test_document_is_still_one(box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_zstd(monkeypatch)
-    make(tmp_path / "archive.tar.zst", [one for one in parts() if one.name.endswith(".json")])
-    found = unpacked(tmp_path / "archive.tar.zst")
-    available = {name for name, text in found.items() if not text.startswith("not available: ")}
+    make(tmp_path / "archive.tar.zst", [part for part in parts() if part.name.endswith(".json")])
+    texts = unpacked(tmp_path / "archive.tar.zst")
+    available = {name for name, text in texts.items() if not text.startswith("not available: ")}
     assert {"config.json", "drives.json", "health.json", "inventory.json", "pool.json", "smart.json"} <= available
     for name in available:
-        json.loads(found[name])
-    drives = json.loads(found["drives.json"])["drives"]
-    assert len({one["serial"] for one in drives}) == len(drives) == 13
+        json.loads(texts[name])
+    drives = json.loads(texts["drives.json"])["drives"]
+    assert len({disk["serial"] for disk in drives}) == len(drives) == 13
     # the same drive has the same pseudonym in every file
-    assert drives[0]["serial"] in found["smart.json"] and drives[0]["serial"] in found["pool.json"]
+    assert drives[0]["serial"] in texts["smart.json"] and drives[0]["serial"] in texts["pool.json"]
 
 
 # Drives that no inventory and no history has any more.
@@ -186,15 +186,15 @@ def test_records_of_drives_are_there_without_their_serials_and_users(
 ) -> None:
     real_zstd(monkeypatch)
     # what never happened is no problem
-    assert {one.name.removesuffix(".json") for one in parts()} & RECORDS == set()
+    assert {part.name.removesuffix(".json") for part in parts()} & RECORDS == set()
     records()
-    chosen = [one for one in parts() if one.name.removesuffix(".json") in RECORDS]
+    chosen = [part for part in parts() if part.name.removesuffix(".json") in RECORDS]
     assert len(chosen) == len(RECORDS)
-    assert [one.name for one in make(tmp_path / "archive.tar.zst", chosen).parts if one.problem] == []
-    found = unpacked(tmp_path / "archive.tar.zst")
-    text = "".join(found.values())
-    assert [one for one in (*GONE, "carol", "dora") if one in text] == []
-    change, changed = (json.loads(found[f"drive-change{end}.json"]) for end in ("", "d"))
+    assert [part.name for part in make(tmp_path / "archive.tar.zst", chosen).parts if part.problem] == []
+    texts = unpacked(tmp_path / "archive.tar.zst")
+    text = "".join(texts.values())
+    assert [name for name in (*GONE, "carol", "dora") if name in text] == []
+    change, changed = (json.loads(texts[f"drive-change{end}.json"]) for end in ("", "d"))
     assert change["plan"]["old"]["serial"] == changed["plan"]["old"]["serial"] != change["plan"]["new"]["serial"]
 
 
@@ -205,15 +205,15 @@ def test_arrays_members_and_xfs_are_described_by_their_tools(
     for name in ("nvme2n1p2", "nvme3n1p2"):
         member = f"E:ID_FS_TYPE={MD_MEMBER}\n"
         box.tree.write(f"run/udev/data/b{box.tree.number_of(name)}", member)
-    chosen = [one for one in parts() if one.name in ("md-detail.txt", "md-examine.txt", "xfs-info.txt")]
-    assert [one.name for one in make(tmp_path / "archive.tar.zst", chosen).parts if one.problem] == []
-    found = unpacked(tmp_path / "archive.tar.zst")
-    assert "/dev/md126:" in found["md-detail.txt"] and "/dev/md127:" in found["md-detail.txt"]
+    chosen = [part for part in parts() if part.name in ("md-detail.txt", "md-examine.txt", "xfs-info.txt")]
+    assert [part.name for part in make(tmp_path / "archive.tar.zst", chosen).parts if part.problem] == []
+    texts = unpacked(tmp_path / "archive.tar.zst")
+    assert "/dev/md126:" in texts["md-detail.txt"] and "/dev/md127:" in texts["md-detail.txt"]
     # a member that cannot be read hides no other
-    assert "/dev/nvme2n1p2:" in found["md-examine.txt"]
-    assert "/dev/nvme3n1p2: mdadm: cannot open /dev/nvme3n1p2" in found["md-examine.txt"]
-    assert "11111111:22222222:33333333:44444444" not in "".join(found.values())
-    assert "agcount=32" in found["xfs-info.txt"]
+    assert "/dev/nvme2n1p2:" in texts["md-examine.txt"]
+    assert "/dev/nvme3n1p2: mdadm: cannot open /dev/nvme3n1p2" in texts["md-examine.txt"]
+    assert "11111111:22222222:33333333:44444444" not in "".join(texts.values())
+    assert "agcount=32" in texts["xfs-info.txt"]
 
 
 def test_server_without_arrays_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,9 +235,9 @@ def test_file_that_cannot_be_made_says_why_and_the_others_are_there(
     made = make(tmp_path / "a.tar.zst", [Part("bad.txt", "bad", failing), Part("good.txt", "good", lambda: b"well")])
     bad, good = made.parts
     assert bad.problem is not None and bad.problem.endswith("does not answer") and serial(0) not in bad.problem
-    found = unpacked(tmp_path / "a.tar.zst")
-    assert found["bad.txt"].startswith("not available: drive ") and serial(0) not in found["bad.txt"]
-    assert (found["good.txt"], good.problem, good.size) == ("well", None, 4)
+    texts = unpacked(tmp_path / "a.tar.zst")
+    assert texts["bad.txt"].startswith("not available: drive ") and serial(0) not in texts["bad.txt"]
+    assert (texts["good.txt"], good.problem, good.size) == ("well", None, 4)
 
 
 def test_archive_is_of_its_owner_alone_and_replaces_nothing(
@@ -302,7 +302,7 @@ def test_contents_are_listed_before_anything_is_collected(
     assert said[4].startswith("b.txt is not available: KeyError")
     assert said[5] == f"{file} is written. Names, addresses and serial numbers in it are not the real ones."
     shown = CliRunner().invoke(millrace, ["support", str(tmp_path / "b.tar.zst"), "--json"], catch_exceptions=False)
-    assert [one["name"] for one in json.loads(shown.stdout)["parts"]] == ["a.txt", "b.txt"]
+    assert [part["name"] for part in json.loads(shown.stdout)["parts"]] == ["a.txt", "b.txt"]
 
 
 def test_contents_are_listed_without_an_archive(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,10 +42,10 @@ def test_before_provisioning_the_plan_is_shown(box: Box) -> None:
 
 def test_every_node_has_its_drives_ports_and_threads(box: Box) -> None:
     box.provision()
-    one, two, nowhere = look().nodes
-    assert [one.node, two.node, nowhere.node] == [0, 1, None]
-    assert [drive.bay for drive in one.drives] == ["1", "3", "5", "7", "9", "11"]
-    assert (one.cpus, two.cpus) == ("0-7", "8-15")
+    first_node, two, nowhere = look().nodes
+    assert [first_node.node, two.node, nowhere.node] == [0, 1, None]
+    assert [drive.bay for drive in first_node.drives] == ["1", "3", "5", "7", "9", "11"]
+    assert (first_node.cpus, two.cpus) == ("0-7", "8-15")
     assert (two.nfsd.threads, two.nfsd.cpus) == (8, "8-15")
     [port] = two.ports
     assert (port.name, port.addresses, port.rdma) == ("ens2np0", ["10.77.1.1/24"], "mlx5_1")

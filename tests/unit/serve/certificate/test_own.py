@@ -146,8 +146,8 @@ def test_an_authority_of_a_clock_that_was_ahead_is_made_again(
     ahead(monkeypatch, days=-1)
     assert ensure(bare)
     assert authority_for_clients() != before
-    found = show()
-    assert not is_early(found.certificate) and not is_early(found.authority)
+    report = show()
+    assert not is_early(report.certificate) and not is_early(report.authority)
     assert not is_early(x509.describe(files.loopback_pair()[0].read_text()))
     assert takes(authority_for_clients(), bare.shown, tmp_path)
 

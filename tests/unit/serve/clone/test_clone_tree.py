@@ -94,8 +94,8 @@ def test_everything_of_a_tree_is_kept(tmp_path: Path, source: Path) -> None:
     assert (made / "second").stat().st_ino == (made / "a/b/file").stat().st_ino
     assert (made / "sparse").stat().st_blocks == 0
     assert (tally.entries, tally.changed, tally.skipped) == (9, 0, 0)
-    with both(tmp_path) as (one, _):
-        assert count(one, 2, lambda _: None).entries == 9
+    with both(tmp_path) as (directory, _):
+        assert count(directory, 2, lambda _: None).entries == 9
 
 
 def test_access_lists_of_directories_are_not_applied_to_what_is_cloned_into_them(tmp_path: Path, source: Path) -> None:

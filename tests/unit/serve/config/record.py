@@ -107,15 +107,15 @@ def documents() -> dict[str, BaseModel]:
 
 
 def _of_tuner() -> dict[str, BaseModel]:
-    found = finished("kvm")
-    where = found.environment.model_copy(update={"settings": {"a": "a line"}})
+    tuner_run = finished("kvm")
+    where = tuner_run.environment.model_copy(update={"settings": {"a": "a line"}})
     values = Overrides(
         nfsd=NfsdPolicy(threads=64), md=MdPolicy(stripe_cache_size=4096), sysctl=SysctlPolicy(dirty_bytes=1 << 30)
     )
     here = basis(hardware(drives_1u12()), Policy())
     return {
         "measured.json": MeasuredPolicy(
-            run=found.id,
+            run=tuner_run.id,
             at=AT,
             by="a",
             values=values,
@@ -125,12 +125,12 @@ def _of_tuner() -> dict[str, BaseModel]:
             ports=here.ports,
         ),
         "tuner-journal.json": JournalFile(
-            run=found.id,
+            run=tuner_run.id,
             boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
             changed=[Changed(knob="nfsd.threads", setting="nfsd threads", old="64", new="8")],
         ),
         # two readings have all that fifty have
-        "tuner-run.json": found.model_copy(update={"readings": found.readings[:2], "environment": where}),
+        "tuner-run.json": tuner_run.model_copy(update={"readings": tuner_run.readings[:2], "environment": where}),
     }
 
 
@@ -177,7 +177,7 @@ def _of_pool(pool: Pool) -> dict[str, BaseModel]:
         files=10, directories=2, size=4096, unreadable=1, complete=True, problem_count=1, problems=["a line"], note="x"
     )
     return {
-        "in-sync.json": InSync(arrays=[_in_sync(one) for one in pool.arrays]),
+        "in-sync.json": InSync(arrays=[_in_sync(record) for record in pool.arrays]),
         "apart.json": ApartMembers(
             members=[Apart(array="log", serial="OLD2", partuuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a12", written=AT)],
             undecided=[Undecided(array="log", why="it ran twice. Choose one")],
@@ -196,7 +196,7 @@ def _of_pool(pool: Pool) -> dict[str, BaseModel]:
             by="admin",
             at=AT,
             lost=log.uuid,
-            lost_drives=[one.serial for one in log.members],
+            lost_drives=[member.serial for member in log.members],
             steps=steps,
             results={"stop": "stopped"},
             image="/var/lib/millrace/rescue-20261120T120000Z.metadump",

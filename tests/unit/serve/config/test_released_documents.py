@@ -83,11 +83,20 @@ def test_keys_of_a_later_release_are_ignored(path: Path, tmp_path: Path) -> None
     document = json.loads(path.read_text())
     later = tmp_path / path.name
     added = 0
-    for one in objects(document):
+    for mapping in objects(document):
         # a map of names to values has no keys of its own
-        if one and not set(one) & {"schema_version", "name", "serial", "array", "role", "value", "uuid", "label"}:
+        if mapping and not set(mapping) & {
+            "schema_version",
+            "name",
+            "serial",
+            "array",
+            "role",
+            "value",
+            "uuid",
+            "label",
+        }:
             continue
-        one["added_by_a_later_release"] = {"any": ["thing"]}
+        mapping["added_by_a_later_release"] = {"any": ["thing"]}
         added += 1
     later.write_text(json.dumps(document))
     assert added

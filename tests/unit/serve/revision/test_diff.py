@@ -123,10 +123,10 @@ def test_link_of_the_web_console_that_leads_elsewhere_would_be_changed(served: A
     link = cockpit.directory() / "50-millrace.cert"
     link.unlink()
     link.symlink_to("/etc/ssl/other.pem")
-    [one] = found(served).files
-    assert (one.path, one.unit, one.action) == (
+    [file] = found(served).files
+    assert (file.path, file.unit, file.action) == (
         "/etc/cockpit/ws-certs.d/50-millrace.cert",
         "cockpit.service",
         "change",
     )
-    assert one.lines[-2:] == ["-/etc/ssl/other.pem", "+/var/lib/millrace/certificate/current/server.pem"]
+    assert file.lines[-2:] == ["-/etc/ssl/other.pem", "+/var/lib/millrace/certificate/current/server.pem"]

@@ -177,7 +177,7 @@ class TestMoving:
             Path(appliance.calls[-1][-1].removeprefix("smbpasswd:")).read_text()
         )
         replace.import_state(portable.read(exported), appliance, appliance.server)
-        assert not any(one in word for one in (SHADOW, NT) for call in appliance.calls for word in call)
+        assert not any(secret in word for secret in (SHADOW, NT) for call in appliance.calls for word in call)
         assert f"ann:{SHADOW}\n" in appliance.stdin
         [line] = seen
         assert line.startswith("ann:2001:XXXX") and f":{NT}:[U " in line

@@ -57,14 +57,14 @@ def quick(appliance: Appliance) -> Quick:
 @contextmanager
 def steps(quick: Quick) -> Iterator[list[int]]:
     """Calls of functions and resumptions of generators, in Python and in C: the same on every machine."""
-    found: list[int] = []
+    counts: list[int] = []
     quick.profile = Profile()
     quick.profile.enable()
     try:
-        yield found
+        yield counts
     finally:
         quick.profile.disable()
-        found.append(sum(entry.callcount for entry in quick.profile.getstats()))
+        counts.append(sum(entry.callcount for entry in quick.profile.getstats()))
         quick.profile = None
 
 
@@ -101,7 +101,7 @@ def test_work_grows_no_faster_than_shares(quick: Quick, name: str) -> None:
 
 
 def test_change_of_one_share_renders_each_file_once(quick: Quick, monkeypatch: pytest.MonkeyPatch) -> None:
-    create_shares([f"s{one:04}" for one in range(FEW)], {}, quick.server)
+    create_shares([f"s{number:04}" for number in range(FEW)], {}, quick.server)
     made: Counter[str] = Counter()
     real = render.render
 
@@ -125,7 +125,7 @@ def test_change_of_one_share_renders_each_file_once(quick: Quick, monkeypatch: p
 
 def test_shares_are_not_looked_up_among_all_one_by_one(quick: Quick, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of those is a walk over all shares, whose steps are in one call."""
-    create_shares([f"s{one:04}" for one in range(FEW)], {}, quick.server)
+    create_shares([f"s{number:04}" for number in range(FEW)], {}, quick.server)
     looked: list[str] = []
     real = Config.share
 

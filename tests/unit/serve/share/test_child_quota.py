@@ -70,9 +70,9 @@ def test_new_directory_gets_a_project_with_what_is_in_it(disk: Disk) -> None:
     (disk.top / "a/link").symlink_to("/etc/passwd")
     (disk.top / "file").write_text("x")
     used: set[int] = set()
-    found = disk.look(used)
+    assigned = disk.look(used)
     own = (SHARE << 16) + 1
-    assert found.new == {"a": own} and used == {own} and parent(own) == SHARE
+    assert assigned.new == {"a": own} and used == {own} and parent(own) == SHARE
     assert {disk.of(name) for name in ("a", "a/deep", "a/deep/file")} == {own}
     assert disk.of("file") == SHARE
     (disk.top / "b").mkdir()
@@ -136,8 +136,8 @@ def test_assignment_that_was_killed_is_finished(disk: Disk, monkeypatch: pytest.
         patched.setattr(project_walk, "descend", killed)
         disk.look(set())
     assert disk.of("a") != SHARE and disk.of("a/deep/file") == SHARE
-    found = disk.look(set())
-    assert found.new == {} and disk.of("a/deep/file") == disk.of("a") != SHARE
+    assigned = disk.look(set())
+    assert assigned.new == {} and disk.of("a/deep/file") == disk.of("a") != SHARE
 
 
 def test_file_with_a_delegation_is_moved_later(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,8 +178,8 @@ def test_directory_that_a_client_replaces_is_not_followed(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(child_quota, "entries", swapped)
-        found = disk.look(set())
-    assert (found.known, found.new, disk.set_on) == ({}, {}, {})
+        assigned = disk.look(set())
+    assert (assigned.known, assigned.new, disk.set_on) == ({}, {}, {})
 
 
 def test_numbers_are_given_out_again_only_when_all_were() -> None:

@@ -70,9 +70,9 @@ def test_directories_get_their_limit_and_lose_it_when_they_are_gone(share: Path)
         return turn is not None
 
     child_watch.main(wait, run, projects())
-    said = [" ".join(one) for one in run.calls]
-    one = f"xfs_quota -x -c limit -p bsoft=0 bhard=1024k ihard=1048576 {OWN + 10} /srv/pool"
-    assert said[1] == one and said[2] == one, "when it is created, and at the start"
+    said = [" ".join(call) for call in run.calls]
+    command = f"xfs_quota -x -c limit -p bsoft=0 bhard=1024k ihard=1048576 {OWN + 10} /srv/pool"
+    assert said[1] == command and said[2] == command, "when it is created, and at the start"
     # nobody has the project of a directory that is gone
     assert f"xfs_quota -x -c limit -p bsoft=0 bhard=0k ihard=0 {OWN + 9} /srv/pool" in said
     assert f"ihard=1048576 {OWN + 11} " in said[4]

@@ -240,6 +240,9 @@ def test_sessions_are_those_of_rdma(root_user: Path, connected: Runner) -> None:
     )
     assert sessions.sessions(connected) == [sessions.DirectSession("anna", "10.0.0.9", 1, 3)]
     session(root_user, 5, user="bert", encryption="aes128-gcm")
-    found = sessions.sessions(connected)
-    assert [(one.user, one.open_files) for one in found] == [("anna", None), ("bert", None)]
+    rdma_sessions = sessions.sessions(connected)
+    assert [(rdma_session.user, rdma_session.open_files) for rdma_session in rdma_sessions] == [
+        ("anna", None),
+        ("bert", None),
+    ]
     assert configuration.served([]) == []

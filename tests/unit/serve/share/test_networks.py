@@ -88,11 +88,11 @@ def test_a_management_port_is_neither_proposed_nor_served_over_smb(server: Path)
         link("enp2s0", "10.2.0.2/24") | {"address": "52:54:00:00:00:02"},
     ]
     ports = serving(links)
-    assert [one.network for one in found_networks(ports, [mac])] == ["10.2.0.0/24"]
+    assert [network.network for network in found_networks(ports, [mac])] == ["10.2.0.0/24"]
     assert smb_networks([], [], ports, [mac]) == ["10.2.0.0/24"]
     # a VLAN has the address of the port below it, and is none
     vlan = serving([link("vlan7", "10.7.0.2/24") | {"address": mac}])
-    assert [one.network for one in found_networks(vlan, [mac])] == ["10.7.0.0/24"]
+    assert [network.network for network in found_networks(vlan, [mac])] == ["10.7.0.0/24"]
 
 
 def test_only_physical_ports_count_also_through_a_bond_and_a_vlan(server: Path) -> None:

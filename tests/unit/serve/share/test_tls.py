@@ -43,15 +43,15 @@ def test_tlshd_is_not_restarted_without_a_change(appliance: Appliance) -> None:
 
 def test_its_configuration_points_to_the_certificate_of_this_server(appliance: Appliance) -> None:
     create_shares(["open"], {}, appliance.server)
-    found = configparser.ConfigParser()
-    found.read(appliance.root / "etc/tlshd/config")
+    config = configparser.ConfigParser()
+    config.read(appliance.root / "etc/tlshd/config")
     room = "/var/lib/millrace/certificate"
-    assert dict(found["authenticate.server"]) == {
+    assert dict(config["authenticate.server"]) == {
         "x509.truststore": f"{room}/trusted.pem",
         "x509.certificate": f"{room}/current/server.pem",
         "x509.private_key": f"{room}/current/server.key",
     }
-    assert found["authenticate.client"]["x509.private_key"] == f"{room}/loopback.key"
+    assert config["authenticate.client"]["x509.private_key"] == f"{room}/loopback.key"
 
 
 class TestTheLook:

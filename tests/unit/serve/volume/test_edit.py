@@ -226,11 +226,11 @@ def test_clone_has_the_data_and_an_identity_of_its_own(nas: Nas) -> None:
     nas.volumes().store.data("tank").write_bytes(b"x" * MIB)
     nas.connect(4420)
     edit.clone("tank", "copy", nas.volumes)
-    found = shown(nas)
+    volumes = shown(nas)
     assert nas.volumes().store.data("copy").read_bytes() == b"x" * MIB
-    assert found["copy"].origin == found["tank"].uuid
-    assert found["copy"].nqn != found["tank"].nqn
-    assert found["copy"].export is None
+    assert volumes["copy"].origin == volumes["tank"].uuid
+    assert volumes["copy"].nqn != volumes["tank"].nqn
+    assert volumes["copy"].export is None
     assert len(set(nas.quotas)) == 2
     with pytest.raises(Refused, match="volume copy already exists"):
         edit.clone("tank", "copy", nas.volumes)
@@ -350,11 +350,11 @@ def test_power_cut_at_any_step_leaves_the_old_or_the_new(
         volumes = nas.volumes()
         volumes.store.sweep(volumes.run)
         assert serve.render(volumes) == []
-        found = state(nas)
-        assert found in (old, new), moment
-        assert all(one.problem is None for one in shown(nas).values())
+        current = state(nas)
+        assert current in (old, new), moment
+        assert all(volume.problem is None for volume in shown(nas).values())
         stage = volumes.store.top / "stage"
         assert list(stage.iterdir()) == []
-        seen.append(found == new)
+        seen.append(current == new)
     # once it is the new one it stays the new one
     assert seen == sorted(seen)

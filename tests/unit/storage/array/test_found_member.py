@@ -51,12 +51,13 @@ def readded(world: World) -> tuple[list[str], list[list[str]]]:
 
 def started_without(world: World, array: str, serial: str) -> None:
     """An array was started without one of its members."""
-    (record,) = [one for one in load_pool().arrays if one.array.name == array]
-    known = [one.serial for one in record.members]
+    (record,) = [record for record in load_pool().arrays if record.array.name == array]
+    known = [member.serial for member in record.members]
     # one that was added by hand is not recorded yet
     slot = known.index(serial) if serial in known else known.index("D1")
     members = [
-        one.model_copy(update={"serial": serial}) if at == slot else one for at, one in enumerate(record.members)
+        member.model_copy(update={"serial": serial}) if at == slot else member
+        for at, member in enumerate(record.members)
     ]
     record = record.model_copy(update={"members": members})
     unclean.add(record, [slot], None, world.now(), rebuilding=True, events=99)
@@ -69,7 +70,7 @@ def test_members_of_two_legs_that_exchange_their_names_join_their_own(
     world = server_for(raid50_plan())
     built(world, raid50_plan())
     legs = {name: world.running(f"/dev/md/millrace-{name}") for name in ("leg0", "leg1")}
-    lost = {name: sorted(world.serials(one.members[0]))[0] for name, one in legs.items()}
+    lost = {name: sorted(world.serials(leg.members[0]))[0] for name, leg in legs.items()}
     for name, serial in lost.items():
         die(world, serial)
         started_without(world, name, serial)
@@ -80,7 +81,7 @@ def test_members_of_two_legs_that_exchange_their_names_join_their_own(
     lines, commands = readded(world)
     assert "is gone again, or is another drive now; nothing was written to it" in lines[0]
     # both are found once more, under their new names
-    assert [one for one in lines[1:] if "returned and is" in one] == lines[1:] and len(lines) == 3
+    assert [line for line in lines[1:] if "returned and is" in line] == lines[1:] and len(lines) == 3
     paths = {name: f"/dev/disk/by-partuuid/{next(iter(disk(world, serial).inside))}" for name, serial in lost.items()}
     assert all(any(path in command for path in paths.values()) for command in commands)
     for name, path in paths.items():
@@ -134,7 +135,7 @@ def test_hot_spare_that_is_another_drive_by_now_is_not_added(monkeypatch: pytest
     plan = planned(10)
     world = server_for(plan)
     built(world, plan)
-    (log,) = [one for one in load_pool().arrays if one.array.spares]
+    (log,) = [array for array in load_pool().arrays if array.array.spares]
     spare = log.spares[0].serial
     die(world, spare)
     rebuilt(world)

@@ -35,8 +35,8 @@ def block(root: Path, number: int, *known: str) -> None:
     attribute(part / "uevent", f"DEVTYPE=partition\nPARTNAME=millrace-data-0{number}\nPARTUUID=0000000{number}-AA\n")
     names = root / "sys/class/block"
     names.mkdir(parents=True, exist_ok=True)
-    for one in (drive, part):
-        (names / one.name).symlink_to(one)
+    for device in (drive, part):
+        (names / device.name).symlink_to(device)
     attribute(root / f"run/udev/data/b259:{number * 2 + 1}", "".join(f"{line}\n" for line in known))
 
 
@@ -69,7 +69,7 @@ def test_members_of_an_array_are_those_whose_drive_is_there(root: Path) -> None:
         LiveMember("nvme0n1p1", 0, frozenset({"in_sync"})),
         LiveMember("nvme1n1p1", None, frozenset({"spare"})),
     ]
-    assert [one.in_sync for one in members] == [True, False, False, False]
+    assert [member.in_sync for member in members] == [True, False, False, False]
     assert Linux().md_kept_slots("md127") == {0, 1}
 
 

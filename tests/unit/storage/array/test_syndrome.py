@@ -100,9 +100,9 @@ def test_any_one_wrong_member_is_found_and_restored(disks: int) -> None:
         blocks, at = made(row, disks, seeded), order(row, disks)
         right = blocks[wrong]
         blocks[wrong] = rotten(right, seeded, seeded.sample(range(SHORT), seeded.choice([1, 2, 8, SHORT])))
-        found = syndrome(blocks, at)
-        assert list(found.blocks()) == [0] and explains(found, at) == wrong
-        assert restored(blocks[wrong], wrong, found, at) == right
+        mismatch = syndrome(blocks, at)
+        assert list(mismatch.blocks()) == [0] and explains(mismatch, at) == wrong
+        assert restored(blocks[wrong], wrong, mismatch, at) == right
         named.append(wrong)
     assert named == list(range(disks))
 
@@ -124,11 +124,11 @@ def test_two_wrong_members_are_never_taken_for_one(disks: int) -> None:
     seeded = random.Random(disks)
     for _ in range(60):
         row = seeded.randrange(1 << 30)
-        one, other = seeded.sample(range(disks), 2)
+        member, other = seeded.sample(range(disks), 2)
         places = seeded.sample(range(SHORT), 16)
         for same in (True, False):
             blocks, at = made(row, disks, seeded), order(row, disks)
-            blocks[one] = rotten(blocks[one], seeded, places[:8])
+            blocks[member] = rotten(blocks[member], seeded, places[:8])
             blocks[other] = rotten(blocks[other], seeded, places[:8] if same else places[8:])
             assert explains(syndrome(blocks, at), at) is None
 
@@ -140,10 +140,10 @@ def test_chance_of_a_wrong_name_is_that_of_one_byte() -> None:
     clean = made(0, disks, seeded, 1)
     for _ in range(tries):
         blocks = list(clean)
-        for one in seeded.sample(range(disks), 2):
-            blocks[one] = rotten(blocks[one], seeded, [0])
-        found = syndrome(blocks, at)
-        named += bool(list(found.blocks())) and explains(found, at) is not None
+        for member in seeded.sample(range(disks), 2):
+            blocks[member] = rotten(blocks[member], seeded, [0])
+        mismatch = syndrome(blocks, at)
+        named += bool(list(mismatch.blocks())) and explains(mismatch, at) is not None
     assert 0.5 * (disks - 2) / 255 < named / tries < 1.5 * disks / 255
 
 

@@ -152,8 +152,8 @@ def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_start
 ) -> None:
     for disk in drives:
         run_elsewhere(disk)
-    one, other = (disk.serial for disk in drives)
-    with pytest.raises(Failed, match=f"it ran on {one} and on {other} without each other") as error:
+    serial, other = (disk.serial for disk in drives)
+    with pytest.raises(Failed, match=f"it ran on {serial} and on {other} without each other") as error:
         boot(mirror)
     assert "Choose which to go on with, take the other out of the server" in str(error.value)
     assert mirror.arrays == {} and set(apart_record.undecided()) >= {"data"}
@@ -164,8 +164,8 @@ def test_two_lives_of_which_the_record_knows_none_are_named_and_nothing_is_start
     assert "it ran on" in (stopped["data"].doubt or "") and len(stopped["data"].present) == 2
     paths.assembled_file().unlink()
     # an administrator takes one out
-    die(mirror, one)
-    assert boot_without(mirror, one)
+    die(mirror, serial)
+    assert boot_without(mirror, serial)
     assert serials(mirror) == {other} and apart_record.undecided() == {}
     plug_in(mirror, drives[0])
     lines: list[str] = []

@@ -100,7 +100,7 @@ def test_whatever_starts_by_itself_has_all_that_was_acknowledged(slots: int, los
                     continue
                 started += 1
                 assert len(choice.start) == needed
-                assert all(md.held[one.slot or 0] == md.acknowledged for one in choice.start), (md, order, choice)
+                assert all(md.held[member.slot or 0] == md.acknowledged for member in choice.start), (md, order, choice)
     assert started and asked
 
 
@@ -114,7 +114,7 @@ def test_recorded_order_decides_where_the_superblocks_do_not(slots: int, lost: i
                 choice = choose(md.found(absent), needed, absent, last)
                 if choice is None or not choice.proven:
                     continue
-                assert all(md.held[one.slot or 0] == md.acknowledged for one in choice.start), (md, order, choice)
+                assert all(md.held[member.slot or 0] == md.acknowledged for member in choice.start), (md, order, choice)
         whole = choose(md.found(), needed, (), last)
         if whole is None:
             # all are gone at once, and nothing says so: they start as after a power cut
@@ -140,7 +140,7 @@ def test_member_that_was_rebuilt_meanwhile_is_newer_than_who_saw_it_leave(first:
     md.fail(first, "recorded")
     choice = choose(md.found(), 2)
     assert choice is not None and choice.proven
-    assert [one.slot for one in choice.brought] == [first]
+    assert [member.slot for member in choice.brought] == [first]
     # and without it nobody is taken for it
     without = choose(md.found([first]), 2, [first])
     assert without is not None and not without.proven
@@ -189,14 +189,14 @@ def test_two_that_left_at_the_same_time_are_a_decision() -> None:
     ]
     choice = choose(tied, 3)
     assert choice is not None and choice.possible and not choice.proven
-    assert [one.name for one in choice.tied] == ["d2", "d3"]
+    assert [member.name for member in choice.tied] == ["d2", "d3"]
     for name, slot in (("d2", 2), ("d3", 3)):
         by_record = choose(tied, 3, last=[name])
         assert by_record is not None and by_record.proven
-        assert [one.slot for one in by_record.brought] == [slot]
+        assert [member.slot for member in by_record.brought] == [slot]
         chosen = choose(tied, 3, wanted=[name])
         assert chosen is not None and chosen.possible
-        assert [one.slot for one in chosen.brought] == [slot]
+        assert [member.slot for member in chosen.brought] == [slot]
 
 
 def test_older_member_is_not_started_with_although_it_is_wanted() -> None:
@@ -209,7 +209,7 @@ def test_older_member_is_not_started_with_although_it_is_wanted() -> None:
     ]
     choice = choose(blocks, 3, wanted=["d4"])
     assert choice is not None and not choice.possible
-    assert {one.name for one in choice.rivals} >= {"d2", "d4"}
+    assert {member.name for member in choice.rivals} >= {"d2", "d4"}
 
 
 def test_member_that_missed_a_rebuild_of_another_is_of_another_generation() -> None:

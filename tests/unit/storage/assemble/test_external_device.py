@@ -103,7 +103,7 @@ def test_after_a_power_cut_at_any_moment_the_pool_is_finished(log: bool) -> None
 
 def test_the_device_is_found_under_another_name_and_is_waited_for() -> None:
     world, _ = start(external_plan())
-    name = next(name for name, one in world.names.items() if one.serial == "VOL")
+    name = next(name for name, device in world.names.items() if device.serial == "VOL")
     late = world.names.pop(name)
     wait = world.wait
 

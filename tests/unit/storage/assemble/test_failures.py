@@ -27,16 +27,16 @@ def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: P
     assert load() == []
     started = "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2"
     main(log(started, failed(2), goes_on(3), failed(0), goes_on(2), failed(3), broke(3), failed(1), broke(4)))
-    found = load()
-    assert [(one.member, one.left, one.broken) for one in found] == [
+    records = load()
+    assert [(record.member, record.left, record.broken) for record in records] == [
         ("guid-2", 3, False),
         ("guid-0", 2, False),
         ("guid-3", 1, True),
         ("guid-1", 0, True),
     ]
-    assert {(one.boot, one.array) for one in found} == {("boot-1", UUID)}
-    assert [one.member for one in last_of(SAME, 2, found)] == ["guid-3", "guid-1"]
-    assert last_of("0:0:0:0", 2, found) == []
+    assert {(record.boot, record.array) for record in records} == {("boot-1", UUID)}
+    assert [record.member for record in last_of(SAME, 2, records)] == ["guid-3", "guid-1"]
+    assert last_of("0:0:0:0", 2, records) == []
 
 
 def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
@@ -54,7 +54,7 @@ def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """When the members were looked at; each message of the kernel takes 10 ms."""
-    messages, found = 0, list[float]()
+    messages, moments = 0, list[float]()
 
     def seen(recorder: failures.Recorder, message: Message, see: Any = failures.Recorder.see) -> Any:
         nonlocal messages
@@ -62,13 +62,13 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         return see(recorder, message)
 
     def look(recorder: failures.Recorder, look: Callable[..., None] = failures.Recorder.look) -> None:
-        found.append(time.monotonic())
+        moments.append(time.monotonic())
         look(recorder)
 
     monkeypatch.setattr(failures.Recorder, "see", seen)
     monkeypatch.setattr(failures.Recorder, "look", look)
     monkeypatch.setattr(time, "monotonic", lambda: 10 + messages / 100)
-    return found
+    return moments
 
 
 def test_flood_of_a_mirror_without_drives_is_read_as_fast_as_it_comes(array: Path, looks: list[float]) -> None:
@@ -117,11 +117,11 @@ def test_members_that_return_under_each_others_names_are_told_apart(
     recorder.look_if_due()
     for number in (1, 2, 9):
         gone(root, number)
-    found = []
+    records = []
     for at, number in enumerate((1, 2, 9)):
         recorder.see(Message(2 + 2 * at, 2.0, failed(number), 1.8e9))
-        found += recorder.see(Message(3 + 2 * at, 2.0, goes_on(3 - at), 1.8e9))
-    assert [one.member for one in found] == ["guid-2", "guid-1", "guid-9"]
+        records += recorder.see(Message(3 + 2 * at, 2.0, goes_on(3 - at), 1.8e9))
+    assert [record.member for record in records] == ["guid-2", "guid-1", "guid-9"]
 
 
 def test_member_that_fails_while_it_is_filled_is_recorded_so(array: Path) -> None:
@@ -173,7 +173,7 @@ def test_look_that_is_due_waits_for_no_other_message(array: Path, root: Path, mo
     kernel.close()
     recorder.join(20)
     ours.close()
-    assert [one.member for one in load()] == ["guid-7"]
+    assert [record.member for record in load()] == ["guid-7"]
 
 
 def test_two_that_the_kernel_logs_at_once_have_no_order(array: Path) -> None:
@@ -228,8 +228,8 @@ def test_messages_that_were_overwritten_are_skipped(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "read", read)
     log, kernel = socket.socketpair()
     kernel.close()
-    (found,) = failures.messages(log.fileno(), lambda: 1.0)
-    assert found is not None and found[:3] == (7, 1.0, "one")
+    (message,) = failures.messages(log.fileno(), lambda: 1.0)
+    assert message is not None and message[:3] == (7, 1.0, "one")
 
 
 def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_clock(
@@ -258,7 +258,7 @@ def test_failure_that_is_read_as_it_happens_has_the_time_of_that_and_no_other_cl
     kernel.close()
     recorder.join(20)
     ours.close()
-    assert [one.at for one in load()] == [1_794_999_980.0, 1_795_000_000.0]
+    assert [record.at for record in load()] == [1_794_999_980.0, 1_795_000_000.0]
 
 
 def test_mirror_whose_two_lines_are_one_message_is_recorded(array: Path) -> None:
@@ -307,7 +307,7 @@ def test_members_are_looked_at_before_the_kernel_says_anything_and_from_time_to_
     kernel.close()
     recorder.join(20)
     ours.close()
-    assert [one.member for one in load()] == ["guid-2"]
+    assert [record.member for record in load()] == ["guid-2"]
 
 
 @pytest.mark.parametrize(

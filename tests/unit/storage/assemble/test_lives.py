@@ -108,28 +108,28 @@ class Machines:
         # without a record all members of pool.json count as in sync before
         last = server.last or server.members
         server.left = lives.left_now(server.left, last, in_sync, list(in_sync.values()), events)
-        server.members = [in_sync.get(slot, one) for slot, one in enumerate(server.members)]
+        server.members = [in_sync.get(slot, member) for slot, member in enumerate(server.members)]
         server.last = [in_sync[slot] for slot in sorted(in_sync)]
         # what is recorded of those that left stays as old as it is
         server.elsewhere = server.elsewhere and bool(server.left)
 
     def start(self, where: str) -> None:
-        server, found = self.servers[where], self.here(where)
-        if server.running is not None or not found:
+        server, names = self.servers[where], self.here(where)
+        if server.running is not None or not names:
             raise Impossible
-        in_sync = [name for name in found if not absent([WHO[name]], server.last)]
+        in_sync = [name for name in names if not absent([WHO[name]], server.last)]
         if server.last and not in_sync:
             # in_sync.refuse_stale
             raise Impossible
-        members = self.holders([name for name in found if name not in server.apart])
+        members = self.holders([name for name in names if name not in server.apart])
         try:
             apart = lives.chosen(server.record, members, server.last, server.left)
         except RanApart:
             raise Impossible from None
-        for one in apart:
-            self.accuse(server, one.block.name, in_sync)
-        server.apart |= {one.block.name for one in apart}
-        taken = [name for name in found if name not in server.apart]
+        for holder in apart:
+            self.accuse(server, holder.block.name, in_sync)
+        server.apart |= {holder.block.name for holder in apart}
+        taken = [name for name in names if name not in server.apart]
         # mdadm: the most events; one that is older by two, or calls that one missing, is ignored (Assemble.c)
         best = max(taken, key=lambda name: self.drives[name].block.events)
         newest = self.drives[best].block
@@ -144,17 +144,19 @@ class Machines:
         ]
         fresh = [name for name in fresh if not any(self.beats(other, name) for other in fresh)]
         contents = [self.drives[name].writes for name in fresh]
-        assert all(one == contents[0] for one in contents), f"members with other data start together: {fresh}"
+        assert all(content == contents[0] for content in contents), f"members with other data start together: {fresh}"
         server.running = fresh
         self.update(server)
         before = set(server.apart)
         self.readd(where)
         chosen = {who.serial for who in server.last}
-        silent = {one for one in server.apart - before if not chosen or one in chosen}
+        silent = {serial for serial in server.apart - before if not chosen or serial in chosen}
         assert not silent, f"{silent} is kept apart, and nobody chose the others"
-        for name in (one for one in found if one not in server.apart and one not in server.running):
+        for name in (
+            candidate for candidate in names if candidate not in server.apart and candidate not in server.running
+        ):
             # one whose place is taken is ignored; no other has changes that the array lacks
-            slots = {self.drives[one].block.slot for one in server.running}
+            slots = {self.drives[member].block.slot for member in server.running}
             lost = self.drives[name].writes - contents[0]
             assert self.drives[name].block.slot in slots or not lost, f"{name} has {lost} and is not kept apart"
         self.record(server)
@@ -186,7 +188,7 @@ class Machines:
         for name in back:
             # the first that is re-added may take the place of another
             drive = self.drives[name]
-            if drive.block.slot in {self.drives[one].block.slot for one in server.running}:
+            if drive.block.slot in {self.drives[member].block.slot for member in server.running}:
                 continue
             known = name in server.apart and bool(absent([WHO[name]], server.last))
             left = lives.left_of(server.left, WHO[name])
@@ -209,7 +211,7 @@ class Machines:
         Else the record is older than the array, in a server to which the pool comes home from another one, or the
         member was never in the array of this one.
         """
-        known = [*server.members, *(one.member for one in server.left)]
+        known = [*server.members, *(left.member for left in server.left)]
         if server.elsewhere or absent([WHO[name]], known):
             return
         mine, theirs = self.drives[name].writes, self.drives[others[0]].writes
@@ -259,34 +261,36 @@ class Machines:
 
     def copy(self) -> "Machines":
         made = Machines.__new__(Machines)
-        made.drives = {name: Drive(one.block, set(one.writes), one.where) for name, one in self.drives.items()}
+        made.drives = {name: Drive(drive.block, set(drive.writes), drive.where) for name, drive in self.drives.items()}
         made.servers = {
             name: replace(
-                one,
-                members=[*one.members],
-                left=[*one.left],
-                apart={*one.apart},
-                running=None if one.running is None else [*one.running],
+                server,
+                members=[*server.members],
+                left=[*server.left],
+                apart={*server.apart},
+                running=None if server.running is None else [*server.running],
             )
-            for name, one in self.servers.items()
+            for name, server in self.servers.items()
         }
         made.number, made.forgot = self.number, self.forgot
         return made
 
     def key(self) -> str:
         """Two states with one key go on alike: what each drive has that the other lacks counts, not how much."""
-        own = [bool(one.writes - other.writes) for one in self.drives.values() for other in self.drives.values()]
-        blocks = [(one.block.slot, one.block.events, one.block.states, one.where) for one in self.drives.values()]
+        own = [bool(drive.writes - other.writes) for drive in self.drives.values() for other in self.drives.values()]
+        blocks = [
+            (drive.block.slot, drive.block.events, drive.block.states, drive.where) for drive in self.drives.values()
+        ]
         servers = [
             (
-                [who.serial for who in one.members],
-                [who.serial for who in one.last],
-                [(left.member.serial, left.events, left.beside) for left in one.left],
-                sorted(one.apart),
-                one.running,
-                one.elsewhere,
+                [who.serial for who in server.members],
+                [who.serial for who in server.last],
+                [(left.member.serial, left.events, left.beside) for left in server.left],
+                sorted(server.apart),
+                server.running,
+                server.elsewhere,
             )
-            for one in self.servers.values()
+            for server in self.servers.values()
         ]
         return repr((own, blocks, servers, self.forgot))
 

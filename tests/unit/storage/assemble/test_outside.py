@@ -81,7 +81,7 @@ def test_array_that_was_started_by_hand_after_it_broke_is_recorded_once(pool: Wo
     assert finding.level is Level.WARN
     assert "broke at 2026-11-18 11:06 UTC and was started outside Millrace" in finding.sentence
     assert "a check of the array does not find old data" in (finding.todo or "")
-    assert any("started outside Millrace" in one for one in lines(known, []))
+    assert any("started outside Millrace" in line for line in lines(known, []))
 
 
 def test_member_that_failed_without_breaking_the_array_is_none(pool: World) -> None:
@@ -93,12 +93,12 @@ def test_start_of_millrace_is_no_other(pool: World) -> None:
     away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
     one_after_another(pool, "D0", "D1", "D2")
     broken()
-    for one in away:
-        plug_in(pool, one)
+    for drive in away:
+        plug_in(pool, drive)
     assert assembled(pool) == []
     assert failure_record.broke(uuid()) is None and failure_record.load()[-1].broken
     known = unclean.pending()
-    assert known is not None and [one.outside for one in known.starts] == [False]
+    assert known is not None and [start.outside for start in known.starts] == [False]
     assert assembled(pool) == []
     # it breaks again, and somebody is quicker
     broken()
@@ -141,9 +141,9 @@ def test_what_is_in_doubt_begins_when_the_first_member_left(
     # one that failed after the start by hand
     failed(3, BROKE + DAY)
     assembled(pool)
-    found = unclean.pending()
-    assert found is not None
-    (start,) = found.starts
+    record = unclean.pending()
+    assert record is not None
+    (start,) = record.starts
     assert start.in_doubt_since.timestamp() == BROKE - since * DAY
     assert (start.dated, start.last_write) == (known, "2026-11-18T11:06:40+00:00")
     (finding,) = health.check(host())
@@ -154,7 +154,7 @@ def test_what_is_in_doubt_begins_when_the_first_member_left(
     shown = (
         f"first member left {start.since}{'' if known else ' or earlier'}, broke {start.last_write}, started outside"
     )
-    assert any(shown in one for one in lines(found, []))
+    assert any(shown in line for line in lines(record, []))
 
 
 def test_member_that_failed_during_its_rebuild_was_no_current_one(pool: World) -> None:
@@ -209,8 +209,8 @@ def event_during(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, world:
 
     monkeypatch.setattr(module, name, done)
     yield said
-    for one in others:
-        one.join(20)
+    for thread in others:
+        thread.join(20)
     assert others
 
 
@@ -220,13 +220,13 @@ def test_event_of_an_array_that_millrace_starts_waits_for_the_end_of_the_start(
     away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
     one_after_another(pool, "D0", "D1", "D2")
     broken()
-    for one in away:
-        plug_in(pool, one)
+    for drive in away:
+        plug_in(pool, drive)
     with event_during(monkeypatch, md, "make_writable", pool) as said:
         assert assembled(pool) == []
     assert said == []
     known = unclean.pending()
-    assert known is not None and [one.outside for one in known.starts] == [False]
+    assert known is not None and [start.outside for start in known.starts] == [False]
 
 
 def test_two_that_look_at_once_record_one_start(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:

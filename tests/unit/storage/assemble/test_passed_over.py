@@ -124,7 +124,7 @@ def test_member_takes_part_where_the_start_without_it_never_took_place(pool: Wor
     with pytest.raises(Cut):
         start_with_doubt(pool)
     pool.broken.clear()
-    assert {one.serial for one in apart_record.load().members} == {"D1", "D2"}
+    assert {member.serial for member in apart_record.load().members} == {"D1", "D2"}
     assert ", with D2 again" in boot(pool)
     assert KEPT not in boot(pool) and apart_record.load().members == []
 

@@ -122,7 +122,7 @@ def test_drive_that_was_taken_out_on_purpose_is_left_alone(pool: World) -> None:
     pool.boot()
     lines: list[str] = []
     assemble(pool, lines.append)
-    assert said in next(one for one in lines if one.startswith("RAID6 data")) and re_adds(pool) == []
+    assert said in next(line for line in lines if line.startswith("RAID6 data")) and re_adds(pool) == []
     # a member again, by hand, is one that returns
     removal_record.forget(["D1"])
     assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
@@ -231,7 +231,7 @@ def test_full_boot_drive_keeps_no_member_out_and_the_count_goes_on(
     # with room again, the next return brings what was counted meanwhile to the boot drive
     plug_in(pool, lost(pool, "D2"))
     assert "RAID6 data: D2 returned and is resyncing" in readded(pool)
-    assert [one for _, _, one in outcomes()][:4] == ["re-added"] * MOST + ["left-out"]
+    assert [outcome for _, _, outcome in outcomes()][:4] == ["re-added"] * MOST + ["left-out"]
     assert readd.unrecorded(datetime.fromisoformat(pool.now())) == []
 
 
@@ -317,11 +317,11 @@ def half_filled() -> tuple[World, str, Disk]:
     gone = plan.arrays[0].members[:3]
     for serial in gone:
         die(world, serial)
-    (disk,) = [one for one in world.disks if one.serial == spare]
+    (disk,) = [drive for drive in world.disks if drive.serial == spare]
     held = of_data(disk)
     assert held["recovering"] == "1" and held["role"] == "0"
     world.boot()
-    world.names = {name: one for name, one in world.names.items() if one is not disk}
+    world.names = {name: drive for name, drive in world.names.items() if drive is not disk}
     return world, spare, disk
 
 
@@ -373,7 +373,7 @@ def test_member_whose_place_a_spare_has_taken_is_the_spare_when_it_is_back() -> 
     (spare,) = plan.arrays[0].spares
     # no part of the log
     serial = plan.arrays[0].members[3]
-    (disk,) = [one for one in world.disks if one.serial == serial]
+    (disk,) = [drive for drive in world.disks if drive.serial == serial]
     die(world, serial)
     plug_in(world, disk)
     # not while the spare is being filled: what is there may be needed
@@ -382,7 +382,9 @@ def test_member_whose_place_a_spare_has_taken_is_the_spare_when_it_is_back() -> 
     rebuilt(world)
     in_sync.record(world, load_pool(), lambda _: None)
     record = load_pool().arrays[0]
-    assert spare in {one.serial for one in record.members} and [one.serial for one in record.spares] == [serial]
+    assert spare in {member.serial for member in record.members} and [
+        hot_spare.serial for hot_spare in record.spares
+    ] == [serial]
     plug_in(world, disk)
     assert readded(world) == [f"RAID6 data: {serial} is a hot spare again"]
     assert is_a_spare(world, disk)

@@ -73,10 +73,10 @@ def shared(request: pytest.FixtureRequest) -> World:
     if not request.param:
         log = plan.arrays[1].model_copy(update={"spares": []})
         drives = [
-            one.model_copy(update={"partitions": [part for part in one.partitions if part.role is Role.DATA]})
-            if one.serial in plan.arrays[1].spares
-            else one
-            for one in plan.drives
+            drive.model_copy(update={"partitions": [part for part in drive.partitions if part.role is Role.DATA]})
+            if drive.serial in plan.arrays[1].spares
+            else drive
+            for drive in plan.drives
         ]
         plan = plan.model_copy(update={"arrays": [plan.arrays[0], log], "drives": drives})
     world = server_for(plan)
@@ -115,8 +115,8 @@ def test_older_half_of_a_broken_log_is_not_replayed(
     first, newest, third = break_log(shared, full, monkeypatch)
     if seen:
         in_sync.record(shared, load_pool(), lambda _: None)
-    for one in (first, third):
-        plug_in(shared, one)
+    for drive in (first, third):
+        plug_in(shared, drive)
     said = run(shared)
     assert any("log does not start by itself: SN001 may have left after SN000, and would" in line for line in said)
     assert started(shared) == []
@@ -149,7 +149,7 @@ def test_record_of_this_boot_counts_and_is_not_left_older_than_the_other(
     die(pool, "L0")
     monkeypatch.setattr(in_sync, "write_model", state_drive_full)
     in_sync.record(pool, load_pool(), lambda _: None)
-    assert [one.serial for one in in_sync.last_of(record).members] == ["L1"]
+    assert [member.serial for member in in_sync.last_of(record).members] == ["L1"]
 
     def run_full(path: Path, model: Contract) -> bool:
         if path == paths.in_sync_now_file():
@@ -160,7 +160,7 @@ def test_record_of_this_boot_counts_and_is_not_left_older_than_the_other(
     run(pool)
     monkeypatch.setattr(in_sync, "write_model", run_full)
     in_sync.record(pool, load_pool(), lambda _: None)
-    assert [one.serial for one in in_sync.last_of(record).members] == ["L0", "L1"]
+    assert [member.serial for member in in_sync.last_of(record).members] == ["L0", "L1"]
     monkeypatch.setattr(in_sync, "write_model", write_model)
     in_sync.record(pool, load_pool(), lambda _: None)
     in_sync.forget_left()
@@ -189,7 +189,7 @@ def test_record_of_the_next_boot_is_written_where_run_takes_nothing(
     in_sync.record(pool, load_pool(), said.append)
     assert said == ["cannot record the members of the arrays for this boot: [Errno 30] Read-only file system"]
     written = read_model(paths.in_sync_file(), in_sync.InSync)
-    assert [one.serial for one in written.arrays[1].members] == ["L1"]
+    assert [member.serial for member in written.arrays[1].members] == ["L1"]
 
 
 def test_mirror_whose_last_half_is_gone_is_broken_before_any_write(pool: World) -> None:
@@ -205,8 +205,8 @@ def test_mirror_whose_last_half_is_gone_is_broken_before_any_write(pool: World) 
     assert not [line for line in run(pool) if "resyncing" in line]
     assert [command for command in pool.calls if "--re-add" in command] == []
     in_sync.record(pool, load_pool(), lambda _: None)
-    assert [one.serial for one in in_sync.last_of(load_pool().arrays[1]).members] == ["L1"]
-    assert [(one.name, one.broken, one.starts) for one in standstill.load().values()] == [("log", True, False)]
+    assert [member.serial for member in in_sync.last_of(load_pool().arrays[1]).members] == ["L1"]
+    assert [(array.name, array.broken, array.starts) for array in standstill.load().values()] == [("log", True, False)]
 
 
 def test_mirror_whose_last_half_takes_no_write_has_when_the_other_left(pool: World) -> None:
@@ -218,8 +218,8 @@ def test_mirror_whose_last_half_takes_no_write_has_when_the_other_left(pool: Wor
     pool.arrays[log].state = "broken"
     in_sync.record(pool, load_pool(), lambda _: None)
     last = in_sync.last_of(load_pool().arrays[1])
-    assert [one.serial for one in last.members] == ["L1"]
-    assert [(one.member.serial, one.beside) for one in last.left] == [("L0", [1])]
+    assert [member.serial for member in last.members] == ["L1"]
+    assert [(left.member.serial, left.beside) for left in last.left] == [("L0", [1])]
 
 
 @pytest.mark.parametrize("unit", ["millrace-assemble.service", "millrace-revive.service"])
@@ -304,8 +304,8 @@ def test_broken_array_gets_no_member_and_is_revived(pool: World) -> None:
 def test_member_that_left_last_is_started_with_and_the_others_are_rebuilt(pool: World) -> None:
     away = [disk(pool, serial) for serial in ("D0", "D1", "D2")]
     one_after_another(pool, "D0", "D1", "D2")
-    for one in away:
-        plug_in(pool, one)
+    for drive in away:
+        plug_in(pool, drive)
     lines: list[str] = []
     assemble(pool, lines.append)
     assert lines[0] == (
@@ -314,7 +314,7 @@ def test_member_that_left_last_is_started_with_and_the_others_are_rebuilt(pool: 
     )
     known = unclean.pending()
     assert known is not None
-    assert [(one.array, one.missing) for one in known.starts] == [("data", ["D0", "D1"])]
+    assert [(start.array, start.missing) for start in known.starts] == [("data", ["D0", "D1"])]
     (forced,) = [command for command in pool.calls if "--force" in command]
     assert len([word for word in forced if word.startswith("/dev/nvme")]) == 2
 
@@ -324,8 +324,8 @@ def test_member_that_the_bitmap_does_not_know_any_more_is_rebuilt_whole(pool: Wo
     one_after_another(pool, "D0", "D1", "D2")
     # the bitmap of the members that the array was started with is older than what it missed
     next(iter(away[0].inside.values()))["bitmap"] = "too old"
-    for one in away:
-        plug_in(pool, one)
+    for drive in away:
+        plug_in(pool, drive)
     lines: list[str] = []
     assemble(pool, lines.append)
     assert lines[0].endswith("; D0 returned and is being rebuilt; D1 returned and is resyncing")
@@ -341,16 +341,16 @@ def test_missing_slots_of_a_revival_are_those_of_the_superblocks() -> None:
     die(world, members[0])
     rebuilt(world)
     away = [disk(world, serial) for serial in members[1:4]]
-    for one in away:
-        die(world, one.serial)
+    for drive in away:
+        die(world, drive.serial)
         writing(world, "data")
-    for one in away:
-        plug_in(world, one)
+    for drive in away:
+        plug_in(world, drive)
     lines: list[str] = []
     assemble(world, lines.append)
     assert f", with {members[3]} again" in lines[0]
     known = unclean.pending()
-    assert known is not None and [(one.slots, one.missing) for one in known.starts] == [([1, 2], members[1:3])]
+    assert known is not None and [(start.slots, start.missing) for start in known.starts] == [([1, 2], members[1:3])]
 
 
 @pytest.mark.parametrize("last", ["D1", "D2"])

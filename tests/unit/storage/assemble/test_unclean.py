@@ -60,7 +60,7 @@ def test_nothing_is_added_to_an_array_until_its_torn_rows_are_recorded(world: Wo
     world.boot()
     assert "is not added yet" in started(world)[0]
     assert not any("--re-add" in command for command in world.calls)
-    unclean.change("data", lambda one: one.model_copy(update={"check": "found"}))
+    unclean.change("data", lambda start: start.model_copy(update={"check": "found"}))
     lines.clear()
     readd.readd(world, lines.append)
     assert lines == ["RAID6 data: D1 returned and is resyncing"]
@@ -83,9 +83,11 @@ def test_a_hot_spare_is_left_out_until_the_torn_rows_are_recorded() -> None:
         world.boot()
         world.calls.clear()
         started(world)
-        (command,) = [one for one in world.calls if "--assemble" in one and "/dev/md/millrace-data" in one][-1:]
+        (command,) = [
+            command for command in world.calls if "--assemble" in command and "/dev/md/millrace-data" in command
+        ][-1:]
         assert len([word for word in command if word.startswith("/dev/nvme")]) == 5
-    unclean.change("data", lambda one: one.model_copy(update={"check": "found"}))
+    unclean.change("data", lambda start: start.model_copy(update={"check": "found"}))
     lines: list[str] = []
     readd.readd(world, lines.append)
     assert lines == [f"RAID6 data: {spare} is a hot spare again"]
@@ -116,7 +118,7 @@ def test_the_missing_slots_of_a_start_are_those_of_the_superblocks() -> None:
     assert f"RAID6 data: started without {members[3]}, unclean" in started(world)[0]
     known = unclean.pending()
     assert known is not None
-    assert [(one.slots, one.missing, one.check) for one in known.starts] == [([3], [members[3]], "waiting")]
+    assert [(start.slots, start.missing, start.check) for start in known.starts] == [([3], [members[3]], "waiting")]
 
 
 def test_an_interrupted_rebuild_goes_on_and_the_check_is_given_up(world: World) -> None:

@@ -44,7 +44,7 @@ def test_start_that_stays_read_only_is_recorded(pool: World) -> None:
         known = unclean.pending()
         assert known is not None
         # nor did anything else than Millrace start it
-        assert [(one.missing, one.outside) for one in known.starts] == [(["D0", "D1"], False)]
+        assert [(start.missing, start.outside) for start in known.starts] == [(["D0", "D1"], False)]
         pool.broken.clear()
         assemble(pool, lambda _: None)
 
@@ -94,5 +94,5 @@ def test_read_only_boot_drive_and_a_start_that_mdadm_refuses(
     with pytest.raises(Failed, match="failed to RUN_ARRAY"):
         assemble(pool, lines.append)
     assert any(line.startswith("RAID1 log:") for line in lines) and "data" in {
-        one.name for one in standstill.load().values()
+        array.name for array in standstill.load().values()
     }

@@ -48,7 +48,7 @@ def test_many_regions_are_recorded_as_fewer_that_have_all_of_them(
     assert known is not None and (kept := known.starts[0].regions) is not None
     assert len(kept) <= 1000 and (count > 1000 or len(kept) == count)
     assert (kept[0].begin, kept[-1].end) == (0, areas[-1].end)
-    assert all(any(one.begin <= area.begin and area.end <= one.end for one in kept) for area in areas[::97])
+    assert all(any(region.begin <= area.begin and area.end <= region.end for region in kept) for area in areas[::97])
 
 
 def test_bitmap_that_cannot_be_read_stops_no_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_regions_of_a_start_that_may_hold_another_are_not_recorded(
         unclean.add(data, [1, 2], 1_700_000_000, at)
     unclean.keep_regions(world, data, at)
     known = unclean.pending()
-    assert known is not None and [one.regions for one in known.starts] == [None, [Region(begin=8, end=16)]]
+    assert known is not None and [start.regions for start in known.starts] == [None, [Region(begin=8, end=16)]]
     for _ in range(unclean.KEPT):
         unclean.add(data, [1, 2], 1_700_000_000, at)
     unclean.keep_regions(world, data, at)
@@ -90,7 +90,7 @@ def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
     unclean.add(log, [], None, "2026-09-02T12:00:00+00:00")
     known = unclean.pending()
     assert known is not None
-    assert [one.model_dump() for one in known.starts] == [
+    assert [start.model_dump() for start in known.starts] == [
         {
             "array": "data",
             "level": "raid6",

@@ -48,8 +48,8 @@ def test_steps_are_shown_until_the_end(world: World, journal: ChangeJournal) -> 
     manager = Manager(world, [*acts, lambda: journal.end(AT), lambda: None])
     shown = list(change_job.follow(manager, journal.change))
     names = ["partition NEW", "join log", "join data", "rebuild log", "rebuild data", "record"]
-    assert [one.step for one in shown] == [*names, None, None]
-    assert [one.done for one in shown] == [*range(7), 6]
+    assert [progress.step for progress in shown] == [*names, None, None]
+    assert [progress.done for progress in shown] == [*range(7), 6]
     # its end is known before systemd has ended the unit
     assert shown[-1].change.ended == AT and manager.acts
 

@@ -54,7 +54,7 @@ def test_drive_that_joins_waits_until_torn_rows_are_recorded(world: World) -> No
     die(world, "D1")
     drop(world, "D1")
     put_in(world, "N1")
-    data = next(one for one in load_pool().arrays if one.array.name == "data")
+    data = next(array for array in load_pool().arrays if array.array.name == "data")
     unclean.add(data, [1], 1_700_000_000, world.now())
     with pytest.raises(Refused, match="array data: no member is added before its parity was checked for torn rows"):
         replaced(world, "D1")
@@ -70,7 +70,7 @@ def test_missing_drive_is_replaced_by_the_blank_one(world: World) -> None:
     put_in(world, "N1")
     said = replaced(world, "D1")
     assert members() == ["D0", "N1", "D2", "D3"]
-    assert [one.serial for one in load_pool().drives] == ["D0", "N1", "D2", "D3", "L0", "L1"]
+    assert [drive.serial for drive in load_pool().drives] == ["D0", "N1", "D2", "D3", "L0", "L1"]
     assert said[1:3] == [
         "drive N1: partition millrace-data-01 101376 MiB",
         "RAID6 data: millrace-data-01 added",
@@ -106,8 +106,8 @@ def test_readable_drive_stays_in_the_array_until_it_is_copied(world: World) -> N
     assert "RAID6 data: millrace-data-01 replaces D1" in said
     assert "RAID6 data: D1 removed" in said
     assert members() == ["D0", "N1", "D2", "D3"]
-    (device,) = [name for name, one in world.arrays.items() if one.name == "millrace-data"]
-    assert {world.identity(one.name).serial for one in world.md_members(device)} == {"D0", "N1", "D2", "D3"}
+    (device,) = [name for name, array in world.arrays.items() if array.name == "millrace-data"]
+    assert {world.identity(member.name).serial for member in world.md_members(device)} == {"D0", "N1", "D2", "D3"}
 
 
 def test_check_ends_before_a_drive_joins_and_goes_on_while_one_leaves(world: World) -> None:

@@ -97,7 +97,7 @@ def test_one_cut_at_every_moment(
         in_sync.record(world, load_pool(), lambda _: None)
         there = [*members("data"), *spares("data")]
         assert "N1" in there and old not in there, f"cut at moment {moment}"
-        assert [one.serial for one in load_pool().drives].count("N1") == 1
+        assert [drive.serial for drive in load_pool().drives].count("N1") == 1
         assert len(load_pool().drives) == drives
         power_cut(world)
         assert "N1" in [*members("data"), *spares("data")] and len(members("data")) == len(set(members("data")))
@@ -122,7 +122,7 @@ def cut_during_the_copy(world: World) -> None:
 def test_new_drive_that_comes_late_after_a_power_cut_is_waited_for(root: Path) -> None:
     world = pool_of(raid6_plan())
     cut_during_the_copy(world)
-    names, world.names = world.names, {name: one for name, one in world.names.items() if one.serial != "N1"}
+    names, world.names = world.names, {name: drive for name, drive in world.names.items() if drive.serial != "N1"}
     waits = world.wait
 
     def arrive(seconds: float) -> None:
@@ -167,5 +167,5 @@ def test_drive_that_has_its_own_place_again_is_not_left_out_after_a_power_cut_at
     power_cut(world)
     applied(world)
     assert removal_record.load() == {} and members() == ["D0", "D1", "D2", "D3"]
-    (device,) = [name for name, one in world.arrays.items() if one.name == "millrace-data"]
-    assert {world.identity(one.name).serial for one in world.md_members(device) if one.in_sync} == {*members()}
+    (device,) = [name for name, array in world.arrays.items() if array.name == "millrace-data"]
+    assert {world.identity(member.name).serial for member in world.md_members(device) if member.in_sync} == {*members()}

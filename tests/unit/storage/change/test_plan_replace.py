@@ -58,7 +58,7 @@ def test_plan_names_drives_partitions_and_arrays(world: World) -> None:
     plan = proposal.plan
     assert plan.old and plan.new
     assert (plan.verb, plan.old.serial, plan.new.serial, plan.leaves) == ("replace", "D1", "N1", ["data"])
-    assert [(one.label, one.size, one.array, one.copies) for one in plan.partitions] == [
+    assert [(partition.label, partition.size, partition.array, partition.copies) for partition in plan.partitions] == [
         ("millrace-data-01", 99 * GIB, "data", True)
     ]
     assert proposal.steps == [
@@ -77,7 +77,7 @@ def test_new_drive_that_is_not_like_its_neighbours_is_shown_with_the_differences
     full = PcieLink(speed=32.0, width=4, max_speed=32.0, max_width=4)
     put_in(world, "N1")
     assert proposed(world, "D1").differences == []
-    here: dict[str, dict[str, object]] = {one: {"link": full} for one in ("D0", "D1", "D2", "D3")}
+    here: dict[str, dict[str, object]] = {serial: {"link": full} for serial in ("D0", "D1", "D2", "D3")}
     new: dict[str, object] = {"link": slow, "firmware": "2", "physical_block": 512}
     seen(world, monkeypatch, **here, N1=new)
     proposal = proposed(world, "D1")
@@ -207,7 +207,7 @@ def test_drive_of_a_member_that_holds_something_else_is_named(
 
 
 def test_member_that_is_kept_out_is_erased_first(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = next(one for one in world.disks if one.serial == "D1")
+    away = next(drive for drive in world.disks if drive.serial == "D1")
     die(world, "D1")
     plug_in(world, away)
     seen(world, monkeypatch, D1={"state": DriveState.OURS})

@@ -75,7 +75,7 @@ def test_blank_drive_becomes_a_hot_spare(world: World) -> None:
     ]
     assert (members(), spares("data")) == (["D0", "D1", "D2", "D3"], ["N1"])
     assert load_pool().drives[-1].serial == "N1"
-    assert [one.partition(" ")[0] for one in steps_in_words(_last())] == ["Write", "Array"]
+    assert [step.partition(" ")[0] for step in steps_in_words(_last())] == ["Write", "Array"]
 
 
 def test_leg_with_the_fewest_spares_gets_the_next_one(root: Path) -> None:

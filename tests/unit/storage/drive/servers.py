@@ -28,7 +28,7 @@ MEMBERS = {"data": ["D0", "D1", "D2"], "log": ["L0", "L1"]}
 
 def drive(serial: str, state: DriveState = DriveState.UNKNOWN, **changes: object) -> Drive:
     """A drive called after its serial; those of the log are smaller."""
-    found = {
+    fields = {
         "name": f"nvme-{serial}",
         "serial": serial,
         "wwid": f"eui.{serial}",
@@ -47,7 +47,7 @@ def drive(serial: str, state: DriveState = DriveState.UNKNOWN, **changes: object
         "evidence": [],
         **changes,
     }
-    return Drive.model_validate(found)
+    return Drive.model_validate(fields)
 
 
 def examined(serial: str, state: DriveState, finding: str = "", **changes: object) -> Drive:
@@ -64,11 +64,11 @@ def pool(spares: Sequence[str] = ()) -> Pool:
         array = made.arrays[0].array.model_copy(
             update={"name": name, "level": level, "role": role, "members": MEMBERS[name], "over_arrays": False}
         )
-        beside = [record(one) for one in spares] if name == "data" else []
-        members = [record(one) for one in MEMBERS[name]]
+        beside = [record(serial) for serial in spares] if name == "data" else []
+        members = [record(serial) for serial in MEMBERS[name]]
         arrays.append(ArrayRecord(array=array, uuid=UUIDS[name], members=members, spares=beside))
     return made.model_copy(
-        update={"arrays": arrays, "drives": [parted(one) for each in MEMBERS.values() for one in each]}
+        update={"arrays": arrays, "drives": [parted(serial) for each in MEMBERS.values() for serial in each]}
     )
 
 
@@ -129,19 +129,19 @@ def server(
     changing: bool = False,
 ) -> Facts:
     """The drives of the pool but those `without`, which md misses, a boot drive, and `more`."""
-    here = [one for each in MEMBERS.values() for one in each if one not in without]
+    here = [serial for each in MEMBERS.values() for serial in each if serial not in without]
     lost: dict[str, MemberState] = dict.fromkeys(without, "missing")
-    data = {**{one: state for one, state in lost.items() if one in MEMBERS["data"]}, **(states or {})}
-    log = {one: state for one, state in lost.items() if one in MEMBERS["log"]}
+    data = {**{serial: state for serial, state in lost.items() if serial in MEMBERS["data"]}, **(states or {})}
+    log = {serial: state for serial, state in lost.items() if serial in MEMBERS["log"]}
     boot = examined("BOOT", DriveState.BOOT, "carries /", transport="sata")
     return Facts(
-        present=[*(drive(one) for one in here), drive("BOOT"), *more],
-        contents={f"nvme-{serial}": one for serial, one in (contents or {}).items()},
+        present=[*(drive(serial) for serial in here), drive("BOOT"), *more],
+        contents={f"nvme-{serial}": content for serial, content in (contents or {}).items()},
         examined=[boot, *at_boot],
         pool=pool(spares),
         live=[live("data", data, runs), live("log", log)],
-        smart={one.serial: one for one in smart},
-        history={one.serial: one for one in history},
+        smart={reading.serial: reading for reading in smart},
+        history={known.serial: known for known in history},
         today=TODAY,
         changing=changing,
     )

@@ -36,15 +36,15 @@ def reads(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float,
     device = root_user / "dev/nvme0n1"
     device.parent.mkdir()
     device.write_bytes(bytes(SIZE))
-    found: list[tuple[float, int]] = []
+    requests: list[tuple[float, int]] = []
     read = os.preadv
 
     def recorded(descriptor: int, buffers: list[memoryview], place: int) -> int:
-        found.append((time.monotonic(), place))
+        requests.append((time.monotonic(), place))
         return read(descriptor, buffers, place)
 
     monkeypatch.setattr(os, "preadv", recorded)
-    return found
+    return requests
 
 
 def test_every_other_second_has_reads_at_changing_places(

@@ -74,14 +74,14 @@ def test_a_drive_that_was_put_in_is_told_by_what_udev_read(box: Box) -> None:
 def test_a_member_that_is_back_has_returned(box: Box) -> None:
     pool = facts().pool
     assert pool is not None
-    data = next(one for one in pool.arrays if one.array.name == "data")
+    data = next(array for array in pool.arrays if array.array.name == "data")
     box.pull("data", 3)
     (gone,) = [each for each in rows(facts()) if each.verdict == "missing"]
     assert (gone.serial, gone.bay, gone.role, gone.last_seen) == (serial(3), "4", "data", "2026-11-20")
     (box.root / "sys/block/nvme3n1").symlink_to((box.root / "sys/class/block/nvme3n1").resolve())
     known_to_udev(box, "nvme3n1p2", ID_FS_TYPE="linux_raid_member", ID_FS_UUID=data.uuid.replace(":", "-"))
-    (one,) = [each for each in rows(facts()) if each.serial == serial(3)]
-    assert (one.verdict, one.actions) == ("returned", ["locate"])
+    (row,) = [each for each in rows(facts()) if each.serial == serial(3)]
+    assert (row.verdict, row.actions) == ("returned", ["locate"])
 
 
 def test_slots_without_hot_plug_are_known_by_their_numbers(box: Box) -> None:

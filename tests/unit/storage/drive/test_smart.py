@@ -49,9 +49,11 @@ def read(errors: object, command: Command = silent) -> DriveSmart:
     report = smart.last()
     assert report is not None
     assert [each.boot for each in report.drives].count(True) == 1
-    one, two, *_ = sorted((each for each in report.drives if each.serial in ("S1", "S2")), key=lambda each: each.serial)
+    drive, two, *_ = sorted(
+        (each for each in report.drives if each.serial in ("S1", "S2")), key=lambda each: each.serial
+    )
     assert not two.known and two.transport == "nvme" and two.media_errors_new is None
-    return one
+    return drive
 
 
 def test_media_errors_of_before_a_reboot_are_still_new_after_it(tree: Tree) -> None:
@@ -128,11 +130,11 @@ def test_heat_and_the_counters_of_the_hardware_are_kept_by_day(tree: Tree, monke
     add_module(paths.ROOT, 0, 0, "A1", corrected=3)
     heat = {"thm_temp1_trans_count": 4, "thm_temp2_trans_count": 1, "thm_temp1_total_time": 60}
     monkeypatch.setattr(f"{__name__}.SAID", SAID | heat | {"warning_temp_time": 2, "critical_comp_time": 1})
-    one = read(0)
-    assert (one.throttled, one.throttled_seconds, one.hot_minutes) == (5, 60, 3)
+    drive = read(0)
+    assert (drive.throttled, drive.throttled_seconds, drive.hot_minutes) == (5, 60, 3)
     monkeypatch.setattr(f"{__name__}.SAID", SAID | heat | {"thm_temp2_trans_count": 3})
     read(0)
-    risen = {one.key: sum(each.count for each in one.days) for one in rises.load().counters}
+    risen = {counter.key: sum(each.count for each in counter.days) for counter in rises.load().counters}
     # what a drive counted before it came is not new; the kernel's counters began with this start
     assert risen["heat/drive/S1/throttled"] == 2 and risen["heat/drive/S1/throttled-seconds"] == 0
     assert risen["memory/mc0/dimm0/corrected"] == 3

@@ -117,13 +117,13 @@ def test_udev_starts_readings_for_warnings_alone(event: int, is_ours: bool) -> N
 
 
 def test_readings_come_before_the_check_of_health_and_no_event_is_lost() -> None:
-    found = unit("millrace-again@millrace-smart.service")
-    assert found["ExecStart"] == [
+    settings = unit("millrace-again@millrace-smart.service")
+    assert settings["ExecStart"] == [
         "/usr/bin/systemctl start millrace-smart.service",
         "/usr/bin/systemctl --no-block restart millrace-again@millrace-health.service",
     ]
-    assert found["After"] == ["millrace-smart.service"]
-    assert (found["SuccessExitStatus"], found["StartLimitIntervalSec"]) == (["SIGTERM"], ["0"])
-    assert found["TimeoutStartSec"] == ["infinity"]
+    assert settings["After"] == ["millrace-smart.service"]
+    assert (settings["SuccessExitStatus"], settings["StartLimitIntervalSec"]) == (["SIGTERM"], ["0"])
+    assert settings["TimeoutStartSec"] == ["infinity"]
     # those of a boot come from the timer
-    assert found["ConditionPathExists"] == ["/run/millrace/smart.json"]
+    assert settings["ConditionPathExists"] == ["/run/millrace/smart.json"]

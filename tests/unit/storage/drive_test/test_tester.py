@@ -166,17 +166,17 @@ def test_one_changed_bit_is_named_with_its_sector() -> None:
 
 def trims(monkeypatch: pytest.MonkeyPatch, zeroes: bool = True, taken: bool = True) -> list[int]:
     """A drive that takes trims and, with `zeroes`, returns zeros afterwards."""
-    found: list[int] = []
+    offsets: list[int] = []
 
     def discarded(one: RawDrive, offset: int, length: int) -> bool:
-        found.append(offset)
+        offsets.append(offset)
         if taken and zeroes:
             for at in range(offset, offset + length, 8 * MIB):
                 one.zero(at, min(8 * MIB, offset + length - at))
         return taken
 
     monkeypatch.setattr(RawDrive, "discard", discarded)
-    return found
+    return offsets
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -305,11 +305,11 @@ def test_drive_whose_test_is_cut_is_not_blank_at_any_moment(
 def test_sample_lies_on_the_drive_and_reaches_both_ends(size: int) -> None:
     size -= size % 4096
     places = sample(size, b"run")
-    assert all(one.offset % BLOCK == 0 and one.length % BLOCK == 0 and one.length <= CHUNK for one in places)
-    assert min(one.offset for one in places) == MARK_SIZE
-    assert max(one.offset + one.length for one in places) >= size - MARK_SIZE - BLOCK
-    assert max(one.offset + one.length for one in places) <= size - MARK_SIZE
-    total = sum(one.length for one in places)
+    assert all(place.offset % BLOCK == 0 and place.length % BLOCK == 0 and place.length <= CHUNK for place in places)
+    assert min(place.offset for place in places) == MARK_SIZE
+    assert max(place.offset + place.length for place in places) >= size - MARK_SIZE - BLOCK
+    assert max(place.offset + place.length for place in places) <= size - MARK_SIZE
+    total = sum(place.length for place in places)
     # minutes, also on the largest drive
     assert total <= max(size // 3, 8 * GIB)
     assert places == sample(size, b"run")

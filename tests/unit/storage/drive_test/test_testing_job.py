@@ -105,8 +105,8 @@ def test_blank_drive_passes_and_is_blank_in_the_inventory(server: Server, quick:
     assert drive_tests.not_blank() == {}
     job = testing_job.JOB.last(server.manager)
     assert job is not None and (job.what, job.by, job.state) == (f"drive {SERIAL}", "root", "done")
-    found = row(facts(), SERIAL)
-    assert (found.verdict, found.test) == ("blank", ended)
+    drive = row(facts(), SERIAL)
+    assert (drive.verdict, drive.test) == ("blank", ended)
     # nothing is left to be interrupted
     testing_job.clean_up(Linux())
     assert last() == ended and not paths.drive_test_order_file().exists()
@@ -188,9 +188,9 @@ def test_drive_that_loses_writes_fails_and_is_blank_for_nobody(server: Server, m
         "failed",
         f"not passed: {SERIAL}; see `millrace drive show`",
     )
-    found = row(facts(), SERIAL)
-    assert found.verdict == "unknown" and (found.what or "").startswith("test failed: the drive returns")
-    assert "erase" in found.actions
+    drive = row(facts(), SERIAL)
+    assert drive.verdict == "unknown" and (drive.what or "").startswith("test failed: the drive returns")
+    assert "erase" in drive.actions
     with pytest.raises(Refused, match="only a blank drive is tested"):
         testing_job.ready(Linux(), [SERIAL], quick=False)
 
@@ -212,9 +212,9 @@ def test_killed_test_is_interrupted_and_can_be_run_again_or_erased(server: Serve
     (ended,) = testing_job.follow(Linux(), server.order())
     assert isinstance(ended, DriveTest) and (ended.state, ended.reason) == ("interrupted", testing_job.KILLED)
     assert server.state() == "foreign"
-    found = row(facts(), SERIAL)
-    assert (found.verdict, found.what) == ("unknown", drive_tests.INTERRUPTED)
-    assert "erase" in found.actions
+    drive = row(facts(), SERIAL)
+    assert (drive.verdict, drive.what) == ("unknown", drive_tests.INTERRUPTED)
+    assert "erase" in drive.actions
     with pytest.raises(Refused, match="a quick test leaves what the test before wrote"):
         testing_job.ready(Linux(), [SERIAL], quick=True)
     server.manager.run = run
@@ -348,13 +348,13 @@ def begin(server: Server) -> DriveTest:
 def test_test_under_way_is_in_the_row_of_its_drive(server: Server) -> None:
     assert row(facts(), SERIAL).actions == ["test", "erase", "locate"]
     begin(server)
-    found = row(facts(), SERIAL)
-    assert found.testing is not None and (found.testing.what, found.testing.done, found.testing.total) == (
+    drive = row(facts(), SERIAL)
+    assert drive.testing is not None and (drive.testing.what, drive.testing.done, drive.testing.total) == (
         "writing",
         0,
         0,
     )
-    assert found.actions == ["locate"] and found.test_seconds is None
+    assert drive.actions == ["locate"] and drive.test_seconds is None
     now = DriveTestProgress(serial=SERIAL, what="reading back", done=30, total=60, bytes_per_second=15, seconds_left=2)
     assert testing_job.JOB.glance() is None
     write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
@@ -362,8 +362,8 @@ def test_test_under_way_is_in_the_row_of_its_drive(server: Server) -> None:
     assert testing_job.JOB.glance() == (f"drive {SERIAL}: reading back", 0.5, 2, 15)
     # a test of another boot does not go on
     (server.root / "proc/sys/kernel/random/boot_id").write_text("6a1f\n")
-    found = row(facts(), SERIAL)
-    assert found.testing is None and found.actions == ["test", "erase", "locate"]
+    drive = row(facts(), SERIAL)
+    assert drive.testing is None and drive.actions == ["test", "erase", "locate"]
 
 
 def test_cancel_prints_how_each_test_ended(
@@ -455,9 +455,9 @@ def test_another_change_and_another_test_are_refused(server: Server) -> None:
 
 def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
     server.order()
-    found = testing_job._ready(Linux(), SERIAL, quick=True)
+    ready = testing_job._ready(Linux(), SERIAL, quick=True)
     order = read_model(paths.drive_test_order_file(), DriveTestOrder)
-    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    drive_tests.save(testing_job._Job(Linux(), ready, order, testing_job._Board()).record)
     with testing_job.JOB.alone(), pytest.raises(Refused, match="drives are being tested"):
         testing_job.clean_up(Linux())
     assert last().state == "running" and paths.drive_test_order_file().exists()

@@ -80,8 +80,11 @@ def test_each_end_is_on_the_drive_before_it_is_read_back(device: Path, monkeypat
         return read(descriptor, buffers, offset)
 
     with exclusively(device, SIZE) as raw:
-        own = {os.path.realpath(f"/proc/self/fd/{one}"): int(one) for one in os.listdir("/proc/self/fd")}[str(device)]
-        monkeypatch.setattr(os, "fsync", lambda one: order.append("sync" if one == own else "another"))
+        own = {
+            os.path.realpath(f"/proc/self/fd/{descriptor}"): int(descriptor)
+            for descriptor in os.listdir("/proc/self/fd")
+        }[str(device)]
+        monkeypatch.setattr(os, "fsync", lambda descriptor: order.append("sync" if descriptor == own else "another"))
         monkeypatch.setattr(os, "preadv", reading)
         raw.clear_ends()
     assert order == ["sync", "read"] * 2

@@ -59,16 +59,16 @@ class Kernel(Commands):
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
-    found = Kernel(tmp_path)
+    fake_kernel = Kernel(tmp_path)
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    monkeypatch.setattr(nvme_host, "_send", found.send)
-    monkeypatch.setattr(nvme_host, "is_in_use", lambda name: name in found.used)
+    monkeypatch.setattr(nvme_host, "_send", fake_kernel.send)
+    monkeypatch.setattr(nvme_host, "is_in_use", lambda name: name in fake_kernel.used)
     monkeypatch.setattr(connect, "PAUSES", ())
     (tmp_path / "etc/nvme").mkdir(parents=True)
     (tmp_path / "etc/nvme/hostnqn").write_text(f"{HOST}\n")
     (tmp_path / "sys/class/nvme/nvme9").mkdir(parents=True)
     (tmp_path / "sys/class/nvme/nvme9/transport").write_text("pcie\n")
-    yield found
+    yield fake_kernel
 
 
 REFUSED = errno.ECONNREFUSED

@@ -36,8 +36,8 @@ def test_subsystem_is_connected_and_recorded(kernel: Kernel) -> None:
         f"nqn={NQN},transport=tcp,traddr=10.0.0.1,trsvcid=4420,hostnqn={HOST},"
         "hostid=11111111-2222-3333-4444-555555555555,ctrl_loss_tmo=-1,reconnect_delay=2"
     ]
-    found = connect.connection_list()
-    assert (found.host_nqn, [one.nqn for one in found.connections]) == (HOST, [NQN])
+    listing = connect.connection_list()
+    assert (listing.host_nqn, [connection.nqn for connection in listing.connections]) == (HOST, [NQN])
 
 
 def test_secret_is_in_no_command_and_readable_by_root_alone(kernel: Kernel) -> None:

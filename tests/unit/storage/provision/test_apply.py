@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -> None:
-    data = next(one for one in built(world, raid6_plan()).arrays if one.array.name == "data")
+    data = next(array for array in built(world, raid6_plan()).arrays if array.array.name == "data")
     assert create_command(data, ["/dev/a", "/dev/b"], []) == [
         "mdadm",
         "--create",

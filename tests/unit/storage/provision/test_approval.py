@@ -114,8 +114,8 @@ def test_a_credential_with_a_hash_approves_that_plan_only(root: Path, monkeypatc
 def test_auto_approves_no_plan_with_a_failure(
     root: Path, monkeypatch: pytest.MonkeyPatch, severity: Severity, approved: bool
 ) -> None:
-    found = Finding(name="drive.failing", severity=severity, subject="D1", what="It fails.", todo="", bay="bay 1")
-    propose(raid6_plan().model_copy(update={"findings": [found]}))
+    finding = Finding(name="drive.failing", severity=severity, subject="D1", what="It fails.", todo="", bay="bay 1")
+    propose(raid6_plan().model_copy(update={"findings": [finding]}))
     credential(root, monkeypatch, "auto")
     if approved:
         assert approval_from_credential(NOW)

@@ -51,7 +51,7 @@ def test_order_of_an_array_that_is_broken_is_kept(array: Path) -> None:
     fill(failure_record.MOST)
     main(log())
     assert len(recorded()) == failure_record.KEPT + 4
-    assert [one.member for one in last_of(UUID, 2, load())] == ["guid-3", "guid-1"]
+    assert [last_failure.member for last_failure in last_of(UUID, 2, load())] == ["guid-3", "guid-1"]
     # Millrace starts it
     failure_record.note_start(SAME)
     fill(failure_record.MOST)

@@ -181,8 +181,8 @@ def test_any_sequence_of_deaths_replacements_and_boots_keeps_every_member(seed: 
     built(world, plan)
     lost: list[str] = []
     for step in range(25):
-        running = next(one for one in world.arrays.values() if one.name == "millrace-data")
-        there = sorted({serial for one in running.members for serial in world.serials(one)})
+        running = next(array for array in world.arrays.values() if array.name == "millrace-data")
+        there = sorted({serial for member in running.members for serial in world.serials(member)})
         match pick.choice(("die", "replace", "boot", "look", "rebuilt")):
             case "die" if len(lost) < 2 and all("recovering" not in held for held in held_of(world)):
                 lost.append(pick.choice(there))

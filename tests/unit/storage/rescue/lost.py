@@ -32,11 +32,11 @@ def log_record() -> ArrayRecord:
 def lost(plan: Plan, *more: str) -> WithoutLog:
     """Both drives of the log are pulled while the pool serves; `more` are blank drives that are put in."""
     world = without_log(pool_of(plan))
-    gone = [one.serial for one in log_record().members]
+    gone = [member.serial for member in log_record().members]
     die(world, *gone)
     # md has no member of it any more that it could write to
     put_in(world, *more)
-    world.pulled = {serial: next(one for one in world.disks if one.serial == serial) for serial in gone}
+    world.pulled = {serial: next(disk for disk in world.disks if disk.serial == serial) for serial in gone}
     for serial in gone:
         drop(world, serial)
     return world

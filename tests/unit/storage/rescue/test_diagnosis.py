@@ -115,5 +115,5 @@ def test_side_that_left_long_ago_is_named_and_never_replayed(root: Path) -> None
     in_sync.record(world, load_pool(), lambda _: None)
     die(world, "L1")
     world.names["nvme90n1"] = old
-    found = diagnose(world, load_pool())
-    assert found.notes == ["L0 left the log before it was lost: what it holds is too old, and is never replayed"]
+    diagnosis = diagnose(world, load_pool())
+    assert diagnosis.notes == ["L0 left the log before it was lost: what it holds is too old, and is never replayed"]

@@ -39,10 +39,10 @@ def test_pool_is_served_with_a_new_log_after_the_last_step(root: Path, server: s
     world = lost(plan(), *choices.drives)
     before = log_record()
     after = rescued(world, choices)
-    assert (after.next, [one.state for one in after.steps]) == (None, ["done"] * len(STEPS))
+    assert (after.next, [step.state for step in after.steps]) == (None, ["done"] * len(STEPS))
     new = log_record()
     assert new.uuid != before.uuid and len(new.members) == 2
-    assert not {one.serial for one in before.members} & {one.serial for one in (*new.members, *new.spares)}
+    assert not {member.serial for member in before.members} & {member.serial for member in (*new.members, *new.spares)}
     assert POOL in world.points and world.repairs == 1
     assert not paths.rescue_file().exists() and not paths.unrepaired_file().exists()
     last = read_model(paths.rescued_file(), Rescue)

@@ -33,7 +33,7 @@ __all__ = ["root", "world"]
 def test_drives_that_exchange_their_names_during_the_start_are_not_taken_for_each_other(
     world: WithoutLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = {serial: next(one for one in world.disks if one.serial == serial) for serial in ("D0", "D1", "D2")}
+    left = {serial: next(disk for disk in world.disks if disk.serial == serial) for serial in ("D0", "D1", "D2")}
     for serial in left:
         die(world, serial)
         write(world, "data")
@@ -55,8 +55,8 @@ def test_drives_that_exchange_their_names_during_the_start_are_not_taken_for_eac
     assert not [command for command in world.calls if "--force" in command]
     # again it is the member that left last
     assert revive(capsys, "--yes")[0] == 0
-    found = unclean.pending()
-    assert found is not None and [set(one.missing) for one in found.starts] == [{"D0", "D1"}]
+    record = unclean.pending()
+    assert record is not None and [set(start.missing) for start in record.starts] == [{"D0", "D1"}]
 
 
 def test_healthy_pool_is_left_alone(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,11 +92,11 @@ def test_too_few_members_are_named(world: WithoutLog, capsys: pytest.CaptureFixt
 def test_member_of_the_past_of_an_array_that_went_on_is_not_started_with(
     world: WithoutLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    away = next(one for one in world.disks if one.serial == "D2")
+    away = next(disk for disk in world.disks if disk.serial == "D2")
     for serial in ("D0", "D1", "D2"):
         die(world, serial)
         write(world, "data")
-    plug_in(world, next(one for one in world.disks if one.serial == "D0"))
+    plug_in(world, next(disk for disk in world.disks if disk.serial == "D0"))
     digest = json.loads(revive(capsys, "--dry-run", "--json")[1])["sha256"]
     assert revive(capsys, "--plan", digest)[0] == 0
     die(world, "D0")
@@ -141,7 +141,7 @@ def test_order_that_is_not_known_is_decided_by_name(world: WithoutLog, capsys: p
     lines: list[str] = []
     readd(world, lines.append)
     assert not any("D1 returned" in line for line in lines)
-    assert {one.serial for one in apart_record.load().members if one.started} == {"D1"}
+    assert {member.serial for member in apart_record.load().members if member.started} == {"D1"}
 
 
 def test_plan_is_confirmed_by_its_hash_and_only_as_it_was_shown(
@@ -151,7 +151,7 @@ def test_plan_is_confirmed_by_its_hash_and_only_as_it_was_shown(
     status, out, _ = revive(capsys, "--dry-run", "--json")
     shown = json.loads(out)
     assert status == 0 and not shown["done"]
-    parts = {one["serial"]: one["part"] for one in shown["arrays"][0]["members"]}
+    parts = {member["serial"]: member["part"] for member in shown["arrays"][0]["members"]}
     assert sorted(parts.values()) == ["brought-back", "current", "kept-apart", "rebuilt"]
     assert (parts["D3"], parts["D0"]) == ("current", "rebuilt")
     assert "the drives have changed since this was shown" in refused(world, capsys, "--plan", "0" * 64)
@@ -389,7 +389,7 @@ def test_half_of_the_log_that_may_be_older_is_started_once_that_was_confirmed(
     status, _, error = revive(capsys)
     assert status == 0, error
     assert "RAID1 log: started without L1" in error
-    plug_in(world, next(one for one in world.disks if one.serial == "L1"))
+    plug_in(world, next(disk for disk in world.disks if disk.serial == "L1"))
     lines: list[str] = []
     readd(world, lines.append)
     assert (

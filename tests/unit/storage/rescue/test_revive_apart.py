@@ -70,7 +70,7 @@ def test_member_that_is_equal_to_the_one_chosen_is_kept_too_where_a_third_left_l
     gone(world, ("D0", "D1"), ("D2",))
     for left, serial in ((3, "D0"), (2, "D1"), (1, "D2")):
         failed(serial, left, serial == "D2")
-    world.names = {name: one for name, one in world.names.items() if one.serial != "D2"}
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "D2"}
     _, out, _ = revive(capsys, "--with", "D0", "--dry-run")
     assert "may have left last; will be kept apart" in out and "only on D2 and D1" in out.replace(", ", " and ")
     assert "D1 returned" not in confirmed(capsys, "--with", "D0")
@@ -146,12 +146,12 @@ def test_drive_that_another_array_was_started_without_may_be_chosen(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     shared = without_log(pool_of(planned(6)))
     monkeypatch.setattr("millrace.storage.array.machine.Linux", lambda: shared)
-    arrays = {one.array.name: one for one in load_pool().arrays}
+    arrays = {array.array.name: array for array in load_pool().arrays}
     log, data = arrays["log"], arrays["data"]
-    first, half = (one.serial for one in log.members)
-    third = next(one.serial for one in data.members if one.serial not in (first, half))
+    first, half = (member.serial for member in log.members)
+    third = next(member.serial for member in data.members if member.serial not in (first, half))
     running = shared.running("/dev/md/millrace-log")
-    running.members.remove(next(one for one in running.members if half in shared.serials(one)))
+    running.members.remove(next(member for member in running.members if half in shared.serials(member)))
     for _ in range(2):
         write(shared, "log")
     who = log.members[1]
@@ -168,11 +168,11 @@ def test_older_member_of_a_slot_that_another_drive_took_is_not_kept_apart(
 ) -> None:
     """pool.json does not have the drive that was built in the place of D0 yet: it is missing, D0 is old."""
     monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
-    old = next(one for one in world.disks if one.serial == "D0")
+    old = next(disk for disk in world.disks if disk.serial == "D0")
     (held,) = old.inside.values()
     gone(world, ("D1",), ("D2",))
     held.update(events="1")
     record = load_pool().arrays[0]
-    one = revival.situation(world, record)
-    assert one.choice is not None
-    assert "D0" not in {who.serial for who in one.passed}
+    situation = revival.situation(world, record)
+    assert situation.choice is not None
+    assert "D0" not in {who.serial for who in situation.passed}

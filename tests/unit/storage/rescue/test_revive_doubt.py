@@ -39,9 +39,9 @@ def test_half_of_a_mirror_that_left_last_is_known_by_the_failure_of_the_other(
     """md reports no last member of a mirror, and a spare that it fills from that is the newest of all."""
     monkeypatch.setattr("millrace.storage.assemble.revival.updated", lambda *_: WRITTEN)
     gone(world, ("L0", "L1"))
-    log = next(one for one in load_pool().arrays if one.array.name == "log")
+    log = next(array for array in load_pool().arrays if array.array.name == "log")
     assert revival.situation(world, log).last == []
-    member = next(one for one in log.members if one.serial == first)
+    member = next(half for half in log.members if half.serial == first)
     for number, who in enumerate([member.partuuid, "a spare that was being filled"]):
         failure = Failure("boot", number, WRITTEN, log.uuid, who, 1, False)
         append_line(paths.failures_file(), json.dumps(failure._asdict()))
@@ -111,7 +111,7 @@ def test_start_of_the_older_one_of_equal_members_loses_what_the_other_one_has(
 def test_start_without_the_member_that_left_last_says_what_is_lost(
     earlier: WithoutLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    away = [next(one for one in earlier.disks if one.serial == serial) for serial in ("D0", "D1", "D2")]
+    away = [next(disk for disk in earlier.disks if disk.serial == serial) for serial in ("D0", "D1", "D2")]
     for number, serial in enumerate(("D0", "D1", "D2")):
         die(earlier, serial)
         write(earlier, "data")

@@ -145,13 +145,13 @@ class Md:
     def _advance(self, array: str) -> None:
         before, most = self._read[array], self.get(array, "sync_max")
         now = self._read[array] = min(before + STEP, self.sectors[array] if most == "max" else int(most))
-        bad = [one for one in self.bad.get(array, []) if before <= one < now]
+        bad = [sector for sector in self.bad.get(array, []) if before <= sector < now]
         self.box.md(array, mismatch_cnt=str(int(self.get(array, "mismatch_cnt")) + 8 * len(bad)))
         if self.get(array, "sync_action") == "repair":
-            self.bad[array] = [one for one in self.bad.get(array, []) if one not in bad]
-            self.repaired += [(array, one) for one in bad]
+            self.bad[array] = [sector for sector in self.bad.get(array, []) if sector not in bad]
+            self.repaired += [(array, sector) for sector in bad]
         elif self.logs:
-            self.journal += [f"{self._name(array)}: mismatch sector in range {one}-{one + 8}" for one in bad]
+            self.journal += [f"{self._name(array)}: mismatch sector in range {sector}-{sector + 8}" for sector in bad]
         self.box.md(array, sync_completed=f"{now} / {self.sectors[array]}")
         if now == self.sectors[array]:
             self.order.append(array)

@@ -47,19 +47,19 @@ def found(ranges: Sequence[MismatchRange] = (), **mismatches: int) -> Damage:
     """The damage where the last check of each array found so many sectors, those of the data in these ranges."""
     arrays = [
         ArrayScrub(
-            array=one.array.name,
-            uuid=one.uuid,
+            array=record.array.name,
+            uuid=record.uuid,
             last=Scrubbed(
                 started=STARTED,
                 ended=STARTED,
                 bytes=0,
                 seconds=0,
-                mismatches=mismatches.get(one.array.name, 0),
+                mismatches=mismatches.get(record.array.name, 0),
                 bad_areas=0,
-                ranges=[*ranges] if one.array.name == "data" else [MismatchRange(begin=0, end=8, sectors=8)],
+                ranges=[*ranges] if record.array.name == "data" else [MismatchRange(begin=0, end=8, sectors=8)],
             ),
         )
-        for one in pool().arrays
+        for record in pool().arrays
     ]
     return damage(pool(), ScrubRecord(arrays=arrays))
 

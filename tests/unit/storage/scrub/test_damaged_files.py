@@ -125,7 +125,7 @@ def test_pool_that_is_not_mounted_is_refused(box: Box, monkeypatch: pytest.Monke
 def mismatched(box: Box, ended: str) -> Pool:
     """The last check found one place of the data, in another row than the bad blocks."""
     pool = read_model(paths.pool_file(), Pool)
-    [data] = [one for one in pool.arrays if one.array.name == "data"]
+    [data] = [array for array in pool.arrays if array.array.name == "data"]
     last = Scrubbed(
         started=ended,
         ended=ended,
@@ -188,16 +188,16 @@ def test_what_is_no_file_of_a_client_is_named_as_what_it_is(box: Box, xfs: Xfs) 
     xfs.add(5000, (1001, b"heartbeat"))
     xfs.add(5001, (1000, b"link"), mode=stat.S_IFLNK | 0o777)
     rows = ["inode 5000 data 0..7 8", "inode 5001 data 0..7 8", "inode 1002 data 0..7 8", "inode 1001 data 0..7 8"]
-    found = search(rows)
-    assert (found.files, found.complete) == ([], True)
-    assert found.others == [
+    report = search(rows)
+    assert (report.files, report.complete) == ([], True)
+    assert report.others == [
         "free space",
         "directory of the server .millrace",
         "directory data/deep",
         "file of the server .millrace/heartbeat",
         "symbolic link data/link",
     ]
-    assert damaged_files.notes(found)[2] == "directory data/deep is in a damaged area"
+    assert damaged_files.notes(report)[2] == "directory data/deep is in a damaged area"
 
 
 def test_share_that_begins_like_the_directory_of_the_server_is_of_a_client(box: Box, xfs: Xfs) -> None:

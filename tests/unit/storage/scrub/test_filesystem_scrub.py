@@ -46,10 +46,10 @@ def check(status: int, words: str = "") -> str | None:
         assert list(argv) == ["xfs_scrub", "-b", "-n", "/srv/pool"]
         return Result(status, "", words)
 
-    found = filesystem_scrub.check(pool(), run, lambda: BEGAN + timedelta(hours=next(hours))).filesystem
-    assert found is not None and found == load().filesystem
-    assert (found.seconds, found.ended) == (3600, "2026-11-22T04:10:00+00:00")
-    return found.problem
+    filesystem = filesystem_scrub.check(pool(), run, lambda: BEGAN + timedelta(hours=next(hours))).filesystem
+    assert filesystem is not None and filesystem == load().filesystem
+    assert (filesystem.seconds, filesystem.ended) == (3600, "2026-11-22T04:10:00+00:00")
+    return filesystem.problem
 
 
 @pytest.mark.parametrize("sound", [0, 2])

@@ -182,9 +182,9 @@ def test_rot_of_one_drive_over_two_rows_is_one_event(md: Md) -> None:
 def test_two_wrong_drives_are_not_located_and_the_data_are_kept(md: Md) -> None:
     raid(md).rot(FIRST, AT, ROT)
     raid(md).rot(3, AT, b"\x77" * BLOCK)
-    found = check(md)
-    assert [(one.serial, one.begin) for one in found.located] == [(None, AT)]
-    assert located_in_words(found, {}) == ["8 sectors are not located: more than one drive is wrong there"]
+    scrubbed = check(md)
+    assert [(blocks.serial, blocks.begin) for blocks in scrubbed.located] == [(None, AT)]
+    assert located_in_words(scrubbed, {}) == ["8 sectors are not located: more than one drive is wrong there"]
     # any file with data in the row
     assert len(damage(pool(), load()).mismatched) == 8
     said = list(scrub_repair.explained(scrub_repair.to_repair(pool(), None), False, {}))
@@ -234,7 +234,7 @@ def test_block_that_was_written_since_the_check_is_left_alone(md: Md) -> None:
     assert done.kept == "8 sectors were written since the check, or returned something else: check again, then repair"
     assert raid(md).images() == before
     # it is solved again, and an administrator sees it before it is written
-    assert [one.serial for one in last().located] == [member(FIRST)]
+    assert [blocks.serial for blocks in last().located] == [member(FIRST)]
 
 
 def test_drive_that_is_wrong_only_since_the_check_is_left_alone(md: Md) -> None:
@@ -258,7 +258,7 @@ def test_repair_that_was_killed_goes_on_and_keeps_what_it_replaced(md: Md, monke
 
     md.during = killed
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(scrub_repair, "settle_repair", lambda one: None)
+        patch.setattr(scrub_repair, "settle_repair", lambda record: None)
         patch.setattr(raid6_rows, "release", lambda device: None)
         small = {"stripe_cache_size": "17"}
         patch.setattr("millrace.storage.array.resync.resize_cache", lambda device, stripes: md.box.md("data", **small))

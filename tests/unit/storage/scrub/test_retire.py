@@ -77,24 +77,24 @@ def rows() -> list[tuple[int, int]]:
 def test_survey_names_the_files_and_changes_nothing(box: Box, xfs: Xfs) -> None:
     content = everywhere(xfs)
     before = {block: set(owners) for block, owners in xfs.owners.items()}
-    found = retire.survey(pool(), runner(xfs))
-    assert (found.unreadable, found.readable, found.sectors, found.retired) == (["data/victim"], [], 64, 0)
+    survey = retire.survey(pool(), runner(xfs))
+    assert (survey.unreadable, survey.readable, survey.sectors, survey.retired) == (["data/victim"], [], 64, 0)
     assert (xfs.owners, (xfs.top / "data/victim").read_bytes()) == (before, content)
     assert load().arrays == []
-    said = list(retire.explained(found, zero=True))
+    said = list(retire.explained(survey, zero=True))
     assert said[0] == "64 sectors of the pool are lost or cannot be written; 0 of them are retired"
     assert said[-1] == "Where the data of these files are lost, they read as zeros afterwards. This cannot be undone."
-    assert "or use --zero-files" in list(retire.explained(found, zero=False))[-1]
+    assert "or use --zero-files" in list(retire.explained(survey, zero=False))[-1]
 
 
 def test_blocks_that_read_are_moved_and_the_lost_one_stays_without_a_word_of_the_administrator(
     box: Box, xfs: Xfs
 ) -> None:
     content = everywhere(xfs)
-    found = run(xfs)
+    retirement = run(xfs)
     assert (xfs.top / "data/victim").read_bytes() == content
-    assert (found.sectors, found.retired, found.unreadable) == (64, 56, ["data/victim"])
-    assert found.left == [
+    assert (retirement.sectors, retirement.retired, retirement.unreadable) == (64, 56, ["data/victim"])
+    assert retirement.left == [
         "data/victim: data are lost; restore it under another name and delete it, or use --zero-files"
     ]
     assert "data/victim" in xfs.of(AREAS[0]) and rows() == []

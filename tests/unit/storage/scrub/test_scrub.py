@@ -124,7 +124,7 @@ def test_array_that_was_started_by_force_is_checked_in_the_next_window(md: Md, a
     md.begun.clear()
     md.now = SUNDAY + timedelta(days=7)
     assert not scrub_due.is_due(POLICY, pool(), load(), md.now)
-    record = next(one for one in pool().arrays if one.array.name == "data")
+    record = next(array_record for array_record in pool().arrays if array_record.array.name == "data")
     forced = record.model_copy(update={"array": record.array.model_copy(update={"name": array})})
     unclean.add(forced, [1], None, (SUNDAY + timedelta(days=2)).isoformat())
     # who has read the list of files has not compared the members

@@ -81,8 +81,8 @@ def test_glance_has_the_arrays_that_are_read_and_how_far_they_are(md: Md) -> Non
 
     md.during = look
     execute(md)
-    assert {one.what for one in seen} == {"array log: check", "array data: check"}
-    data = [one.progress or 0 for one in seen if "data" in one.what]
+    assert {glance.what for glance in seen} == {"array log: check", "array data: check"}
+    data = [glance.progress or 0 for glance in seen if "data" in glance.what]
     assert data == sorted(data) and data[0] == 0 and data[-1] == 0.875
 
 

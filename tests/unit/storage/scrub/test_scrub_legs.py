@@ -58,7 +58,7 @@ def test_end_of_the_window_stops_both_legs_and_each_goes_on_from_where_it_was(le
     record = carry_on(legs)
     assert record.stopped is not None and record.stopped.by == "window"
     begun = {name: of(name).under_way for name in ("leg0", "leg1")}
-    at = {name: one.sector for name, one in begun.items() if one is not None}
+    at = {name: check.sector for name, check in begun.items() if check is not None}
     assert set(at) == {"leg0", "leg1"} and all(0 < sector < LEGS[name] for name, sector in at.items())
     assert {legs.get(name, "sync_action") for name in LEGS} == {"idle"}
     assert {legs.get(name, "sync_speed_max") for name in LEGS} == {"4000000"}

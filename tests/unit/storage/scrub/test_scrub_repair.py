@@ -140,7 +140,7 @@ def test_repair_that_was_killed_is_ended_and_goes_on(md: Md) -> None:
 
     md.during = killed
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(scrub_repair, "settle_repair", lambda one: None)
+        patch.setattr(scrub_repair, "settle_repair", lambda record: None)
         run(md)
     # after SIGKILL nothing was put in order
     md.box.md("data", sync_action="repair", sync_speed_max="50000 (local)")
@@ -174,8 +174,8 @@ def test_files_and_the_meaning_are_shown_before(md: Md) -> None:
         assert list(argv[:3]) == ["xfs_io", "-r", "-c"] and argv[3].startswith("fsmap -d ")
         return Result(0, f"\t0: 9:127 [16..23]: inode {named.stat().st_ino} data 0..7 8\n", "")
 
-    found = scrub_repair.to_repair(pool(), None)
-    said = [*scrub_repair.explained(found, False, {}), *scrub_repair.doubtful(found, pool(), xfs_io)]
+    records = scrub_repair.to_repair(pool(), None)
+    said = [*scrub_repair.explained(records, False, {}), *scrub_repair.doubtful(records, pool(), xfs_io)]
     assert said == [
         "array data (RAID6): 16 sectors in 2 ranges do not match",
         "  which drive is wrong is not known: only RAID6 has two parities, which locate a wrong block",

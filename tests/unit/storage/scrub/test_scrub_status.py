@@ -73,7 +73,7 @@ def test_result_is_shown_and_the_next_check_is_four_windows_later(box: Box) -> N
 
 def test_repair_and_its_result_are_shown(box: Box) -> None:
     box.scrub()
-    [data] = [one for one in load().arrays if one.array == "data"]
+    [data] = [record for record in load().arrays if record.array == "data"]
     assert data.last is not None
     more = {"repair": Repair(asked=STOPPED_AT, ranges=data.last.ranges)}
     change(lambda old: old.having(data.model_copy(update=more)))

@@ -88,8 +88,8 @@ class Kernel:
         return self.asked
 
     def _trim(self, offset: int, length: int) -> Result:
-        found = re.search(r"data .*blocks=(\d+)", self.geometry)
-        assert found and length >= 4096 and offset + length <= int(found[1]) * 4096
+        match = re.search(r"data .*blocks=(\d+)", self.geometry)
+        assert match and length >= 4096 and offset + length <= int(match[1]) * 4096
         # XFS may trim all of the last group of a range over two
         assert offset // GROUP == (offset + length - 1) // GROUP
         self.tried += 1

@@ -97,13 +97,13 @@ def test_rows_of_a_leg_contain_what_they_were_asked_for(legs: Box) -> None:
     wide = array("data").chunk
     assert wide is not None
     whole = Area(24, 5 * wide // 512 + 8)
-    found = [
+    areas = [
         area
         for leg in ("leg0", "leg1")
         for area in placed(pool(), array(leg), missing_chunks.rows(pool(), array(leg), whole))
     ]
     reached = whole.begin
-    for area in sorted(found, key=lambda each: each.begin):
+    for area in sorted(areas, key=lambda each: each.begin):
         if area.begin <= reached:
             reached = max(reached, area.end)
     assert reached >= whole.end

@@ -87,7 +87,7 @@ def test_every_chunk_of_the_row_is_in_doubt_where_the_slot_is_not_known(box: Box
 def test_slots_that_an_older_release_did_not_record_are_those_of_the_missing_members(xfs: Xfs) -> None:
     for slot in range(1, 9):
         xfs.file(f"data/{slot}", [block(0, slot)])
-    (data,) = [one for one in read_model(paths.pool_file(), Pool).arrays if one.array.name == "data"]
+    (data,) = [array for array in read_model(paths.pool_file(), Pool).arrays if array.array.name == "data"]
     lost = data.members[MISSING].serial
     torn((0, 8), slots=None, missing=[lost])
     assert found(xfs).count == 1 and suspects.names() == [f"data/{MISSING}"]

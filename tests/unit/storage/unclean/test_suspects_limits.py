@@ -43,7 +43,7 @@ def test_others_that_clients_made_do_not_fill_the_boot_drive(xfs: Xfs, monkeypat
         xfs.owners[block(4, MISSING, 8 + 8 * number)] = {(4711 + number, 0)}
     torn((4 * CHUNK, 5 * CHUNK))
     seen = found(xfs)
-    assert [one[:18] for one in seen.others] == ["inode btree", "symbolic link 4711", "symbolic link 4712"]
+    assert [owner[:18] for owner in seen.others] == ["inode btree", "symbolic link 4711", "symbolic link 4712"]
     assert max(map(len, seen.others)) <= LONGEST and seen.more_others == 3
     notes = unclean_find.notes(UncleanStarts(starts=[], suspects=seen.model_copy(update={"others": seen.others * 4})))
     assert "5 more owners that are no file with a name: use --json" in notes

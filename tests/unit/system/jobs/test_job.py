@@ -125,13 +125,13 @@ def test_record_says_how_the_job_ended(systemd: Systemd) -> None:
     start(job, systemd)
     with job.execution() as began:
         assert began.what == "share a"
-    found = job.last(systemd)
-    assert found is not None and (found.id, found.state, found.reason) == (began.id, "done", None)
+    job_record = job.last(systemd)
+    assert job_record is not None and (job_record.id, job_record.state, job_record.reason) == (began.id, "done", None)
     start(job, systemd)
     with pytest.raises(Failed), job.execution():
         raise Failed("no space is left")
-    found = job.last(systemd)
-    assert found is not None and (found.state, found.reason) == ("failed", "no space is left")
+    job_record = job.last(systemd)
+    assert job_record is not None and (job_record.state, job_record.reason) == ("failed", "no space is left")
 
 
 def test_job_may_record_its_end_itself(systemd: Systemd) -> None:
@@ -142,14 +142,18 @@ def test_job_may_record_its_end_itself(systemd: Systemd) -> None:
             record.end(began, "cancelled", "by admin")
             if error:
                 raise error
-        found = job.last(systemd)
-        assert found is not None and (found.id, found.state, found.reason) == (began.id, "cancelled", "by admin")
+        job_record = job.last(systemd)
+        assert job_record is not None and (job_record.id, job_record.state, job_record.reason) == (
+            began.id,
+            "cancelled",
+            "by admin",
+        )
     # that of the job before says nothing about this one
     start(job, systemd)
     with job.execution():
         pass
-    found = job.last(systemd)
-    assert found is not None and found.state == "done"
+    job_record = job.last(systemd)
+    assert job_record is not None and job_record.state == "done"
 
 
 def test_job_that_nobody_ordered_is_the_servers(systemd: Systemd) -> None:
@@ -160,8 +164,8 @@ def test_job_that_nobody_ordered_is_the_servers(systemd: Systemd) -> None:
 def test_killed_job_is_interrupted_and_cleaned_up(systemd: Systemd) -> None:
     job = made()
     start(job, systemd)
-    found = job.last(systemd)
-    assert found is not None and (found.state, found.reason) == ("interrupted", KILLED)
+    job_record = job.last(systemd)
+    assert job_record is not None and (job_record.state, job_record.reason) == ("interrupted", KILLED)
     with job.alone(), pytest.raises(Refused, match="a clone runs"):
         job.clean_up()
     assert ORDER.get() is not None
@@ -187,8 +191,8 @@ def test_job_that_pauses_is_one_until_its_journal_is_closed(systemd: Systemd) ->
     paths.rescue_file().write_text("{}")
     with job.execution("step 1") as first:
         pass
-    found = job.last(systemd)
-    assert found is not None and found.state == "waiting"
+    job_record = job.last(systemd)
+    assert job_record is not None and job_record.state == "waiting"
     with job.execution("step 2") as second:
         paths.rescue_file().unlink()
     ended = job.last(systemd)
@@ -259,8 +263,8 @@ def test_systemd_that_says_nothing_ends_no_job_and_starts_none(systemd: Systemd)
     job = made(stop=by_stopping(kinds.CLONE))
     start(job, systemd)
     systemd.broken["systemctl show"] = Result(1, "", "Connection timed out\n")
-    found = job.last(systemd)
-    assert found is not None and found.state == "running"
+    job_record = job.last(systemd)
+    assert job_record is not None and job_record.state == "running"
     for act in (lambda: job.cancel(systemd), lambda: start(job, systemd)):
         with pytest.raises(Failed, match="does not report the state of"):
             act()

@@ -12,8 +12,8 @@ from millrace.system.trees.descend import below, descend, entries, is_gone
 
 
 def test_every_directory_is_visited_once_by_several_threads(tmp_path: Path) -> None:
-    for one in range(20):
-        (tmp_path / f"{one}/x/y").mkdir(parents=True)
+    for number in range(20):
+        (tmp_path / f"{number}/x/y").mkdir(parents=True)
     seen: list[str] = []
     lock, top = Lock(), os.open(tmp_path, os.O_RDONLY)
 

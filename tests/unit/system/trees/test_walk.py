@@ -12,11 +12,11 @@ def test_file_is_opened_by_its_inode_to_write(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     wanted = {(tmp_path / name).stat().st_ino for name in ("a/one", "own/three")}
-    found = []
+    files = []
     for name, file in opened_files(tmp_path, "own", wanted):
-        found.append((name, os.pread(file, 10, 0)))
+        files.append((name, os.pread(file, 10, 0)))
         os.pwrite(file, b"new", 0)
-    assert found == [("a/one", b"a/one")]
+    assert files == [("a/one", b"a/one")]
     assert (tmp_path / "a/one").read_bytes() == b"newne"
 
 
@@ -28,10 +28,10 @@ def test_link_that_takes_the_place_of_a_file_is_not_followed(tmp_path: Path) -> 
     (top / "first").write_text("x")
     (top / "second").write_text("y")
     wanted = {(top / name).stat().st_ino for name in ("first", "second")}
-    found = []
+    names = []
     for name, _ in opened_files(top, "own", wanted):
-        found.append(name)
+        names.append(name)
         for other in {"first", "second"} - {name}:
             (top / other).unlink()
             (top / other).symlink_to(outside)
-    assert len(found) == 1
+    assert len(names) == 1

@@ -70,6 +70,6 @@ def tree(directory: Path, count: int, size: int) -> dict[str, float]:
     after = os.statvfs(MOUNTPOINT)
     taken = (before.f_bfree - after.f_bfree) * after.f_frsize
     text = run("xfs_spaceman", "-c", "freesp -s", MOUNTPOINT)
-    (extents,) = (int(found[1]) for found in re.finditer(r"total free extents (\d+)", text))
-    (average,) = (float(found[1]) for found in re.finditer(r"average free extent size ([\d.]+)", text))
+    (extents,) = (int(match[1]) for match in re.finditer(r"total free extents (\d+)", text))
+    (average,) = (float(match[1]) for match in re.finditer(r"average free extent size ([\d.]+)", text))
     return {"bytes each byte": taken / (count * size), "free extents": extents, "MiB each": average * 4096 / MIB}

@@ -50,12 +50,14 @@ def schema() -> Schema:
     schemas, shared = TypeAdapter.json_schemas(inputs, ref_template=PREFIX + "{model}")  # type: ignore[arg-type]
     definitions = shared.get("$defs", {})
     names = _names(list(definitions))
-    renamed = _renamed({verb: one for (verb, _), one in schemas.items()}, names)
+    renamed = _renamed({verb: definition for (verb, _), definition in schemas.items()}, names)
     return Schema(
         outputs=dict(sorted(renamed.items())),
         lines=lines(),
         inputs=_inputs(),
-        definitions=dict(sorted((names[old], _whole(one)) for old, one in _renamed(definitions, names).items())),
+        definitions=dict(
+            sorted((names[old], _whole(definition)) for old, definition in _renamed(definitions, names).items())
+        ),
     )
 
 

@@ -78,23 +78,23 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
 
 
 def _finish(adoption: Adoption, run: Runner) -> Adopted:
-    found = generation.unpack(adopt_paths.state_file().read_bytes())
-    contents = _contents(found, adoption)
-    newest = generations.Newest(adoption.generation, found, {})
+    state = generation.unpack(adopt_paths.state_file().read_bytes())
+    contents = _contents(state, adoption)
+    newest = generations.Newest(adoption.generation, state, {})
     config = config_of(newest)
     if adoption.again:
-        again.clear(found.manifest, config, run)
-    missing = restore.restore(found.manifest, contents, adoption.ports, run)
+        again.clear(state.manifest, config, run)
+    missing = restore.restore(state.manifest, contents, adoption.ports, run)
     # as old as the state: members may have come and gone since
     in_sync.forget_left()
     home.settle(adoption.generation)
     done = Adopted(
         pool=adoption.pool,
         generation=adoption.generation,
-        host=found.manifest.host,
-        shares=[one.name for one in config.shares],
-        users=[one.name for one in config.users],
-        missing=[*text.closed(origin_of(found.manifest), found.manifest.forgotten), *missing],
+        host=state.manifest.host,
+        shares=[share.name for share in config.shares],
+        users=[user.name for user in config.users],
+        missing=[*text.closed(origin_of(state.manifest), state.manifest.forgotten), *missing],
     )
     progress.record("pool")
     write_model(adopt_paths.adopted_file(), done)
@@ -124,16 +124,16 @@ def _bytes(seen: Seen) -> bytes:
     return generation.pack(found.manifest, found.stored)
 
 
-def _key(found: Generation, passphrase: str | None) -> KeyFile:
-    if found.manifest.seal is None:
+def _key(state: Generation, passphrase: str | None) -> KeyFile:
+    if state.manifest.seal is None:
         raise Failed("the state has no encrypted files")
     if passphrase is None:
         raise Refused(
             "the secrets in the kept state are encrypted: type the passphrase, or adopt with --without-secrets; "
             "nothing was written"
         )
-    key = KeyFile(seal=found.manifest.seal, key=seal.derived(found.manifest.seal, passphrase).hex())
-    _opened(found, key)
+    key = KeyFile(seal=state.manifest.seal, key=seal.derived(state.manifest.seal, passphrase).hex())
+    _opened(state, key)
     return key
 
 

@@ -86,25 +86,25 @@ def clear(manifest: Manifest, new: Config, run: Runner) -> None:
     # which members are kept apart follows from the record of the state
     paths.apart_now_file().unlink(missing_ok=True)
     unread = {problem.partition(":")[0] for problem in manifest.problems}
-    names = {one.path for one in manifest.members}
+    names = {member.path for member in manifest.members}
     for kept_one in KEPT:
         if kept_one.path not in unread:
             _clear(kept_one, names)
 
 
-def _clear(one: Kept, names: set[str]) -> None:
-    if one.how == "keys":
+def _clear(kept: Kept, names: set[str]) -> None:
+    if kept.how == "keys":
         # the keys of the state replace those of this boot drive
-        ssh_keys.remove(one.path)
+        ssh_keys.remove(kept.path)
         return
-    if one.how in ("shadow", "quotas", "link") or not one.path.startswith(OURS):
+    if kept.how in ("shadow", "quotas", "link") or not kept.path.startswith(OURS):
         return
-    top = paths.ROOT / one.path
-    found = top.rglob("*") if one.how == "tree" else top.parent.glob(top.name)
-    for path in sorted(found):
+    top = paths.ROOT / kept.path
+    matches = top.rglob("*") if kept.how == "tree" else top.parent.glob(top.name)
+    for path in sorted(matches):
         name = str(path.relative_to(paths.ROOT))
-        stored = f"{name}.dump" if one.how == "tdb" else name
-        if (path.is_symlink() or path.is_file()) and has(one, stored) and stored not in names:
+        stored = f"{name}.dump" if kept.how == "tdb" else name
+        if (path.is_symlink() or path.is_file()) and has(kept, stored) and stored not in names:
             path.unlink()
 
 

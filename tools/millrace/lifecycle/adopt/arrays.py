@@ -60,11 +60,13 @@ def on_drives(system: System, names: Sequence[str] | None = None) -> list[OnDriv
     known: dict[str, list[str]] = defaultdict(list)
     about: dict[str, dict[str, str]] = {}
     for name in sorted(system.md_superblocks()) if names is None else names:
-        found = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
-        if found.get("MD_NAME", "").startswith(PREFIX):
-            known[found["MD_UUID"]].append(name)
-            about[found["MD_UUID"]] = found
-    return sorted((_array(system, about[uuid], members) for uuid, members in known.items()), key=lambda one: one.name)
+        fields = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
+        if fields.get("MD_NAME", "").startswith(PREFIX):
+            known[fields["MD_UUID"]].append(name)
+            about[fields["MD_UUID"]] = fields
+    return sorted(
+        (_array(system, about[uuid], members) for uuid, members in known.items()), key=lambda array: array.name
+    )
 
 
 def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> OnDrives:
@@ -72,7 +74,7 @@ def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> On
     members = {name: system.identity(name) for name in names}
     _refuse_split(about, lives.holders(members, blocks))
     latest = latest_members(blocks)
-    serials = {name: one.serial for name, one in members.items()}
+    serials = {name: member.serial for name, member in members.items()}
     array = about["MD_NAME"].removeprefix(PREFIX)
     twice = [slot for slot, count in Counter(block.slot for block in latest).items() if count > 1]
     # the member that a replacement is being filled for keeps its place until that is done
@@ -113,16 +115,16 @@ def named(one: OnDrives) -> str:
 
 def of_one_pool(arrays: Sequence[OnDrives]) -> None:
     """Refused: the drives are those of several pools, or too few of one are there to start an array."""
-    counts = Counter(one.name for one in arrays)
+    counts = Counter(array.name for array in arrays)
     several = sorted(name for name, count in counts.items() if count > 1)
     if several:
-        found = "; ".join(named(one) for one in arrays if one.name in several)
-        raise Refused(f"drives of {max(counts.values())} pools are in this server: {found}. {MIXED}")
-    for one in arrays:
-        if not one.can_start:
+        pools = "; ".join(named(array) for array in arrays if array.name in several)
+        raise Refused(f"drives of {max(counts.values())} pools are in this server: {pools}. {MIXED}")
+    for array in arrays:
+        if not array.can_start:
             raise Refused(
-                f"array {one.name} cannot start: {_standing(one)}; {_remedy(one)}, or take these out if they are of "
-                f"another pool: {', '.join(one.serials)}. Then run `millrace pool find` again"
+                f"array {array.name} cannot start: {_standing(array)}; {_remedy(array)}, or take these out if they are "
+                f"of another pool: {', '.join(array.serials)}. Then run `millrace pool find` again"
             )
 
 

@@ -50,15 +50,15 @@ def on_external(system: System) -> OnExternal | None:
 
     Refused: there are several. Failed: a partition cannot be probed.
     """
-    found = {name: role for name, kind in sorted(system.pool_partitions().items()) if (role := KINDS.get(kind))}
-    data = [name for name, role in found.items() if role is Role.DATA]
+    roles = {name: role for name, kind in sorted(system.pool_partitions().items()) if (role := KINDS.get(kind))}
+    data = [name for name, role in roles.items() if role is Role.DATA]
     if not data:
         return None
-    parts = {name: system.identity(name) for name in found}
+    parts = {name: system.identity(name) for name in roles}
     if len(data) > 1:
         raise Refused(f"{len(data)} external devices carry a pool: {_named(data, parts)}. {_several(data, parts)}")
     uuid = signature(system, f"/dev/{data[0]}").get("UUID", "")
-    logs = [name for name, role in found.items() if role is Role.LOG and _log_of(system, name) == uuid]
+    logs = [name for name, role in roles.items() if role is Role.LOG and _log_of(system, name) == uuid]
     if len(logs) > 1:
         raise Refused(f"{len(logs)} external devices carry the log of the pool: {_named(logs, parts)}. {MIXED}")
     return OnExternal(uuid, data[0], logs[0] if logs else None, parts)

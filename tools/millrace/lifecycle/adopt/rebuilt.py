@@ -55,18 +55,18 @@ def rebuilt(
     `names` are the arrays by their devices, `damaged` kept states with the reason. Refused: a member is missing, which
     only a kept state could name. Failed: a superblock cannot be read.
     """
-    for one in arrays:
-        if one.missing:
+    for array in arrays:
+        if array.missing:
             raise Refused(
-                f"the pool carries no kept state that can be read, and array {one.name} lacks {one.missing} of "
-                f"{one.slots} members, which only such a state names: put the missing drives in"
+                f"the pool carries no kept state that can be read, and array {array.name} lacks {array.missing} of "
+                f"{array.slots} members, which only such a state names: put the missing drives in"
             )
     devices = {array: device for device, array in names.items()}
-    records = [_record(system, one, names) for one in arrays]
+    records = [_record(system, array, names) for array in arrays]
     pool = Pool(
         plan_sha256="",
         created=system.now(),
-        drives=_drives(records, [name for one in arrays for name in (*one.members, *one.spares)], system),
+        drives=_drives(records, [name for array in arrays for name in (*array.members, *array.spares)], system),
         arrays=records,
         filesystem=_filesystem(f"/dev/{devices[Role.DATA.value]}", Role.LOG.value in devices),
         filesystem_uuid=uuid,
@@ -74,23 +74,25 @@ def rebuilt(
     return _newest(pool, top, damaged)
 
 
-def rebuilt_external(system: System, one: OnExternal, device: str, top: Path, damaged: Mapping[Path, str]) -> Newest:
+def rebuilt_external(
+    system: System, external: OnExternal, device: str, top: Path, damaged: Mapping[Path, str]
+) -> Newest:
     """Return a state for the pool on an external device whose file system is on `device` and mounted at `top`.
 
     Failed: its superblock cannot be read.
     """
-    by_name = {name: f"{BY_PARTUUID}{one.parts[name].partuuid}" for name in one.names}
-    filesystem = _filesystem(device, one.log is not None)
+    by_name = {name: f"{BY_PARTUUID}{external.parts[name].partuuid}" for name in external.names}
+    filesystem = _filesystem(device, external.log is not None)
     # a log inside is not on the other device, whatever that has
-    outside = by_name[one.log] if one.log and filesystem.log_device else None
+    outside = by_name[external.log] if external.log and filesystem.log_device else None
     pool = Pool(
         backend="external",
         plan_sha256="",
         created=system.now(),
-        drives=one.drives(system),
+        drives=external.drives(system),
         arrays=[],
-        filesystem=filesystem.model_copy(update={"device": by_name[one.data], "log_device": outside}),
-        filesystem_uuid=one.uuid,
+        filesystem=filesystem.model_copy(update={"device": by_name[external.data], "log_device": outside}),
+        filesystem_uuid=external.uuid,
     )
     return _newest(pool, top, damaged)
 
@@ -120,28 +122,28 @@ def _config(found: Trees) -> Config:
     return Config(shares=closed, next_id=NEXT_ID, next_project=after)
 
 
-def _record(system: System, one: OnDrives, names: Mapping[str, str]) -> ArrayRecord:
-    about = {name: fields(system, name) for name in one.members}
-    ordered = sorted(one.members, key=lambda name: slot_of(about[name]) or 0)
-    over = one.level == "raid0"
+def _record(system: System, on_drives: OnDrives, names: Mapping[str, str]) -> ArrayRecord:
+    about = {name: fields(system, name) for name in on_drives.members}
+    ordered = sorted(on_drives.members, key=lambda name: slot_of(about[name]) or 0)
+    over = on_drives.level == "raid0"
     members = [] if over else [system.identity(name) for name in ordered]
-    spares = [system.identity(name) for name in sorted(one.spares)]
+    spares = [system.identity(name) for name in sorted(on_drives.spares)]
     first = about[ordered[0]]
     array = Array.model_validate(
         {
-            "name": one.name,
-            "level": one.level,
+            "name": on_drives.name,
+            "level": on_drives.level,
             "members": [names[name] for name in ordered] if over else [member.serial for member in members],
             "spares": [spare.serial for spare in spares],
             "over_arrays": over,
-            "role": Role.LOG if one.name == Role.LOG.value else Role.DATA,
+            "role": Role.LOG if on_drives.name == Role.LOG.value else Role.DATA,
             "chunk": _kib(first.get("Chunk Size", "")),
-            "data_members": 1 if one.level == "raid1" else one.slots - LOST_MEMBERS[one.level],
+            "data_members": 1 if on_drives.level == "raid1" else on_drives.slots - LOST_MEMBERS[on_drives.level],
             "bitmap": "internal" if "Internal Bitmap" in first else "none",
             "bitmap_chunk": None,
         }
     )
-    return ArrayRecord(array=array, uuid=one.uuid, members=members, spares=spares)
+    return ArrayRecord(array=array, uuid=on_drives.uuid, members=members, spares=spares)
 
 
 def _kib(text: str) -> int | None:
@@ -152,18 +154,18 @@ def _kib(text: str) -> int | None:
 def _drives(records: Sequence[ArrayRecord], names: Sequence[str], system: System) -> list[DriveRecord]:
     """The partitions of each drive that arrays use; the identity of its table is not needed any more."""
     kernel = {system.identity(name).partuuid: name for name in names}
-    found: dict[str, DriveRecord] = {}
+    drives: dict[str, DriveRecord] = {}
     for record in records:
         for member in (*record.members, *record.spares):
             if not member.partuuid:
                 continue
             part = _partition(record, member, kernel[member.partuuid])
-            before = found.get(member.serial)
+            before = drives.get(member.serial)
             partitions = [*(before.partitions if before else []), part]
-            found[member.serial] = DriveRecord(
+            drives[member.serial] = DriveRecord(
                 serial=member.serial, wwid=member.wwid, disk_label="", partitions=partitions
             )
-    return [found[serial] for serial in sorted(found)]
+    return [drives[serial] for serial in sorted(drives)]
 
 
 def _partition(record: ArrayRecord, member: MemberRecord, name: str) -> PartitionRecord:
@@ -199,7 +201,7 @@ def _filesystem(device: str, with_log: bool) -> Filesystem:
     )
 
 
-def _manifest(pool: Pool, found: Trees, stored: Mapping[str, bytes]) -> Manifest:
+def _manifest(pool: Pool, directories: Trees, stored: Mapping[str, bytes]) -> Manifest:
     members = [
         Member(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
         for path, data in sorted(stored.items())
@@ -215,7 +217,7 @@ def _manifest(pool: Pool, found: Trees, stored: Mapping[str, bytes]) -> Manifest
         decided="",
         records="",
         members=members,
-        problems=found.problems,
+        problems=directories.problems,
     )
 
 

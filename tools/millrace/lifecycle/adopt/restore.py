@@ -41,13 +41,13 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     `contents` are files by path; a member of the manifest that is not in it stays out. BadInput: the state names a file
     that is not kept; nothing is written. Failed: a file, an account or a quota cannot be restored.
     """
-    members = [(one, _kept(one)) for one in manifest.members]
+    members = [(member, _kept(member)) for member in manifest.members]
     progress.record("files")
     # The new /etc/hostname starts a renewal: in between it would find a certificate that does not name this server.
     with certificate_lock():
         missing = _files(members, contents, run)
         missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
-        missing += _lost([one for one, _ in members if one.path not in contents])
+        missing += _lost([member for member, _ in members if member.path not in contents])
         config = moved(config_of(manifest, contents), macs)
         write_model(files.config_file(), config)
         _quotas(contents.get(QUOTAS))
@@ -69,13 +69,13 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
 def _files(members: Sequence[tuple[Member, Kept]], contents: Mapping[str, bytes], run: Runner) -> list[str]:
     """Write the files; return which SSH keys do not come back."""
     missing = []
-    for one, kept in members:
-        if one.path in LAST or one.path not in contents:
+    for member, kept in members:
+        if member.path in LAST or member.path not in contents:
             continue
         if kept.how == "keys":
-            missing += _keys(one.path, contents[one.path])
+            missing += _keys(member.path, contents[member.path])
         else:
-            _write(one, contents[one.path], run)
+            _write(member, contents[member.path], run)
     return missing
 
 
@@ -87,7 +87,7 @@ def verify(manifest: Manifest) -> None:
 
 def _kept(member: Member) -> Kept:
     path = PurePosixPath(member.path)
-    kept = next((one for one in KEPT if has(one, member.path)), None)
+    kept = next((candidate for candidate in KEPT if has(candidate, member.path)), None)
     if kept is None or path.is_absolute() or ".." in path.parts:
         raise BadInput(f"the kept state has {member.path}, which is not kept by this release: use a later one")
     if kept.how == "link":

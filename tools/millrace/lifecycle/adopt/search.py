@@ -84,7 +84,7 @@ def find(system: System, run: Runner) -> Found:
         problem, todo = str(error), BY_HAND
     except OSError as error:
         problem, todo = describe(error), BY_HAND
-    missing = sum(one.missing for one in arrays)
+    missing = sum(array.missing for array in arrays)
     devices = external.serials if external else []
     pool = FoundPool(
         uuid=uuid,
@@ -115,23 +115,23 @@ def see_any(system: System, arrays: Sequence[OnDrives], external: OnExternal | N
     return see(system, arrays)
 
 
-def see_external(system: System, one: OnExternal) -> Seen:
+def see_external(system: System, external: OnExternal) -> Seen:
     """Mount the file system of an external device over a snapshot and read the newest kept state that can be read.
 
     Refused: the device is in use. BadInput: the state is that of another pool. LaterState: a later release wrote the
     newest. Failed: the file system cannot be mounted.
     """
-    _refuse_used(system, one.names)
-    with _private_mounts(system), snapshots(system, one.names) as devices:
-        data = f"/dev/{devices[one.data]}"
-        log = f"/dev/{devices[one.log]}" if one.log else None
+    _refuse_used(system, external.names)
+    with _private_mounts(system), snapshots(system, external.names) as devices:
+        data = f"/dev/{devices[external.data]}"
+        log = f"/dev/{devices[external.log]}" if external.log else None
         with _mounted(system, data, log) as where:
             features = xfs.features_at(where)
             newest = _kept_on(where) or rebuilt_external(
-                system, one, data, where, _damaged(generations.directory(where))
+                system, external, data, where, _damaged(generations.directory(where))
             )
-    _refuse_other(newest, one.uuid)
-    return Seen([], one.uuid, newest, one, features)
+    _refuse_other(newest, external.uuid)
+    return Seen([], external.uuid, newest, external, features)
 
 
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
@@ -141,16 +141,16 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     missing where there is no kept state; the drives are those of several pools. BadInput: the state is that of another
     pool. LaterState: a later release wrote the newest. Failed: the arrays or the file system do not start.
     """
-    names = [name for one in arrays for name in one.members]
+    names = [name for array in arrays for name in array.members]
     _refuse_used(system, names)
     load_modules(system)
     with _private_mounts(system), snapshots(system, names) as devices:
-        started = {one.name: _started(system, one, [devices[name] for name in one.members]) for one in arrays}
+        started = {array.name: _started(system, array, [devices[name] for name in array.members]) for array in arrays}
         over = _over(system, arrays, started)
         # the array over the legs of one pool may have the name of an array of another
         arrays = [*arrays, *over]
         of_one_pool(arrays)
-        started |= {one.name: _started(system, one, list(one.members)) for one in over}
+        started |= {array.name: _started(system, array, list(array.members)) for array in over}
         if Role.DATA.value not in started:
             raise Failed("the array with the file system is not on these drives")
         data = f"/dev/{started[Role.DATA.value]}"
@@ -163,7 +163,7 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
                 of = {device: array for array, device in started.items()}
                 newest = rebuilt(system, arrays, of, where, uuid, _damaged(generations.directory(where)))
     _refuse_other(newest, uuid)
-    return Seen([one for one in arrays if one.level != "raid0"], uuid, newest, features=features)
+    return Seen([array for array in arrays if array.level != "raid0"], uuid, newest, features=features)
 
 
 def _refuse_used(system: System, names: Sequence[str]) -> None:
@@ -208,23 +208,23 @@ def _over(system: System, arrays: Sequence[OnDrives], started: Mapping[str, str]
     ]
 
 
-def _started(system: System, one: OnDrives, devices: Sequence[str]) -> str:
+def _started(system: System, array: OnDrives, devices: Sequence[str]) -> str:
     """Start an array over snapshots, without a rebuild; return its md device.
 
     One that was written while degraded when the power went is started as `assemble.assemble` will start it.
     """
     try:
-        _assemble(system, one, devices)
+        _assemble(system, array, devices)
     except Failed:
         blocks: list[Superblock] = [block for device in devices if (block := examine(system, device)) is not None]
-        members = unclean.forceable(blocks, one.needed)
+        members = unclean.forceable(blocks, array.needed)
         if not members:
             raise
-        _assemble(system, one, [block.name for block in members], force=True)
-    active = md.find(system, one.uuid)
+        _assemble(system, array, [block.name for block in members], force=True)
+    active = md.find(system, array.uuid)
     if active is None or not active.running:
-        raise Failed(f"array {one.name} does not start from the drives in this server; see `journalctl -k`")
-    if one.level != "raid0":
+        raise Failed(f"array {array.name} does not start from the drives in this server; see `journalctl -k`")
+    if array.level != "raid0":
         # what md would rebuild would be written to memory
         sysfs.write(paths.ROOT / "sys/block" / active.device / "md/sync_action", "frozen")
     must(system.attempt, ["mdadm", "--readwrite", f"/dev/{active.device}"])
@@ -279,10 +279,10 @@ def verify(seen: Seen) -> tuple[Pool, Config]:
     restore.verify(seen.newest.generation.manifest)
     if seen.external is not None:
         verify_external(pool, seen.external)
-    others = [one for one in seen.arrays if not any(md.same_uuid(one.uuid, of.uuid) for of in pool.arrays)]
+    others = [array for array in seen.arrays if not any(md.same_uuid(array.uuid, of.uuid) for of in pool.arrays)]
     if others:
-        found = "; ".join(map(named, others))
-        raise Refused(f"drives of several pools are in this server: pool {seen.uuid} does not have {found}. {MIXED}")
+        names = "; ".join(map(named, others))
+        raise Refused(f"drives of several pools are in this server: pool {seen.uuid} does not have {names}. {MIXED}")
     return pool, config
 
 
@@ -314,8 +314,8 @@ def _kept(seen: Seen, run: Runner) -> KeptState:
         host=manifest.host,
         release=manifest.release,
         sealed=manifest.seal is not None,
-        shares=[one.name for one in config.shares],
-        users=[one.name for one in config.users],
+        shares=[share.name for share in config.shares],
+        users=[user.name for user in config.users],
         ports=kept_ports(config, run),
         domain=config.domain.zone if config.domain else None,
         origin=origin_of(manifest),
@@ -335,16 +335,16 @@ def origin_of(manifest: Manifest) -> Origin:
 def _shown(arrays: Sequence[OnDrives], kept: Pool | None = None) -> list[FoundArray]:
     return [
         FoundArray(
-            uuid=one.uuid,
-            name=one.name,
-            level=one.level,
-            slots=one.slots,
-            serials=sorted(one.members.values()),
-            spares=sorted(one.spares.values()),
-            outdated=sorted(one.outdated.values()),
-            away=_away(one, kept),
+            uuid=array.uuid,
+            name=array.name,
+            level=array.level,
+            slots=array.slots,
+            serials=sorted(array.members.values()),
+            spares=sorted(array.spares.values()),
+            outdated=sorted(array.outdated.values()),
+            away=_away(array, kept),
         )
-        for one in arrays
+        for array in arrays
     ]
 
 

@@ -22,20 +22,20 @@ from millrace.system.printing import notes
 from millrace.system.text import moment
 
 
-def lines(found: Found) -> Iterator[str]:
+def lines(report: Found) -> Iterator[str]:
     """Yield what `pool find` prints."""
-    if found.pool is None:
-        yield f"{found.problem}; {found.todo}"
+    if report.pool is None:
+        yield f"{report.problem}; {report.todo}"
         return
-    yield f"pool {found.pool.uuid or '(not readable)'}"
-    yield from notes(_array(one) for one in found.pool.arrays)
-    yield from notes(f"external device {one}" for one in found.pool.devices)
-    yield from notes(f"made {one}" for one in found.pool.lacks)
-    if found.pool.kept is not None:
-        yield from _kept(found.pool.kept)
-    if found.problem:
-        yield f"it cannot be adopted: {found.problem}"
-        yield f"{found.todo}"
+    yield f"pool {report.pool.uuid or '(not readable)'}"
+    yield from notes(_array(array) for array in report.pool.arrays)
+    yield from notes(f"external device {device}" for device in report.pool.devices)
+    yield from notes(f"made {clause}" for clause in report.pool.lacks)
+    if report.pool.kept is not None:
+        yield from _kept(report.pool.kept)
+    if report.problem:
+        yield f"it cannot be adopted: {report.problem}"
+        yield f"{report.todo}"
     else:
         yield "nothing was written; to bring it back on this server: millrace pool adopt"
 
@@ -120,18 +120,18 @@ def _kept(kept: KeptState) -> Iterator[str]:
         yield from notes(closed(kept.origin, kept.forgotten))
         yield from notes([f"shares: {', '.join(kept.shares) or 'none'}"])
         yield from notes(f"not a share: {problem}" for problem in kept.problems)
-        yield from notes(f"damaged and not used: {one}" for one in kept.damaged)
+        yield from notes(f"damaged and not used: {damage}" for damage in kept.damaged)
         return
     yield from notes([f"state {kept.generation} of {kept.host}, kept {moment(kept.written)}, Millrace {kept.release}"])
     yield from notes([f"shares: {', '.join(kept.shares) or 'none'}"])
     yield from notes([f"users: {', '.join(kept.users) or 'none'}"])
-    yield from notes(_port(one) for one in kept.ports)
+    yield from notes(_port(port) for port in kept.ports)
     if kept.domain:
         yield from notes([f"domain: {kept.domain}"])
     if kept.sealed:
         yield from notes(["passwords, keys and identities are encrypted: the passphrase is needed"])
     yield from notes(f"not kept: {problem}" for problem in kept.problems)
-    yield from notes(f"damaged and not used: {one}" for one in kept.damaged)
+    yield from notes(f"damaged and not used: {damage}" for damage in kept.damaged)
 
 
 def _port(one: KeptPort) -> str:

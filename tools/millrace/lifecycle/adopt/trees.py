@@ -28,21 +28,21 @@ class Trees:
 
 def trees(top: Path) -> Trees:
     """Return what the directories at the top of a pool were. OSError: they cannot be listed."""
-    found = Trees()
+    directories = Trees()
     for name in sorted(os.listdir(top)):
         project, inherited = (0, False) if name.startswith(".") else _project(top / name)
         if project < FIRST_PROJECT:
             continue
-        twin = next((other for other, taken in found.projects.items() if taken == project), None)
+        twin = next((other for other, taken in directories.projects.items() if taken == project), None)
         if not _is_share_name(name):
-            found.problems.append(f"directory {one_line(name)} cannot be a share by its name")
+            directories.problems.append(f"directory {one_line(name)} cannot be a share by its name")
         elif twin is not None:
-            found.problems.append(f"directory {name} has the quota project of {twin}: it is no share of its own")
+            directories.problems.append(f"directory {name} has the quota project of {twin}: it is no share of its own")
         else:
-            found.projects[name] = project
+            directories.projects[name] = project
             if not inherited:
-                found.loose.add(name)
-    return found
+                directories.loose.add(name)
+    return directories
 
 
 def _is_share_name(name: str) -> bool:

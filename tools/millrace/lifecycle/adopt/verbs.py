@@ -36,8 +36,8 @@ def find(show: Output) -> None:
 
     only_root()
     with as_root(), locks.held(paths.provision_lock_file()):
-        one = _found(Linux())
-    show(one, text.lines)
+        report = _found(Linux())
+    show(report, text.lines)
 
 
 @click.command()
@@ -84,13 +84,13 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
             if adoption is None and paths.pool_file().exists():
                 adoption = _again(wanted, yes, passphrase_stdin, without_secrets)
             elif adoption is None:
-                one = _found(system)
-                if one.pool is None or one.problem:
-                    raise Refused(f"{one.problem}; {one.todo}")
+                report = _found(system)
+                if report.pool is None or report.problem:
+                    raise Refused(f"{report.problem}; {report.todo}")
                 if not yes:
-                    click.echo("\n".join(text.lines(one)), err=True)
-                    confirm(text.question(one.pool), "--yes")
-                sealed = one.pool.kept is not None and one.pool.kept.sealed and not without_secrets
+                    click.echo("\n".join(text.lines(report)), err=True)
+                    confirm(text.question(report.pool), "--yes")
+                sealed = report.pool.kept is not None and report.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
                 adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
         # The unit takes the lock itself. What it does is seen by all, and goes on where this terminal is closed.
@@ -145,20 +145,20 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
     from millrace.lifecycle.keep import home
 
     try:
-        one = again.pending()
+        kept = again.pending()
     except Failed:
         # not mounted: there is nothing to read
-        one = None
-    if one is None:
+        kept = None
+    if kept is None:
         raise Refused("this server has a pool already; see it with `millrace pool show`")
-    if wanted not in ("auto", one.pool):
-        raise Refused(f"the pool of this server is {one.pool}, not {wanted}; nothing was written")
-    if without_secrets and one.sealed:
+    if wanted not in ("auto", kept.pool):
+        raise Refused(f"the pool of this server is {kept.pool}, not {wanted}; nothing was written")
+    if without_secrets and kept.sealed:
         raise Refused("the state would be mixed with the secrets of this boot drive: type its passphrase")
     if not yes:
-        click.echo("\n".join(home.lines(one)), err=True)
+        click.echo("\n".join(home.lines(kept)), err=True)
         confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")
-    passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if one.sealed else None
+    passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if kept.sealed else None
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return again.begin(attempt, invoking_user(), now, passphrase)
 

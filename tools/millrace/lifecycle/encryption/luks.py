@@ -52,9 +52,9 @@ def read(device: Path) -> Header:
     try:
         document = json.loads(text.split(b"\0", 1)[0])
         tokens = document["tokens"].values()
-        tpm = tuple(_slot(one) for one in tokens if one["type"] == TPM2)
-        ciphers = [str(one["encryption"]) for one in document["segments"].values() if one["type"] == CRYPT]
-        return Header(tpm, sum(one["type"] == RECOVERY for one in tokens), ciphers[0] if ciphers else None)
+        tpm = tuple(_slot(token) for token in tokens if token["type"] == TPM2)
+        ciphers = [str(segment["encryption"]) for segment in document["segments"].values() if segment["type"] == CRYPT]
+        return Header(tpm, sum(token["type"] == RECOVERY for token in tokens), ciphers[0] if ciphers else None)
     except (ValueError, KeyError, AttributeError, TypeError, Error) as error:
         raise Failed(f"The LUKS2 header of {device} cannot be parsed.") from error
 

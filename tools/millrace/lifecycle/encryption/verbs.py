@@ -79,21 +79,21 @@ def _rows(found: "Encryption") -> Iterator[str]:
     return fields(_pairs(found))
 
 
-def _pairs(found: "Encryption") -> "Iterator[tuple[str, Cell]]":
-    if found.device is None:
-        without = [f"a new one would not be, either: {found.without}"] if found.without else []
+def _pairs(root: "Encryption") -> "Iterator[tuple[str, Cell]]":
+    if root.device is None:
+        without = [f"a new one would not be, either: {root.without}"] if root.without else []
         yield "Root file system", ["not encrypted", *without]
         return
-    since = f" since {moment(found.since)}" if found.since else ""
-    yield "Root file system", f"encrypted{since} ({', '.join(one for one in (found.device, found.cipher) if one)})"
-    opens = "this server's TPM" if found.opened is not False else "not this server's TPM: millrace encryption rebind"
-    yield "Opened by", opens if found.bound else "the recovery key only"
-    if found.bound:
+    since = f" since {moment(root.since)}" if root.since else ""
+    yield "Root file system", f"encrypted{since} ({', '.join(part for part in (root.device, root.cipher) if part)})"
+    opens = "this server's TPM" if root.opened is not False else "not this server's TPM: millrace encryption rebind"
+    yield "Opened by", opens if root.bound else "the recovery key only"
+    if root.bound:
         asks = ["a kernel image signed with pcr.key (PCR 11)"]
-        asks += ["Secure Boot with its keys of then (PCR 7)"] if found.secure_boot else []
+        asks += ["Secure Boot with its keys of then (PCR 7)"] if root.secure_boot else []
         yield "TPM asks for", ", ".join(asks)
-    yield "TPM here", found.tpm_name or ("yes" if found.tpm else "none")
-    yield "Recovery key", "exists" if found.recovery_key else "none: millrace encryption recovery-key"
+    yield "TPM here", root.tpm_name or ("yes" if root.tpm else "none")
+    yield "Recovery key", "exists" if root.recovery_key else "none: millrace encryption recovery-key"
 
 
 def _key(made: "RecoveryKey") -> Iterator[str]:

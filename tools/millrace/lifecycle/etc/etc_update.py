@@ -101,20 +101,20 @@ class _Run:
         path = etc_dir() / name
         if self.before.follows is None and _reachable(path):
             _sweep(path)
-        found = identity(path)
+        current = identity(path)
         known = self.before.entries.get(name, [ABSENT])
-        if found == wanted:
+        if current == wanted:
             return
         if not _reachable(path):
-            self._keep(name, found, wanted, known)
-        elif found in known:
-            self._write(name, path, found, wanted)
-        elif factory.is_owned(name) and found.startswith(("file", "link", ABSENT)):
-            if found.startswith("file") and name not in factory.MADE:
+            self._keep(name, current, wanted, known)
+        elif current in known:
+            self._write(name, path, current, wanted)
+        elif factory.is_owned(name) and current.startswith(("file", "link", ABSENT)):
+            if current.startswith("file") and name not in factory.MADE:
                 rendered.keep_aside(name, path.read_bytes())
-            self._write(name, path, found, wanted)
+            self._write(name, path, current, wanted)
         else:
-            self._keep(name, found, wanted, known)
+            self._keep(name, current, wanted, known)
 
     def _keep(self, name: str, found: str, wanted: str, known: list[str]) -> None:
         """What was changed here stays; it is named where this version brings another than it was made from."""
@@ -125,15 +125,15 @@ class _Run:
         if base != wanted:
             self.done.kept[name] = Kept(base=base, found=found)
 
-    def _write(self, name: str, path: Path, found: str, wanted: str) -> None:
+    def _write(self, name: str, path: Path, current: str, wanted: str) -> None:
         kind = wanted.split(maxsplit=1)[0]
-        if found.startswith("directory") and kind != "directory":
+        if current.startswith("directory") and kind != "directory":
             try:
                 path.rmdir()
             except OSError:
                 # it has files that are not of a version
                 return
-        elif kind == ABSENT or (kind == "directory" and not found.startswith(("directory", ABSENT))):
+        elif kind == ABSENT or (kind == "directory" and not current.startswith(("directory", ABSENT))):
             path.unlink()
         if kind == ABSENT:
             sync(path.parent)

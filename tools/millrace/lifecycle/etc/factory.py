@@ -80,15 +80,15 @@ def record_file() -> Path:
 def identity(path: Path) -> str:
     """Return what distinguishes a file: its kind, mode and content. Owners have other numbers on other servers."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return ABSENT
-    mode = f"{stat.S_IMODE(found.st_mode):04o}"
-    if stat.S_ISLNK(found.st_mode):
+    mode = f"{stat.S_IMODE(status.st_mode):04o}"
+    if stat.S_ISLNK(status.st_mode):
         return f"link {path.readlink()}"
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return f"directory {mode}"
-    if stat.S_ISREG(found.st_mode):
+    if stat.S_ISREG(status.st_mode):
         return f"file {mode} {digest(path.read_bytes())}"
     return "other"
 
@@ -115,13 +115,13 @@ def recorded(mine: Factory, follows: str) -> Factory:
     LaterRelease: a later version wrote it in another schema, with a meaning that is not known.
     """
     try:
-        found = read_model(record_file(), Factory)
+        record = read_model(record_file(), Factory)
     except LaterRelease:
         raise
     except BadInput:
         return Factory(entries={})
     # as systemd-repart copied it
-    return found.model_copy(update={"follows": follows}) if found == mine else found
+    return record.model_copy(update={"follows": follows}) if record == mine else record
 
 
 def unlike() -> list[str]:
@@ -145,12 +145,12 @@ def trouble() -> str | None:
     if here is None:
         return None
     try:
-        found = recorded(*here)
+        record = recorded(*here)
     except LaterRelease as error:
         return f"{error}; until then /etc stays as it is"
-    if found.problems:
-        return "; ".join(found.problems[:3])
-    if found.follows != here[1]:
+    if record.problems:
+        return "; ".join(record.problems[:3])
+    if record.follows != here[1]:
         return "millrace-etc.service did not end"
     return None
 

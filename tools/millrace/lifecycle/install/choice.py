@@ -26,7 +26,7 @@ def candidates(drives: Sequence[Drive]) -> list[BootCandidate]:
 def candidate(drive: Drive) -> BootCandidate:
     """Return a drive as one that may become the boot drive."""
     held = drive.state in (DriveState.FOREIGN, DriveState.UNKNOWN)
-    holds = "; ".join(one.finding for one in drive.evidence) or "unknown data"
+    holds = "; ".join(evidence.finding for evidence in drive.evidence) or "unknown data"
     return BootCandidate(
         name=drive.name,
         serial=drive.serial,
@@ -42,11 +42,11 @@ def refusal(drive: Drive) -> str | None:
     """Return why a drive never becomes the boot drive; None where it may."""
     if drive.state is DriveState.BOOT:
         return "this system runs from it"
-    for one in drive.evidence:
-        if one.probe in IN_USE:
-            return f"it is in use ({one.finding})"
-        if one.probe in WHOSE:
-            return f"it cannot be told from another drive ({one.finding})"
+    for evidence in drive.evidence:
+        if evidence.probe in IN_USE:
+            return f"it is in use ({evidence.finding})"
+        if evidence.probe in WHOSE:
+            return f"it cannot be told from another drive ({evidence.finding})"
     if drive.state is DriveState.OURS:
         return "it carries a Millrace pool"
     if drive.size < SMALLEST:
@@ -67,17 +67,17 @@ def chosen(drives: Sequence[BootCandidate], serial: str) -> BootCandidate:
     return found[0]
 
 
-def confirm(one: BootCandidate, again: str, foreign: bool) -> None:
+def confirm(drive: BootCandidate, again: str, foreign: bool) -> None:
     """Verify that the serial number was repeated, and that data on the drive may be lost.
 
     BadInput: it was not repeated. Refused: it carries data, and --foreign is not given.
     """
-    if again.strip() != one.serial:
+    if again.strip() != drive.serial:
         raise BadInput(
-            f"the serial number was repeated as {shown(again)}, not {shown(one.serial)}: nothing was written"
+            f"the serial number was repeated as {shown(again)}, not {shown(drive.serial)}: nothing was written"
         )
-    if one.foreign and not foreign:
+    if drive.foreign and not foreign:
         raise Refused(
-            f"drive {one.serial} carries data ({one.holds}); to write it nevertheless: "
-            f"millrace install write {one.serial} --foreign"
+            f"drive {drive.serial} carries data ({drive.holds}); to write it nevertheless: "
+            f"millrace install write {drive.serial} --foreign"
         )

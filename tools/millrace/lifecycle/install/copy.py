@@ -50,29 +50,29 @@ class Machine(Protocol):
         ...
 
 
-def install(machine: Machine, medium: Medium, one: BootCandidate) -> Iterator[InstallLine]:
+def install(machine: Machine, medium: Medium, drive: BootCandidate) -> Iterator[InstallLine]:
     """Write this version to a drive that was confirmed; yield what is done, then the end.
 
     Refused: it is another drive now, or in use; nothing was written. Failed: with what to do.
     """
     with writing(INSTALLING):
-        _still(machine, one)
+        _still(machine, drive)
         yield InstallStep(doing="clearing the old partition table")
-        with exclusively(_device(one.name), one.size_bytes) as raw:
+        with exclusively(_device(drive.name), drive.size_bytes) as raw:
             raw.clear_ends()
         yield InstallStep(doing="copying the loader and the system")
         with _steady(medium):
-            _copy(machine, medium, one)
-            esp, usr, verity = _written(machine, one)
+            _copy(machine, medium, drive)
+            esp, usr, verity = _written(machine, drive)
             yield InstallStep(doing="reading back the loader")
             if _digest(_device(esp)) != _digest(_device(medium.esp.name)):
-                raise Failed(_again(one, "the loader was not written as it was read"))
+                raise Failed(_again(drive, "the loader was not written as it was read"))
         yield InstallStep(doing="comparing the system with its root hash")
-        with _verified(machine, medium, one, usr, verity) as device:
+        with _verified(machine, medium, drive, usr, verity) as device:
             _digest(device)
         yield InstallStep(doing="finishing")
         _first_boot(machine, medium, esp)
-        yield Installed(serial=one.serial, version=medium.version)
+        yield Installed(serial=drive.serial, version=medium.version)
 
 
 def definitions(medium: Medium) -> dict[str, str]:
@@ -109,7 +109,7 @@ def _steady(medium: Medium) -> Iterator[None]:
         yield
 
 
-def _copy(machine: Machine, medium: Medium, one: BootCandidate) -> None:
+def _copy(machine: Machine, medium: Medium, drive: BootCandidate) -> None:
     directory = paths.run_dir() / "install/repart.d"
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in definitions(medium).items():
@@ -117,9 +117,9 @@ def _copy(machine: Machine, medium: Medium, one: BootCandidate) -> None:
     # what was written to the running ESP is in the cache of its file system
     os.sync()
     argv = ["systemd-repart", f"--definitions={directory}", "--empty=force", "--dry-run=no", "--seed=random"]
-    done = machine.attempt([*argv, "--no-pager", str(_device(one.name))])
+    done = machine.attempt([*argv, "--no-pager", str(_device(drive.name))])
     if done.status != 0:
-        raise Failed(_again(one, f"systemd-repart failed: {last_words(done)}"))
+        raise Failed(_again(drive, f"systemd-repart failed: {last_words(done)}"))
 
 
 def _written(machine: Machine, one: BootCandidate) -> tuple[str, str, str]:
@@ -133,16 +133,16 @@ def _written(machine: Machine, one: BootCandidate) -> tuple[str, str, str]:
 
 
 @contextmanager
-def _verified(machine: Machine, medium: Medium, one: BootCandidate, usr: str, verity: str) -> Iterator[Path]:
+def _verified(machine: Machine, medium: Medium, drive: BootCandidate, usr: str, verity: str) -> Iterator[Path]:
     """The new /usr as a device whose reads fail where it is not what the root hash stands for."""
     argv = [VERITY, "attach", CHECK, str(_device(usr)), str(_device(verity)), medium.roothash]
     done = machine.attempt(argv)
     if done.status != 0:
-        raise Failed(_again(one, f"its system is not what the root hash stands for: {last_words(done)}"))
+        raise Failed(_again(drive, f"its system is not what the root hash stands for: {last_words(done)}"))
     try:
         yield paths.ROOT / "dev/mapper" / CHECK
     except OSError as error:
-        raise Failed(_again(one, f"its system cannot be read back ({error.strerror})")) from error
+        raise Failed(_again(drive, f"its system cannot be read back ({error.strerror})")) from error
     finally:
         machine.attempt([VERITY, "detach", CHECK])
 

@@ -31,26 +31,26 @@ class Dialog:
     def run(self) -> None:
         """Return when a drive was written and the person wants to restart; errors are shown and the list again."""
         while True:
-            found = self._report()
-            self._show(["", *lines.report(found), ""])
+            report = self._report()
+            self._show(["", *lines.report(report), ""])
             serial = self._read(ASK)
             if not serial:
                 continue
             try:
-                if self._installed(choice.chosen(found.drives, serial)):
+                if self._installed(choice.chosen(report.drives, serial)):
                     self._read(NEXT)
                     return
             except MillraceError as error:
                 self._say(f"{error}.")
 
-    def _installed(self, one: BootCandidate) -> bool:
-        self._show(lines.before(one))
+    def _installed(self, drive: BootCandidate) -> bool:
+        self._show(lines.before(drive))
         again = self._read(AGAIN)
         if not again:
             return False
         # the serial number typed twice at the console confirms that what the drive holds is lost
-        choice.confirm(one, again, foreign=True)
-        for line in self._write(one.serial):
+        choice.confirm(drive, again, foreign=True)
+        for line in self._write(drive.serial):
             if isinstance(line, InstallStep):
                 self._say(lines.step(line))
             elif isinstance(line, Installed):

@@ -53,15 +53,15 @@ def medium() -> Medium:
     if roothash is None or usr is None:
         raise Failed("this system does not run from a Millrace image: start the image that is to be installed")
     below = paths.ROOT / "sys/dev/block" / usr.device / "slaves"
-    found = {_uuid(below / name): (below / name).resolve() for name in sysfs.names(below)}
+    partitions = {_uuid(below / name): (below / name).resolve() for name in sysfs.names(below)}
     esp = loader_partition(paths.ROOT)
     halves = UUID(hex=roothash[:32]), UUID(hex=roothash[-32:])
     if twins := same_boot_partition(paths.ROOT):
         names = " and ".join(twins)
         raise Failed(f"drives {names} have the same boot partition: leave one of them in and start again")
-    if not all(str(one) in found for one in halves) or esp is None:
+    if not all(str(half) in partitions for half in halves) or esp is None:
         raise Failed("the partitions that this system was started from are not found: start it again")
-    data, tree = (found[str(one)] for one in halves)
+    data, tree = (partitions[str(half)] for half in halves)
     if not data.parent.name == tree.parent.name == esp.parent.name:
         raise Failed("the loader and the system came from two drives: remove one of them and start again")
     return Medium(

@@ -8,26 +8,26 @@ from millrace.system.printing import Cell, table
 from millrace.system.text import size
 
 
-def report(found: InstallReport) -> Iterator[str]:
+def report(install_report: InstallReport) -> Iterator[str]:
     """Return the drives that this version can be written to, and the others with the reason."""
-    yield f"Millrace {found.version} runs from drive {found.runs_from or '(unknown)'}."
-    if found.problem:
-        yield f"Nothing can be installed from here: {found.problem}."
+    yield f"Millrace {install_report.version} runs from drive {install_report.runs_from or '(unknown)'}."
+    if install_report.problem:
+        yield f"Nothing can be installed from here: {install_report.problem}."
         return
     rows: list[tuple[Cell, ...]]
-    usable = [one for one in found.drives if one.refused is None]
+    usable = [drive for drive in install_report.drives if drive.refused is None]
     yield ""
     if usable:
         yield "It can be written to:"
-        rows = [(one.serial, one.model, size(one.size_bytes), one.holds or "nothing") for one in usable]
+        rows = [(drive.serial, drive.model, size(drive.size_bytes), drive.holds or "nothing") for drive in usable]
         yield from table(("Serial", "Model", "Size", "Holds"), rows, right=("Size",), indent=2)
     else:
         yield "It cannot be written to any drive of this server."
-    others = [one for one in found.drives if one.refused is not None]
+    others = [drive for drive in install_report.drives if drive.refused is not None]
     if others:
         yield ""
         yield "Other drives:"
-        rows = [(one.serial or one.name, one.model, size(one.size_bytes), one.refused) for one in others]
+        rows = [(drive.serial or drive.name, drive.model, size(drive.size_bytes), drive.refused) for drive in others]
         yield from table(("Serial", "Model", "Size", "Why not"), rows, right=("Size",), indent=2)
 
 

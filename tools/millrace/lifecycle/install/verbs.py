@@ -44,13 +44,13 @@ def write(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
     from millrace.system.users import only_root
 
     only_root()
-    found = _report()
-    if found.problem:
-        raise Failed(found.problem)
-    one = choice.chosen(found.drives, serial)
-    show.text(text.before(one))
+    report = _report()
+    if report.problem:
+        raise Failed(report.problem)
+    drive = choice.chosen(report.drives, serial)
+    show.text(text.before(drive))
     again = serial_again or repeated("Serial number of the drive to write", "--serial-again")
-    choice.confirm(one, again, foreign)
+    choice.confirm(drive, again, foreign)
     ended = show.each(_steps(serial), _told)
     if not isinstance(ended, Installed):
         raise Failed(f"drive {serial} is not written; run it again")
@@ -89,9 +89,11 @@ def _report() -> "InstallReport":
         return InstallReport(version=version, runs_from=None, problem=str(error), drives=[])
     # two consoles that look at once would find drives in use
     with locks.held(paths.run_dir() / "install/lock"):
-        found = drives(paths.ROOT, run_tool, surface)
-    own = [one.serial or one.name for one in found if one.name == source.disk]
-    return InstallReport(version=version, runs_from=next(iter(own), None), problem=None, drives=candidates(found))
+        server_drives = drives(paths.ROOT, run_tool, surface)
+    own = [drive.serial or drive.name for drive in server_drives if drive.name == source.disk]
+    return InstallReport(
+        version=version, runs_from=next(iter(own), None), problem=None, drives=candidates(server_drives)
+    )
 
 
 def _steps(serial: str) -> "Iterator[InstallLine]":

@@ -37,18 +37,18 @@ def without_people(config: Config) -> Config:
     """Return the shares alone, which nobody can open; numbers that were given to users are not given to others."""
     closed = [
         Share(
-            name=one.name,
-            profile=one.profile,
-            size=one.size,
-            soft_size=one.soft_size,
-            child_size=one.child_size,
-            sealed=one.sealed,
-            project=one.project,
-            fsid=one.fsid,
+            name=share.name,
+            profile=share.profile,
+            size=share.size,
+            soft_size=share.soft_size,
+            child_size=share.child_size,
+            sealed=share.sealed,
+            project=share.project,
+            fsid=share.fsid,
             nfs=Nfs(enabled=False),
             smb=Smb(enabled=False),
         )
-        for one in config.shares
+        for share in config.shares
     ]
     return Config(serial=config.serial, next_id=config.next_id, next_project=config.next_project, shares=closed)
 
@@ -63,11 +63,11 @@ def forget_people(pool: Pool, run: Runner, who: Forgotten) -> int:
         mountpoint = mounted_pool(pool)
         home.refuse(mountpoint, pool.filesystem_uuid)
         where = generations.make_directory(mountpoint)
-        found = gather.gather(run, [one for one in KEPT if one.path in STAYS])
-        if found.problems:
-            raise Failed(f"the state of the pool cannot be read: {found.problems[0]}")
+        gathered = gather.gather(run, [kept for kept in KEPT if kept.path in STAYS])
+        if gathered.problems:
+            raise Failed(f"the state of the pool cannot be read: {gathered.problems[0]}")
         number = max(generations.numbers(where), default=0) + 1
-        everything = Gathered(sorted([*found.contents, _config()], key=lambda one: one.path), [], [])
+        everything = Gathered(sorted([*gathered.contents, _config()], key=lambda content: content.path), [], [])
         _, data = packed(pool, everything, None, number, datetime.now(UTC), who, home.record(number))
         generations.write(where, number, data)
         _remove_others(where, number)

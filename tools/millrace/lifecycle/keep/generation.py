@@ -40,8 +40,8 @@ class Generation:
             raise Refused("the secrets in the kept state are encrypted: their passphrase is needed")
         key = seal.derived(self.manifest.seal, passphrase)
         return {
-            one.path: seal.opened(key, self.stored[one.path], one.path) if one.sealed else self.stored[one.path]
-            for one in self.manifest.members
+            file.path: seal.opened(key, self.stored[file.path], file.path) if file.sealed else self.stored[file.path]
+            for file in self.manifest.members
         }
 
     def readable(self) -> dict[str, bytes]:
@@ -84,18 +84,18 @@ def unpack(data: bytes) -> Generation:
     LaterRelease: it is as a later release wrote it, and this one cannot read it.
     """
     try:
-        found = _entries(data)
+        contents = _entries(data)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
         raise BadInput("it is torn or damaged") from error
-    text = found.pop(MANIFEST, b"")
-    if found.pop(DIGEST, b"").decode(errors="replace").strip() != hashlib.sha256(text).hexdigest():
+    text = contents.pop(MANIFEST, b"")
+    if contents.pop(DIGEST, b"").decode(errors="replace").strip() != hashlib.sha256(text).hexdigest():
         raise BadInput("its manifest is damaged")
     manifest = _manifest(text)
-    stored = {name.removeprefix(BELOW): content for name, content in found.items()}
-    for one in manifest.members:
-        content = stored.get(one.path)
-        if content is None or len(content) != one.size or hashlib.sha256(content).hexdigest() != one.sha256:
-            raise BadInput(f"{one.path} in it is damaged")
+    stored = {name.removeprefix(BELOW): content for name, content in contents.items()}
+    for file in manifest.members:
+        content = stored.get(file.path)
+        if content is None or len(content) != file.size or hashlib.sha256(content).hexdigest() != file.sha256:
+            raise BadInput(f"{file.path} in it is damaged")
     if len(stored) != len(manifest.members):
         raise BadInput("it has files that its manifest does not name")
     return Generation(manifest, stored)
@@ -116,17 +116,22 @@ def _entries(data: bytes) -> dict[str, bytes]:
     whole = unzip.decompress(data, LARGEST_ALL + 1)
     if len(whole) > LARGEST_ALL or not unzip.eof:
         raise ValueError("too large, or torn")
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as archive:
         for entry in archive:
-            if len(found) >= MOST or entry.type != tarfile.REGTYPE or entry.size > len(whole) or entry.name in found:
+            if (
+                len(contents) >= MOST
+                or entry.type != tarfile.REGTYPE
+                or entry.size > len(whole)
+                or entry.name in contents
+            ):
                 raise ValueError(entry.name)
             file = archive.extractfile(entry)
             assert file is not None
-            found[entry.name] = file.read()
-            if len(found[entry.name]) != entry.size:
+            contents[entry.name] = file.read()
+            if len(contents[entry.name]) != entry.size:
                 raise EOFError(entry.name)
-    return found
+    return contents
 
 
 def _add(archive: tarfile.TarFile, path: str, data: bytes) -> None:

@@ -60,8 +60,8 @@ def make_directory(mountpoint: Path, name: str = "keep") -> Path:
             sync(where.parent)
         except FileExistsError:
             pass
-        found = where.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        status = where.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise Failed(f"{where} is not a directory of root alone: examine it and remove it")
     return where
 
@@ -93,8 +93,8 @@ def read(path: Path) -> Generation:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as opened:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_ALL:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_ALL:
                 raise BadInput(f"{path} is not a kept state")
             # What is in memory says nothing about the drives.
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

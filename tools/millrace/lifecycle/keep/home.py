@@ -102,12 +102,12 @@ def found(mountpoint: Path, pool: str) -> KeptElsewhere | None:
 
     OSError: it cannot be recorded.
     """
-    one = elsewhere(generations.directory(mountpoint), pool)
-    if one is None:
+    kept = elsewhere(generations.directory(mountpoint), pool)
+    if kept is None:
         paths.kept_elsewhere_file().unlink(missing_ok=True)
     else:
-        write_model(paths.kept_elsewhere_file(), one)
-    return one
+        write_model(paths.kept_elsewhere_file(), kept)
+    return kept
 
 
 def recorded() -> KeptElsewhere | None:
@@ -163,6 +163,6 @@ def _described(newest: Newest, mine: str, pool: str) -> KeptElsewhere:
         release=one_line(manifest.release),
         sealed=manifest.seal is not None,
         same_drive=manifest.writer == mine,
-        shares=[one.name for one in config.shares],
-        users=[one.name for one in config.users],
+        shares=[share.name for share in config.shares],
+        users=[user.name for user in config.users],
     )

@@ -48,13 +48,15 @@ def keep(run: Runner, pause: Callable[[float], None] | None = None, again: bool 
         refuse_if_reset()
         before = _before()
         try:
-            found = _kept(pool, before, run, pause or time.sleep, again)
+            outcome = _kept(pool, before, run, pause or time.sleep, again)
         except OSError as error:
-            found = before.model_copy(update={"problem": f"{error.filename or 'the pool'}: {error.strerror or error}"})
+            outcome = before.model_copy(
+                update={"problem": f"{error.filename or 'the pool'}: {error.strerror or error}"}
+            )
         except MillraceError as error:
-            found = before.model_copy(update={"problem": str(error)})
-        write_model(paths.keep_file(), found)
-    return found
+            outcome = before.model_copy(update={"problem": str(error)})
+        write_model(paths.keep_file(), outcome)
+    return outcome
 
 
 def mounted_pool(pool: Pool) -> Path:
@@ -119,7 +121,7 @@ def _completed(everything: Gathered, last: Generation | None, key: KeyFile | Non
         return everything
     again = []
     for member in last.manifest.members:
-        of = next((one for one in everything.failed if has(one, member.path)), None)
+        of = next((candidate for candidate in everything.failed if has(candidate, member.path)), None)
         if of is not None:
             stored = last.stored[member.path]
             data = seal.opened(bytes.fromhex(key.key), stored, member.path) if member.sealed and key else stored
@@ -133,13 +135,13 @@ def _last(where: Path) -> tuple[Generation | None, list[Path]]:
     One of a later release, which was rolled back here, stays as it is; that of this release comes after it.
     """
     try:
-        found = generations.newest(where)
+        newest = generations.newest(where)
     except generations.LaterState as error:
         files = [generations.file(where, number) for number in generations.numbers(where)]
         return None, files[: files.index(error.path)]
     except BadInput:
         return None, [generations.file(where, number) for number in generations.numbers(where)]
-    return (found.generation, list(found.damaged)) if found else (None, [])
+    return (newest.generation, list(newest.damaged)) if newest else (None, [])
 
 
 def _is_due(last: Manifest, digests: tuple[str, str], key: KeyFile | None, everything: Gathered, now: datetime) -> bool:
@@ -151,15 +153,15 @@ def _is_due(last: Manifest, digests: tuple[str, str], key: KeyFile | None, every
 
 def _digests(everything: Gathered, key: KeyFile | None) -> tuple[str, str]:
     """Digests of what was decided and of the records."""
-    found = []
+    digests = []
     for decided in (True, False):
         rows = [
-            "\0".join((one.path, oct(one.mode), one.link or "", seal.digest(key, one.data)))
-            for one in everything.contents
-            if one.kept.decided is decided
+            "\0".join((content.path, oct(content.mode), content.link or "", seal.digest(key, content.data)))
+            for content in everything.contents
+            if content.kept.decided is decided
         ]
-        found.append(seal.digest(key, "\n".join(rows).encode()))
-    return found[0], found[1]
+        digests.append(seal.digest(key, "\n".join(rows).encode()))
+    return digests[0], digests[1]
 
 
 def packed(
@@ -172,7 +174,7 @@ def packed(
     writer: str | None = None,
 ) -> tuple[Manifest, bytes]:
     """Return a generation of these contents as its manifest and its bytes."""
-    members = [generation.member(one, key) for one in everything.contents]
+    members = [generation.member(content, key) for content in everything.contents]
     decided, records = _digests(everything, key)
     manifest = Manifest(
         generation=number,

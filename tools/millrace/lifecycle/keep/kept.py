@@ -144,7 +144,7 @@ def fate(path: str) -> str | None:
     for left in LEFT:
         if fnmatchcase(path, left.path):
             return left.reason
-    for one in KEPT:
-        if has(one, path):
-            return one.restores
+    for kept in KEPT:
+        if has(kept, path):
+            return kept.restores
     return None

@@ -91,8 +91,8 @@ def _clients(file: Path) -> int | None:
                 if str(name).startswith("rec-")
             ]
             quoted = [name.replace('"', '""') for name in names]
-            found = [records.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in quoted]
-            return sum(int(count) for count in found)
+            counts = [records.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in quoted]
+            return sum(int(count) for count in counts)
     except sqlite3.DatabaseError as error:
         # Locked or without room is not damaged.
         if isinstance(error, sqlite3.OperationalError):

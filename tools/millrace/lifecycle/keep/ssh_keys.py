@@ -36,11 +36,11 @@ def restore(path: str, kept: bytes) -> None:
     """
     home, where = _home(path)
     with _opened(*home) as at:
-        found = os.fstat(at)
-        owner = (found.st_uid, found.st_gid)
+        status = os.fstat(at)
+        owner = (status.st_uid, status.st_gid)
         nofollow.make_directory(where.parent.name, 0o700, at, owner)
         with nofollow.directory(where.parent.name, at) as keys:
-            there = (_content(where.name, keys, found.st_uid) or b"").splitlines()
+            there = (_content(where.name, keys, status.st_uid) or b"").splitlines()
             lines = [*there, *(line for line in kept.splitlines() if line not in there)]
             nofollow.replace_file(where.name, b"".join(line + b"\n" for line in lines), keys, MODE, owner)
 
@@ -76,10 +76,10 @@ def _content(name: str, at: int, uid: int) -> bytes | None:
     except OSError as error:
         raise Failed(f"{name} cannot be opened: {error.strerror}") from error
     with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
         # sshd takes no other file either; a second name may be that of a file which the user cannot read
-        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, uid) or found.st_nlink != 1:
+        if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, uid) or status.st_nlink != 1:
             raise Failed(f"{name} is no file of its user")
-        if found.st_size > LARGEST:
+        if status.st_size > LARGEST:
             raise Failed(f"{name} has more than {LARGEST >> 20} MiB")
         return file.read()

@@ -90,19 +90,19 @@ def use_local(yes: bool, show: Output) -> None:
     only_root()
     with as_root():
         pool = load_pool()
-        one = home.found(keeping.mounted_pool(pool), pool.filesystem_uuid)
-        if one is None:
+        kept = home.found(keeping.mounted_pool(pool), pool.filesystem_uuid)
+        if kept is None:
             raise Refused("the newest state on the pool is that of this boot drive; there is nothing to decide")
         if not yes:
-            click.echo("\n".join(home.lines(one)), err=True)
+            click.echo("\n".join(home.lines(kept)), err=True)
             confirm("Serve with the shares, users and keys of this boot drive instead?", "--yes")
         with keeping.lock():
-            home.settle(one.generation)
+            home.settle(kept.generation)
         paths.kept_elsewhere_file().unlink(missing_ok=True)
         must(attempt, ["systemctl", "restart", "millrace-pool.service"])
-        found = keeping.keep(quickly)
+        outcome = keeping.keep(quickly)
         must(attempt, ["systemctl", "start", "--no-block", "millrace-serving.target"])
-    _show(found, show)
+    _show(outcome, show)
 
 
 @keep.command(hidden=True)

@@ -20,8 +20,8 @@ def status(run: Runner) -> ResetStatus:
     return ResetStatus(
         host=reset.host_name(),
         pool=pool.filesystem_uuid if pool else None,
-        shares=[one.name for one in config.shares] if pool else [],
-        users=[one.name for one in config.users],
+        shares=[share.name for share in config.shares] if pool else [],
+        users=[user.name for user in config.users],
         domain=config.domain.zone if config.domain else None,
         clients=sessions(run).sessions if pool else [],
         sealed=pool is not None and _sealed(),

@@ -48,19 +48,19 @@ def start(forget_people: bool, host: str | None, word: str | None, show: Output)
         raise click.UsageError("--word confirms --forget-people")
     what: What = "forget" if forget_people else "keep"
     with as_root():
-        found = status(attempt)
-        if found.obstacle:
-            raise Refused(f"{found.obstacle}; nothing was reset")
+        reset_status = status(attempt)
+        if reset_status.obstacle:
+            raise Refused(f"{reset_status.obstacle}; nothing was reset")
         if host is None or (forget_people and word is None):
-            click.echo("\n".join(text.consequences(found, what)), err=True)
-        host = repeated(f"Host name of this server ({found.host})", "--host") if host is None else host
+            click.echo("\n".join(text.consequences(reset_status, what)), err=True)
+        host = repeated(f"Host name of this server ({reset_status.host})", "--host") if host is None else host
         if forget_people and word is None:
             word = repeated(f"The word {resetting.WORD}", "--word")
         resetting.confirm(host, word)
         begun = resetting.start(what, invoking_user(), attempt)
     # what else there is to see goes down with the server
     show(
-        found.model_copy(update={"under_way": begun}),
+        reset_status.model_copy(update={"under_way": begun}),
         lambda _: ["the server restarts and is reset; a sign-in takes the one-time password on its console"],
     )
 
@@ -77,4 +77,4 @@ def run(show: Output) -> None:
     if done is None:
         click.echo("no factory reset is under way", err=True)
         return
-    show(done, lambda one: [f"factory reset by {one.by}: the server restarts"])
+    show(done, lambda ended: [f"factory reset by {ended.by}: the server restarts"])

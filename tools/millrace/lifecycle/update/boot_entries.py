@@ -49,7 +49,7 @@ def entries(run: Runner) -> list[BootEntry]:
         names = sorted(path.name for path in where.iterdir())
     except OSError as error:
         raise Failed(f"{where} cannot be read: {error.strerror}") from error
-    found = [(name, match) for name in names if (match := _NAME.fullmatch(name))]
+    matches = [(name, match) for name in names if (match := _NAME.fullmatch(name))]
     return [
         BootEntry(
             version=match[1],
@@ -57,7 +57,7 @@ def entries(run: Runner) -> list[BootEntry]:
             left=int(match[3]) if match[3] else None,
             done=int(match[4] or 0),
         )
-        for name, match in found
+        for name, match in matches
     ]
 
 

@@ -46,8 +46,8 @@ def restore(version: str) -> list[str]:
         mine = _schema(copy)
         if mine is None or not path.is_file():
             continue
-        found = _schema(path)
-        if found is not None and found > mine:
+        schema = _schema(path)
+        if schema is not None and schema > mine:
             write_bytes(path, copy.read_bytes(), copy.stat().st_mode & 0o777)
             restored.append(str(name))
     return sorted(restored)

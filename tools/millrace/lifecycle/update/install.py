@@ -42,11 +42,11 @@ def order(wanted: Order, run: Runner, pause: Callable[[float], None] = time.slee
     for _ in JOB.follow(PROGRESS.get, run, pause):
         # `update status` shows it
         pass
-    found = records.last()
-    if found is None or found == before or found.version != wanted.version or found.state != "installed":
-        why = found.problems[0] if found is not None and found != before and found.problems else JOB.last_line(run)
+    update = records.last()
+    if update is None or update == before or update.version != wanted.version or update.state != "installed":
+        why = update.problems[0] if update is not None and update != before and update.problems else JOB.last_line(run)
         raise Failed(f"the update was not installed: {why}")
-    return found
+    return update
 
 
 def install(run: Runner, measure: Measure = serving) -> LastUpdate:
@@ -147,7 +147,7 @@ def rollback(run: Runner, by: str) -> LastUpdate:
             return _record(under_trial.version, running, by, "rolled-back")
         if other is None or mine is None:
             raise Refused("there is no other version on the boot drive")
-        failed = next((one for one in records.failed().versions if one.version == other.version), None)
+        failed = next((failure for failure in records.failed().versions if failure.version == other.version), None)
         if failed is not None:
             raise Refused(f"version {other.version} failed on this server; install another: millrace update apply")
         boot_entries.accept(other)
@@ -159,11 +159,11 @@ def rollback(run: Runner, by: str) -> LastUpdate:
 def _install(wanted: Order, run: Runner, measure: Measure) -> None:
     running = image_version()
     stage.say("verifying")
-    found = release.staged(run)
-    if found.version != wanted.version:
-        raise BadInput(f"version {found.version} is staged, {wanted.version} was confirmed; apply the update again")
+    staged = release.staged(run)
+    if staged.version != wanted.version:
+        raise BadInput(f"version {staged.version} is staged, {wanted.version} was confirmed; apply the update again")
     problem = obstacles.of_server(run, wanted.degraded) or obstacles.of_version(
-        found.version, running, wanted.older, wanted.again
+        staged.version, running, wanted.older, wanted.again
     )
     if problem:
         raise Refused(problem)
@@ -174,15 +174,15 @@ def _install(wanted: Order, run: Runner, measure: Measure) -> None:
     if pool is not None:
         nfs_client_records.remember(running, Path(pool.filesystem.mountpoint))
     stage.say("installing")
-    _remove(found.version, run)
-    trial.begin(found.version, wanted.by, measure(run))
+    _remove(staged.version, run)
+    trial.begin(staged.version, wanted.by, measure(run))
     try:
-        _transfer(found.version, run)
-        if release.number(found.version) < release.number(running):
+        _transfer(staged.version, run)
+        if release.number(staged.version) < release.number(running):
             # systemd-boot would start the newest one, which has no number of tries
             _put_last(running, run)
     except (MillraceError, OSError):
-        _remove(found.version, run)
+        _remove(staged.version, run)
         records.end_trial()
         raise
     # without it the measure from before the installation counts

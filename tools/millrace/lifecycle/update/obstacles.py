@@ -46,11 +46,11 @@ def _of_pool(degraded: bool) -> str | None:
         return None
     if mounts.mounted(pool.filesystem.mountpoint) is None:
         return "the pool is not mounted; `millrace status` says why"
-    for one in live_arrays(pool, {}):
-        if one.sync is not None and one.sync.action not in ("check", "repair"):
-            return f"array {one.name} is busy with a {one.sync.action}; wait until that is done"
-        if one.degraded and not degraded:
-            return f"array {one.name} lacks {one.degraded} members; replace the drive first, or use --degraded"
+    for array in live_arrays(pool, {}):
+        if array.sync is not None and array.sync.action not in ("check", "repair"):
+            return f"array {array.name} is busy with a {array.sync.action}; wait until that is done"
+        if array.degraded and not degraded:
+            return f"array {array.name} lacks {array.degraded} members; replace the drive first, or use --degraded"
     return None
 
 
@@ -58,7 +58,7 @@ def of_version(version: str, running: str, older: bool = False, again: bool = Fa
     """Return why a version is not installed on this one as it is, with the option that allows it; None where it is."""
     if version == running:
         return f"version {version} is running already"
-    failed = next((one for one in records.failed().versions if one.version == version), None)
+    failed = next((failure for failure in records.failed().versions if failure.version == version), None)
     if failed is not None and not again:
         why = failed.problems[0].rstrip(".") if failed.problems else "it did not serve"
         return f"version {version} failed on this server ({why}); to try it once more use --again"
@@ -72,7 +72,7 @@ def of_space(release: Release, run: Runner) -> str | None:
 
     Failed: the boot partition cannot be read.
     """
-    needed = sum(one.size for one in release.files) + KEPT_FREE
+    needed = sum(file.size for file in release.files) + KEPT_FREE
     directory = update_paths.directory()
     directory.mkdir(parents=True, exist_ok=True)
     free = _free(directory)

@@ -21,12 +21,12 @@ def signed_sums(directory: Path, run: Runner) -> dict[str, str]:
     sums = directory / layout.SUMS
     signature.verify(sums, directory / layout.SIGNATURE, run)
     try:
-        found = layout.parsed_sums(sums.read_text())
+        checksums = layout.parsed_sums(sums.read_text())
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{layout.SUMS} cannot be read; get the release again") from error
-    if found is None:
+    if checksums is None:
         raise BadInput(f"{layout.SUMS} is no list of checksums; get the release again")
-    return found
+    return checksums
 
 
 def description(directory: Path, sums: dict[str, str]) -> Release:
@@ -36,11 +36,11 @@ def description(directory: Path, sums: dict[str, str]) -> Release:
     release = _known(path)
     if release.image != layout.IMAGE:
         raise BadInput(f"this is a release of {release.image[:64]!r}, not of {layout.IMAGE}")
-    if {one.kind for one in release.files} != KINDS or len(release.files) != len(KINDS):
+    if {file.kind for file in release.files} != KINDS or len(release.files) != len(KINDS):
         raise BadInput(f"{layout.RELEASE} does not list the files of a release; get the release again")
-    for one in release.files:
-        if not layout.is_file_name(one.kind, release.version, one.name) or one.size > layout.LARGEST[one.kind]:
-            raise BadInput(f"{layout.RELEASE} names {one.name[:128]!r}, which is no file of a release")
+    for file in release.files:
+        if not layout.is_file_name(file.kind, release.version, file.name) or file.size > layout.LARGEST[file.kind]:
+            raise BadInput(f"{layout.RELEASE} names {file.name[:128]!r}, which is no file of a release")
     return release
 
 
@@ -71,10 +71,10 @@ def staged(run: Runner) -> Release:
         raise BadInput("no update is staged: millrace update apply FILE")
     sums = signed_sums(directory, run)
     release = description(directory, sums)
-    for one in release.files:
-        if not (directory / one.name).is_file():
-            raise BadInput(f"{one.name} is missing in the staged update; apply it again")
-        matches(directory / one.name, sums, one.size)
+    for file in release.files:
+        if not (directory / file.name).is_file():
+            raise BadInput(f"{file.name} is missing in the staged update; apply it again")
+        matches(directory / file.name, sums, file.size)
     return release
 
 
@@ -101,10 +101,14 @@ def _known(path: Path) -> Release:
         return read_model(path, Release)
     except BadInput as error:
         try:
-            found = json.loads(path.read_text())
+            document = json.loads(path.read_text())
         except (OSError, ValueError, RecursionError):
-            found = None
-        later = isinstance(found, dict) and isinstance(found.get("schema_version"), int) and found["schema_version"] > 1
+            document = None
+        later = (
+            isinstance(document, dict)
+            and isinstance(document.get("schema_version"), int)
+            and document["schema_version"] > 1
+        )
         if later:
             raise BadInput("this release needs a later version than this one: install one between them") from error
         raise BadInput(f"{layout.RELEASE} is no description of a release; get the release again") from error

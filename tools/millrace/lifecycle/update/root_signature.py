@@ -23,7 +23,7 @@ def obstacle(kernel: Path) -> str | None:
     if not bound:
         return None
     signed = _signers(kernel)
-    if any(signed & one for one in bound):
+    if any(signed & fingerprints for fingerprints in bound):
         return None
     lacks = "is signed with another pcr.key" if signed else "is not signed for the TPM"
     return (

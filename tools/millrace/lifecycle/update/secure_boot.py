@@ -78,7 +78,7 @@ def _issuers(content: bytes) -> list[bytes]:
     # nobody without Secure Boot waits for the import
     from cryptography import x509
 
-    found = []
+    names = []
     while content:
         try:
             kind = UUID(bytes_le=content[:16])
@@ -87,8 +87,8 @@ def _issuers(content: bytes) -> list[bytes]:
                 return []
             # a certificate has a list of its own, as their sizes differ; equal ones may share one
             for at in range(LIST + header, whole - size + 1, max(size, 1)):
-                found.append(x509.load_der_x509_certificate(content[at + OWNER : at + size]).subject.public_bytes())
+                names.append(x509.load_der_x509_certificate(content[at + OWNER : at + size]).subject.public_bytes())
         except (struct.error, ValueError):
             return []
         content = content[whole:]
-    return found
+    return names

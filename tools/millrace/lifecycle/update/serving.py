@@ -54,23 +54,23 @@ def still_wanted(before: Serving) -> Serving:
 
 def worse(before: Serving, now: Serving) -> list[str]:
     """Return what this server did before and does not do now, in sentences."""
-    found = []
+    problems = []
     if before.pool and not now.pool:
-        found.append("The pool is not mounted.")
+        problems.append("The pool is not mounted.")
     for name, count in before.arrays.items():
         left = now.arrays.get(name, 0)
         if left < count:
-            found.append(f"Array {name} has {left} members in sync, it had {count}.")
+            problems.append(f"Array {name} has {left} members in sync, it had {count}.")
     if before.nfs and not now.nfs:
-        found.append("NFS does not answer.")
+        problems.append("NFS does not answer.")
     if before.smb and not now.smb:
-        found.append("SMB does not answer.")
-    lost = [one for one in before.exported if one not in now.exported]
+        problems.append("SMB does not answer.")
+    lost = [path for path in before.exported if path not in now.exported]
     if lost and now.nfs:
-        found.append(f"NFS does not export {', '.join(lost)}.")
+        problems.append(f"NFS does not export {', '.join(lost)}.")
     if before.console and not now.console:
-        found.append("The web console does not run.")
-    return found
+        problems.append("The web console does not run.")
+    return problems
 
 
 def given_up(before: Serving, now: Serving, run: Runner) -> bool:

@@ -62,9 +62,9 @@ def describe(bring: Bring, run: Runner) -> Release:
     for name in (layout.SUMS, layout.SIGNATURE, layout.RELEASE, layout.NEWS):
         bring(name, layout.SMALL, directory / name)
     sums = release.signed_sums(directory, run)
-    found = release.description(directory, sums)
+    new_release = release.description(directory, sums)
     release.matches(directory / layout.NEWS, sums)
-    return found
+    return new_release
 
 
 def news(found: Release) -> str:
@@ -73,21 +73,21 @@ def news(found: Release) -> str:
     return release.news_of(text, found.version)
 
 
-def complete(found: Release, bring: Bring, run: Runner) -> None:
+def complete(new_release: Release, bring: Bring, run: Runner) -> None:
     """Stage the files of a release and verify them.
 
     BadInput: one is wrong. Refused: there is no room for them, or this server would not start with the kernel image.
     """
-    see_room(found, run)
+    see_room(new_release, run)
     directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
-    done, total = 0, sum(one.size for one in found.files)
-    for one in found.files:
+    done, total = 0, sum(file.size for file in new_release.files)
+    for file in new_release.files:
         say("staging", done, total)
-        if not (directory / one.name).exists():
-            bring(one.name, one.size, directory / one.name)
-        accept(one, directory, sums)
-        done += one.size
+        if not (directory / file.name).exists():
+            bring(file.name, file.size, directory / file.name)
+        accept(file, directory, sums)
+        done += file.size
 
 
 def see_room(found: Release, run: Runner) -> None:

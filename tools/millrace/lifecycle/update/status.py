@@ -32,16 +32,16 @@ def status(run: Runner) -> UpdateStatus:
     )
 
 
-def offer(found: Release, news: str, run: Runner) -> Offer:
+def offer(new_release: Release, news: str, run: Runner) -> Offer:
     """Return what is to be said of a release before it is installed."""
     running = image_version()
     return Offer(
-        version=found.version,
+        version=new_release.version,
         running=running,
-        size=sum(one.size for one in found.files),
+        size=sum(file.size for file in new_release.files),
         news=news,
-        refusal=obstacles.of_version(found.version, running),
-        needs=list(_needs(found.version, running, run)),
+        refusal=obstacles.of_version(new_release.version, running),
+        needs=list(_needs(new_release.version, running, run)),
     )
 
 

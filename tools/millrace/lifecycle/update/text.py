@@ -18,30 +18,30 @@ OUTCOMES = {
 }
 
 
-def status_lines(found: UpdateStatus) -> Iterator[str]:
+def status_lines(status: UpdateStatus) -> Iterator[str]:
     """Yield what `update status` prints."""
-    yield f"version {found.version}"
-    if found.other is not None:
-        tries = "" if found.other.tries_left is None else f", {found.other.tries_left} starts left"
-        yield f"other version on the boot drive: {found.other.version}{tries}"
-    if found.trial is not None:
-        yield f"version {found.trial.version} is installed and not accepted yet"
-    if found.reboot is not None:
-        yield f"reboot planned at {moment(found.reboot)}"
-    yield from (f"{one} was changed here; this version has another: /{FACTORY}/{one[5:]}" for one in found.etc_kept)
-    if found.etc_problem is not None:
-        yield f"/etc is not as this version brings it: {found.etc_problem}"
-    if found.progress is not None:
-        yield f"an update is under way: {found.progress.step}"
-    elif found.running:
+    yield f"version {status.version}"
+    if status.other is not None:
+        tries = "" if status.other.tries_left is None else f", {status.other.tries_left} starts left"
+        yield f"other version on the boot drive: {status.other.version}{tries}"
+    if status.trial is not None:
+        yield f"version {status.trial.version} is installed and not accepted yet"
+    if status.reboot is not None:
+        yield f"reboot planned at {moment(status.reboot)}"
+    yield from (f"{path} was changed here; this version has another: /{FACTORY}/{path[5:]}" for path in status.etc_kept)
+    if status.etc_problem is not None:
+        yield f"/etc is not as this version brings it: {status.etc_problem}"
+    if status.progress is not None:
+        yield f"an update is under way: {status.progress.step}"
+    elif status.running:
         yield "an update is under way"
-    if found.last is not None:
-        yield from last_lines(found.last)
-    yield from (f"failed on this server: {one.version}, {moment(one.at)}" for one in found.failed)
-    if found.url is not None:
-        yield f"source of updates: {found.url}"
-    if found.refusal is not None:
-        yield f"no update can be installed now: {found.refusal}"
+    if status.last is not None:
+        yield from last_lines(status.last)
+    yield from (f"failed on this server: {failure.version}, {moment(failure.at)}" for failure in status.failed)
+    if status.url is not None:
+        yield f"source of updates: {status.url}"
+    if status.refusal is not None:
+        yield f"no update can be installed now: {status.refusal}"
 
 
 def last_lines(last: LastUpdate) -> Iterator[str]:

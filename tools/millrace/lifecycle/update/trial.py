@@ -125,8 +125,8 @@ def _starting(run: Runner) -> bool:
 
 def _back(trial: Trial, running: str, run: Runner) -> list[str]:
     """Another version runs than the one on trial: that failed, was not installed to its end, or was rolled back."""
-    found = boot_entries.entries(run)
-    entry, mine = boot_entries.of(trial.version, found), boot_entries.of(running, found)
+    entries = boot_entries.entries(run)
+    entry, mine = boot_entries.of(trial.version, entries), boot_entries.of(running, entries)
     if mine is not None:
         # it was put last where the other one is older
         boot_entries.accept(mine)

@@ -35,14 +35,14 @@ def receive(stream: BinaryIO, size: int, said: Said, run: Runner) -> Release:
         raise BadInput(f"an archive of a release has 1 to {LARGEST} bytes")
     counted = _Counted(stream, size, said)
     try:
-        found = _staged(_Entries(counted), run)
+        new_release = _staged(_Entries(counted), run)
         while counted.read(SAID):
             # tar(5): blocks of zeros up to a whole record
             pass
     except BaseException:
         stage.clear()
         raise
-    return found
+    return new_release
 
 
 class _Entries:
@@ -78,21 +78,21 @@ class _Entries:
 
 
 def _staged(entries: _Entries, run: Runner) -> Release:
-    found = stage.describe(entries.take, run)
-    stage.see_room(found, run)
+    new_release = stage.describe(entries.take, run)
+    stage.see_room(new_release, run)
     directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
-    missing = {one.name: one for one in found.files if not (directory / one.name).exists()}
+    missing = {file.name: file for file in new_release.files if not (directory / file.name).exists()}
     while missing:
         name = entries.next.name.removeprefix("./") if entries.next is not None else ""
-        one = missing.pop(name, None)
-        if one is None:
+        file = missing.pop(name, None)
+        if file is None:
             raise BadInput(f"the archive lacks {next(iter(missing))} or has other files; get the release again")
-        entries.take(name, one.size, directory / name)
-        stage.accept(one, directory, sums)
+        entries.take(name, file.size, directory / name)
+        stage.accept(file, directory, sums)
     if entries.next is not None:
         raise BadInput("the archive has more files than a release; get the release again")
-    return found
+    return new_release
 
 
 class _Counted:

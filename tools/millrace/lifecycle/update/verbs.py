@@ -68,8 +68,8 @@ def check(release: Path | None, show: Output) -> None:
     with as_root(), JOB.alone():
         try:
             with stage.origin(release, attempt) as bring:
-                found = stage.describe(bring, attempt)
-            offered = offer(found, stage.news(found), attempt)
+                new_release = stage.describe(bring, attempt)
+            offered = offer(new_release, stage.news(new_release), attempt)
         finally:
             stage.clear()
     show(offered, text.offer_lines)
@@ -116,21 +116,26 @@ def apply(
                 raise Refused(problem)
             try:
                 with nullcontext() if uploaded else stage.origin(release, attempt) as bring:
-                    found = staged(attempt) if bring is None else stage.describe(bring, attempt)
-                    offered = offer(found, stage.news(found), attempt)
-                    problem = obstacles.of_version(found.version, offered.running, older, again)
+                    new_release = staged(attempt) if bring is None else stage.describe(bring, attempt)
+                    offered = offer(new_release, stage.news(new_release), attempt)
+                    problem = obstacles.of_version(new_release.version, offered.running, older, again)
                     if problem:
                         raise Refused(problem)
                     wanted = checked(
                         lambda: Order(
-                            version=found.version, older=older, again=again, degraded=degraded, reboot=reboot, by=by
+                            version=new_release.version,
+                            older=older,
+                            again=again,
+                            degraded=degraded,
+                            reboot=reboot,
+                            by=by,
                         )
                     )
                     if not yes:
                         click.echo("\n".join(text.offer_lines(offered)), err=True)
-                        confirm(f"Install version {found.version}?", "--yes")
+                        confirm(f"Install version {new_release.version}?", "--yes")
                     if bring is not None:
-                        stage.complete(found, bring, attempt)
+                        stage.complete(new_release, bring, attempt)
             except BaseException as error:
                 # what was uploaded stays for the same request with another option
                 if not (uploaded and isinstance(error, Refused)):
@@ -169,9 +174,9 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
             if show.as_json:
                 show(UploadLine(received=done, size=of))
 
-        found = receive(sys.stdin.buffer, of, said, attempt)
+        new_release = receive(sys.stdin.buffer, of, said, attempt)
         PROGRESS.remove()
-        offered = offer(found, stage.news(found), attempt)
+        offered = offer(new_release, stage.news(new_release), attempt)
     show(UploadLine(received=of, size=of, offer=offered), lambda _: text.offer_lines(offered))
 
 

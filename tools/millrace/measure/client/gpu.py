@@ -52,23 +52,23 @@ def best_protocol(served: ServedShare) -> Protocol:
 
 def settings(maker: Gpu, mountpoint: str, client_addresses: Sequence[str]) -> GpuSettings:
     """Return the settings for GPUs of a maker. BadInput: one of the client's addresses is none."""
-    for one in client_addresses:
-        _address(one)
+    for address in client_addresses:
+        _address(address)
     nvidia = maker is Gpu.NVIDIA
     return GpuSettings(
         maker=maker,
         needs=[
-            Choice(option=f"{one['name']} {one['at_least']} or later", reason=one["reason"], source=one["source"])
-            for one in _known()["needs"]
-            if one["gpu"] == maker
+            Choice(option=f"{need['name']} {need['at_least']} or later", reason=need["reason"], source=need["source"])
+            for need in _known()["needs"]
+            if need["gpu"] == maker
         ],
         merge=[_cufile(mountpoint, client_addresses)] if nvidia else [],
         environment=[] if nvidia else _HIPFILE,
         proof=_gdsio(mountpoint) if nvidia else _aiscp(mountpoint),
         traps=[
-            Trap.model_validate({key: one[key] for key in Trap.model_fields})
-            for one in _known()["traps"]
-            if one["gpu"] == maker
+            Trap.model_validate({key: trap[key] for key in Trap.model_fields})
+            for trap in _known()["traps"]
+            if trap["gpu"] == maker
         ],
     )
 
@@ -77,7 +77,7 @@ def notes(wanted: Wanted) -> list[Note]:
     """Return what is left to the administrator of the client."""
     if not wanted.gpu:
         return []
-    found = [
+    remarks = [
         Note(
             text="GPU and RDMA port belong on one PCIe switch, else on one socket, with the IOMMU off or in "
             f"passthrough mode (iommu=pt): millrace client check-script --gpu {wanted.gpu} verifies it on the client.",
@@ -90,8 +90,8 @@ def notes(wanted: Wanted) -> list[Note]:
     ]
     if wanted.gpu is Gpu.NVIDIA and not wanted.client_addresses:
         text = f"Replace {PLACEHOLDER} by the addresses of the client's RDMA ports, or name them with --client-address."
-        found.append(Note(text=text, source=sources.CUFILE))
-    return found
+        remarks.append(Note(text=text, source=sources.CUFILE))
+    return remarks
 
 
 def _address(text: str) -> None:

@@ -17,7 +17,7 @@ def notes(served: ServedShare, protocol: Protocol) -> list[Note]:
     if not served.sec:
         return []
     realm = served.domain.realm if served.domain else "REALM"
-    found = [
+    remarks = [
         Note(
             text=f"sec={served.sec}: the client must be a member of {realm} and run rpc.gssd (nfs-common starts it if "
             "/etc/krb5.keytab exists). Joining the domain (realm join, net ads join) creates the keytab that the mount "
@@ -36,8 +36,8 @@ def notes(served: ServedShare, protocol: Protocol) -> list[Note]:
             f"Set 'Domain = {zone}' under [General] of /etc/idmapd.conf: owners are sent by name, as "
             f"{workgroup}\\anna@{zone}, and are shown as nobody on a client with another Domain."
         )
-        found.append(Note(text=text, source=sources.IDMAPD))
+        remarks.append(Note(text=text, source=sources.IDMAPD))
     if protocol.is_trunked:
         text = "Each address of this server needs a PTR record with its host name: tickets are issued for host names."
-        found.append(Note(text=text, source=sources.GSSD))
-    return found
+        remarks.append(Note(text=text, source=sources.GSSD))
+    return remarks

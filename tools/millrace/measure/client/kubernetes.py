@@ -65,13 +65,13 @@ def recipe(served: ServedShare, share: Share, wanted: Wanted) -> KubernetesRecip
     if served.read_only and not sets:
         raise Refused(f"share {served.name} is read-only and nothing can be claimed: name data sets with --dataset")
     options = [
-        one.option
-        for one in (
+        choice.option
+        for choice in (
             *recipes.nfs_common(recipes.tcp(wanted.profile)),
             *recipes.NFS_CACHING[wanted.profile],
             *required_options(served),
         )
-        if one.option != "ro"
+        if choice.option != "ro"
     ]
     server = wanted.host or str(served.addresses[0].ip)
     objects: list[Mapping[str, Any]] = []
@@ -88,7 +88,7 @@ def recipe(served: ServedShare, share: Share, wanted: Wanted) -> KubernetesRecip
         server=server,
         storage_class=None if served.read_only else name,
         volumes=volumes,
-        yaml="".join(document(one) for one in objects),
+        yaml="".join(document(manifest) for manifest in objects),
         notes=list(_notes(served, share)),
     )
 
@@ -182,7 +182,7 @@ def _notes(served: ServedShare, share: Share) -> Iterator[Note]:
                 "write above that fails with ENOSPC."
             )
         yield Note(text=text, source=XFS)
-        if not any(one.anonuid is not None for one in share.nfs.clients):
+        if not any(client.anonuid is not None for client in share.nfs.clients):
             yield Note(
                 text="The driver creates directories as root, which becomes nobody here. To give volumes to the user "
                 f"that pods run as: millrace share set {share.name} --nfs-client 'NETWORK squash=all anonuid=2000 "
@@ -217,13 +217,13 @@ def document(value: Mapping[str, Any]) -> str:
 
 def _block(value: Mapping[str, Any], depth: int) -> Iterator[str]:
     margin = "  " * depth
-    for key, one in value.items():
+    for key, child in value.items():
         name = f"{margin}{key}:"
-        if isinstance(one, Mapping):
+        if isinstance(child, Mapping):
             yield name
-            yield from _block(one, depth + 1)
-        elif isinstance(one, list):
+            yield from _block(child, depth + 1)
+        elif isinstance(child, list):
             yield name
-            yield from (f"{margin}  - {json.dumps(each)}" for each in one)
+            yield from (f"{margin}  - {json.dumps(each)}" for each in child)
         else:
-            yield f"{name} {json.dumps(one)}"
+            yield f"{name} {json.dumps(child)}"

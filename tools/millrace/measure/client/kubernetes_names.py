@@ -42,7 +42,7 @@ def as_name(text: str) -> str:
 
 def directories(texts: Sequence[str]) -> list[tuple[str, str]]:
     """Return directories of a share, each with a part of a name. BadInput: one is none. Refused: two have one name."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for text in texts:
         names = text.split("/") if text else []
         if any(name in ("", ".", "..") for name in names) or printable(text) != text or "#" in text:
@@ -50,7 +50,7 @@ def directories(texts: Sequence[str]) -> list[tuple[str, str]]:
         name = as_name(text)
         if not name:
             raise BadInput(f"{shown(text)} has no character for the name of a Kubernetes object: rename the directory")
-        if name in found:
-            raise Refused(f"{shown(found[name])} and {shown(text)} would both be {name}: rename one of them")
-        found[name] = text
-    return [(text, name) for name, text in found.items()]
+        if name in by_name:
+            raise Refused(f"{shown(by_name[name])} and {shown(text)} would both be {name}: rename one of them")
+        by_name[name] = text
+    return [(text, name) for name, text in by_name.items()]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--profile",
-    type=click.Choice([one.value for one in Profile]),
+    type=click.Choice([profile.value for profile in Profile]),
     default=Profile.MIXED.value,
     show_default=True,
     help="Workload of the pods.",
@@ -58,10 +58,10 @@ def kubernetes(
     if host is not None:
         checked(names.host_name, host)
     config = load()
-    one = served(config, share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
-    desired = config.share(one.name)
+    served_share = served(config, share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
+    desired = config.share(served_share.name)
     assert desired is not None
-    show(recipe(one, desired, Wanted(name, namespace, Profile(profile), host, datasets)), _lines)
+    show(recipe(served_share, desired, Wanted(name, namespace, Profile(profile), host, datasets)), _lines)
 
 
 def _lines(found: "KubernetesRecipe") -> Iterator[str]:

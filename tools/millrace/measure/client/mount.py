@@ -41,7 +41,7 @@ def fstab(mount: Mount) -> str:
 
 def units(mount: Mount) -> list[File]:
     """Return the .mount unit, and the .automount unit of a mount that does not follow another."""
-    found = [
+    files = [
         _unit(
             mount,
             "mount",
@@ -54,8 +54,8 @@ def units(mount: Mount) -> list[File]:
         )
     ]
     if not mount.follows:
-        found.append(_unit(mount, "automount", description=unit_value(mount.description)))
-    return found
+        files.append(_unit(mount, "automount", description=unit_value(mount.description)))
+    return files
 
 
 def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:

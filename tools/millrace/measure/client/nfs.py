@@ -53,7 +53,7 @@ def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol) -> Recipe:
         fstype="nfs",
         source=_source(name, served.path),
         mountpoint=f"/mnt/{served.name}",
-        options=[one.option for one in options],
+        options=[choice.option for choice in options],
     )
     mounts = [main, *_lane_mounts(main, served, addresses, named=host is not None)] if trunked else [main]
     return Recipe(
@@ -67,11 +67,11 @@ def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol) -> Recipe:
         left_out=[*recipes.NFS_LEFT_OUT[profile], *recipes.MODULE_LEFT_OUT],
         files=[_modprobe(profile), *_tls_files(served), *(local_cache.files() if wanted.local_cache else [])],
         prepare=[*(tls.PREPARE if served.tls else []), *(local_cache.PREPARE if wanted.local_cache else [])],
-        fstab=[mount.fstab(one) for one in mounts],
+        fstab=[mount.fstab(mounting) for mounting in mounts],
         fstab_commands=mount.activation(mounts, enable=False),
         unit_commands=mount.activation(mounts, enable=True),
-        units=[unit for one in mounts for unit in mount.units(one)],
-        commands=[line for one in mounts for line in mount.commands(one)],
+        units=[unit for mounting in mounts for unit in mount.units(mounting)],
+        commands=[line for mounting in mounts for line in mount.commands(mounting)],
         notes=[
             *_notes(served, profile, protocol, addresses),
             *gpu.notes(wanted),
@@ -102,15 +102,15 @@ def _transport(profile: Profile, protocol: Protocol) -> list[Choice]:
 
 def required_options(served: ServedShare) -> list[Choice]:
     """Return the options that the share itself asks of a mount."""
-    found = []
+    choices = []
     if served.read_only:
-        found.append(Choice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))
+        choices.append(Choice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))
     if served.sec:
-        found.append(Choice(option=f"sec={served.sec}", reason="required by the share", source=sources.NFS_MANUAL))
+        choices.append(Choice(option=f"sec={served.sec}", reason="required by the share", source=sources.NFS_MANUAL))
     if served.xprtsec:
         reason = "the share requires TLS; the client needs tlshd"
-        found.append(Choice(option=f"xprtsec={served.xprtsec}", reason=reason, source=sources.TLS_TCP))
-    return found
+        choices.append(Choice(option=f"xprtsec={served.xprtsec}", reason=reason, source=sources.TLS_TCP))
+    return choices
 
 
 def _lane_mounts(main: Mount, served: ServedShare, addresses: Sequence[str], named: bool) -> list[Mount]:
@@ -167,7 +167,7 @@ _KVCACHE = [
 
 
 def _notes(served: ServedShare, profile: Profile, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
-    found = [
+    notes = [
         Note(
             text="The first mount of a server sets nconnect for all its mounts: unmount existing ones first.",
             source=sources.NFS_MANUAL,
@@ -181,20 +181,20 @@ def _notes(served: ServedShare, profile: Profile, protocol: Protocol, addresses:
         *(_KVCACHE if profile is Profile.KVCACHE else []),
     ]
     if served.tls and served.xprtsec:
-        found += tls.notes(served.tls, served.xprtsec)
+        notes += tls.notes(served.tls, served.xprtsec)
     if protocol.is_trunked:
-        found += trunking.notes(addresses, len(served.addresses), protocol.is_rdma)
+        notes += trunking.notes(addresses, len(served.addresses), protocol.is_rdma)
     if protocol.is_rdma:
         text = "The client needs an RDMA device on the same fabric as the server; TLS is not available over RDMA."
-        found.append(Note(text=text, source=sources.TLS_TCP))
-    return found
+        notes.append(Note(text=text, source=sources.TLS_TCP))
+    return notes
 
 
 def _expect(
     served: ServedShare, wanted: Wanted, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
 ) -> Expect:
     profile, rdma = wanted.profile, protocol.is_rdma
-    printed = [_PRINTED.get(one.option, one.option) for one in options if one.option not in _NOT_PRINTED]
+    printed = [_PRINTED.get(choice.option, choice.option) for choice in options if choice.option not in _NOT_PRINTED]
     trunked = protocol.is_trunked
     single = recipes.RDMA_CONNECTIONS if rdma else recipes.TCP_CONNECTIONS[profile]
     return Expect(

@@ -63,7 +63,7 @@ def served(
     # Where NFS is closed SMB may be open, to more networks: those that were named are where the clients are.
     near = exported or smb_networks(policy_networks, config.nfs.networks, ports, config.management)
     addresses = reachable(ports, _networks(share, near))
-    rdma = [one for one in addresses if any(port.rdma and one in port.addresses for port in ports)]
+    rdma = [address for address in addresses if any(port.rdma and address in port.addresses for port in ports)]
     # As serve/share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same
     # tree.
     transport = _transport_security(share.nfs)
@@ -95,17 +95,17 @@ def reachable(ports: Sequence[Interface], networks: Sequence[Network]) -> list[A
     Refused: no port has an address.
     """
     links = [port for port in ports if port.carrier] or list(ports)
-    every = sorted((address for port in links for address in port.addresses), key=lambda one: one.version)
-    near = [one for one in every if any(_contains(network, one) for network in networks)]
-    found = near or every
-    if not found:
+    every = sorted((address for port in links for address in port.addresses), key=lambda address: address.version)
+    near = [address for address in every if any(_contains(network, address) for network in networks)]
+    addresses = near or every
+    if not addresses:
         raise Refused("no port of this server has an address yet: connect a cable and give it one")
-    return found
+    return addresses
 
 
 def chosen(config: Config, name: str | None) -> Share:
     """Return the share `name`, or the only one. BadInput: there is no such share. Refused: there is none at all."""
-    there = ", ".join(one.name for one in config.shares)
+    there = ", ".join(share.name for share in config.shares)
     if not config.shares:
         raise Refused("no shares yet: millrace share create NAME")
     if name is None:

@@ -74,7 +74,7 @@ def _recipe(
         fstype="cifs",
         source=f"//{name}/{served.name}",
         mountpoint=f"/mnt/{served.name}",
-        options=[*(one.option for one in options), f"credentials={credentials.path}"],
+        options=[*(choice.option for choice in options), f"credentials={credentials.path}"],
     )
     return Recipe(
         share=served.name,
@@ -117,7 +117,7 @@ def _required_options(served: ServedShare) -> list[Choice]:
 
 
 def _notes(served: ServedShare, credentials: str) -> list[Note]:
-    found = [
+    notes = [
         Note(text=f"Write the password into {credentials}; only root may read that file.", source=sources.CIFS_MANUAL),
         Note(
             text="One smbd process serves each client; its main thread limits a client to about 3 GB/s encrypted. For "
@@ -133,13 +133,13 @@ def _notes(served: ServedShare, credentials: str) -> list[Note]:
     ]
     if not served.posix:
         text = "Files belong to root on this client: add uid=NAME,gid=NAME for another user."
-        found.append(Note(text=text, source=sources.CIFS_MANUAL))
-    return found
+        notes.append(Note(text=text, source=sources.CIFS_MANUAL))
+    return notes
 
 
 def _expect(served: ServedShare, profile: Profile, protocol: Protocol, options: Sequence[Choice]) -> Expect:
     # multichannel is printed as max_channels.
-    printed = [one.option for one in options if one.option != "multichannel"]
+    printed = [choice.option for choice in options if choice.option != "multichannel"]
     return Expect(
         share=served.name,
         profile=profile,

@@ -40,7 +40,7 @@ def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
     """Verify that the client accepts the certificate for each of `hosts`. Refused: it would reject it for one."""
     if tls is None:
         raise Refused("this server has no certificate yet: systemctl start millrace-certificate.service")
-    lacking = [one for one in hosts if not names_host(tls.certificate, one)]
+    lacking = [host for host in hosts if not names_host(tls.certificate, host)]
     if lacking:
         present_names = ", ".join([*tls.certificate.names, *tls.certificate.addresses])
         raise Refused(
@@ -61,7 +61,7 @@ def files(tls: Tls, demand: str) -> list[File]:
 
 def notes(tls: Tls, demand: str) -> list[Note]:
     """Return the requirements beside the files."""
-    found = [
+    remarks = [
         Note(
             text="TLS needs the package ktls-utils (Debian, Ubuntu, Fedora, RHEL, SUSE) and a kernel of 6.5 or later. "
             f"ktls-utils of Ubuntu 25.10 and earlier reads /etc/tlshd.conf instead of {CONFIGURATION}.",
@@ -71,11 +71,11 @@ def notes(tls: Tls, demand: str) -> list[Note]:
     ]
     if not tls.trust:
         text = f"The certificate was issued by {tls.certificate.issuer}: the client must trust that CA."
-        found.append(Note(text=text, source=sources.TLSHD))
+        remarks.append(Note(text=text, source=sources.TLSHD))
     if demand == "mtls":
         text = (
             f"mtls: install the certificate of the client as {CERTIFICATE} and its key as {KEY} (root, mode 0600). The "
             "server accepts certificates of trusted CAs only: millrace certificate trust add FILE."
         )
-        found.append(Note(text=text, source=sources.TLSHD))
-    return found
+        remarks.append(Note(text=text, source=sources.TLSHD))
+    return remarks

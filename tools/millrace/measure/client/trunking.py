@@ -67,7 +67,7 @@ def notes(addresses: Sequence[str], on_server: int, rdma: bool) -> list[Note]:
             source=sources.TALK_TRUNKING,
         )
     )
-    found = [
+    remarks = [
         first,
         Note(
             text=(
@@ -83,14 +83,14 @@ def notes(addresses: Sequence[str], on_server: int, rdma: bool) -> list[Note]:
         ),
     ]
     if on_server > len(addresses):
-        found.append(
+        remarks.append(
             Note(
                 text=f"Skipped addresses of the server: {on_server - len(addresses)}. One session uses at most "
                 f"{recipes.MAX_ADDRESSES}, all IPv4 or all IPv6.",
                 source=sources.NFS_TRUNK,
             )
         )
-    return found
+    return remarks
 
 
 def zone(name: str, addresses: Sequence[Address]) -> Zone:

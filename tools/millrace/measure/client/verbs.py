@@ -147,7 +147,7 @@ def zone(host: str | None, show: Output) -> None:
 
     ports = net.for_clients(net.serving(), load().management)
     made = make_zone(host or socket.gethostname(), reachable(ports, []))
-    show(made, lambda one: [one.text.removesuffix("\n")])
+    show(made, lambda records: [records.text.removesuffix("\n")])
 
 
 @client.command()
@@ -156,12 +156,12 @@ def zone(host: str | None, show: Output) -> None:
     "--model",
     "models",
     multiple=True,
-    type=click.Choice([one.value for one in Model]),
+    type=click.Choice([model.value for model in Model]),
     help="Workload of MLPerf Storage; repeat it [default: all].",
 )
 @click.option(
     "--accelerator",
-    type=click.Choice([one.value for one in Accelerator]),
+    type=click.Choice([accelerator.value for accelerator in Accelerator]),
     default=Accelerator.B200.value,
     help="Type of emulated accelerator.",
 )
@@ -187,7 +187,7 @@ def mlperf(share: str | None, models: "Sequence[str]", client_memory: str, show:
     config, here = load(), site()
     where = f"/mnt/{chosen_share(config, share).name}"
     asked = Asked(memory=size(client_memory) or 0, mountpoint=where, free=here.free, **chosen)
-    show(submission(asked, list(models) or [one.value for one in Model], here, config, attempt), text.lines)
+    show(submission(asked, list(models) or [model.value for model in Model], here, config, attempt), text.lines)
 
 
 def _recipe(
@@ -224,5 +224,5 @@ def _recipe(
     pool = known_pool()
     if pool is None:
         raise Refused("no pool yet, nothing to mount: `millrace status` shows the next step")
-    one = served(load(), share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
-    return build(one, wanted)
+    served_share = served(load(), share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
+    return build(served_share, wanted)

@@ -104,13 +104,13 @@ def status(show: Output) -> None:
         left = journal.in_force() if not running else None
     except BadInput:
         left = None
-    found = Status(
+    report = Status(
         running=running,
         progress=live.latest(),
         applied=measured.find().measured,
-        left=[one.setting for one in left.changed] if left else [],
+        left=[change.setting for change in left.changed] if left else [],
     )
-    show(found, words.status)
+    show(report, words.status)
 
 
 @tuner.command()

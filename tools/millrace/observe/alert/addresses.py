@@ -47,13 +47,13 @@ def syslog_server(text: str, security: Security) -> tuple[str, int]:
 
 
 def _server(text: str, port: int, kind: str) -> tuple[str, int]:
-    found = _SERVER.fullmatch(text)
-    port = int((found and found["port"]) or port)
-    if found is None or not 0 < port < 1 << 16:
+    match = _SERVER.fullmatch(text)
+    port = int((match and match["port"]) or port)
+    if match is None or not 0 < port < 1 << 16:
         raise ValueError(f"{shown(text)} is not {kind}")
-    if found["v6"] is not None:
+    if match["v6"] is not None:
         try:
-            return str(ip_address(found["v6"])), port
+            return str(ip_address(match["v6"])), port
         except ValueError as error:
             raise ValueError(f"{shown(text)} is not {kind}") from error
-    return host_name(found["host"]), port
+    return host_name(match["host"]), port

@@ -31,11 +31,11 @@ def normal(text: str) -> str:
     bundle = pem.split(text)
     if bundle.keys:
         raise ValueError("private key in the input; provide only the CA certificate and keep the key safe")
-    found = "".join(bundle.certificates)
-    if len(found) > LARGEST:
+    certificates = "".join(bundle.certificates)
+    if len(certificates) > LARGEST:
         raise ValueError("more than 32 KiB of certificates: provide the CA that signs the certificate of the receiver")
-    described(found)
-    return found
+    described(certificates)
+    return certificates
 
 
 def described(text: str) -> list[Authority]:

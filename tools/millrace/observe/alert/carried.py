@@ -39,22 +39,22 @@ class CarriedRoutes(Carried):
 
 def _parsed(value: JsonValue) -> list[Route]:
     try:
-        found = Routes.model_validate({"routes": value}).routes
+        new_routes = Routes.model_validate({"routes": value}).routes
     except ValidationError as error:
         raise BadInput(f"alert routes: {sentence(error)}") from error
-    if len(found) > routes.MOST:
-        raise BadInput(f"alert routes: there are {len(found)}, and {routes.MOST} are possible")
-    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
+    if len(new_routes) > routes.MOST:
+        raise BadInput(f"alert routes: there are {len(new_routes)}, and {routes.MOST} are possible")
+    twice = [name for name, count in Counter(route.name for route in new_routes).items() if count > 1]
     if twice:
         raise BadInput(f"alert routes: {twice[0]} is there twice")
-    for route in found:
+    for route in new_routes:
         try:
             same = _made_again(route) == route
         except (ValueError, BadInput) as error:
             raise BadInput(f"alert route {route.name}: {error}") from error
         if not same:
             raise BadInput(f"alert route {route.name}: {shown(getattr(route, 'host', ''))} is not the name of a host")
-    return found
+    return new_routes
 
 
 def _made_again(route: Route) -> Route:
@@ -77,7 +77,7 @@ def _remedy(route: Route) -> str:
     again, what = ["millrace", "alert", "route", "add", route.kind, route.name], "URL"
     if isinstance(route, MailRoute):
         what = "password"
-        recipients = [word for one in route.recipients for word in ("--to", one)]
+        recipients = [word for recipient in route.recipients for word in ("--to", recipient)]
         again += [
             "--server",
             routes.server_of(route),

@@ -67,17 +67,23 @@ def alerts() -> AlertList:
 def acknowledge(keys: Sequence[str]) -> AlertList:
     """Acknowledge alerts by their keys: they are listed, and no longer counted. Refused: one is not open."""
     with config_lock():
-        found = {one.key: one for one in alerts().alerts}
+        open_alerts = {alert.key: alert for alert in alerts().alerts}
         for key in keys:
-            if key not in found:
+            if key not in open_alerts:
                 raise Refused(f"no open alert has the key {shown(key)}: millrace alert list")
         at = datetime.now(UTC).isoformat(timespec="seconds")
         new = [
-            Acknowledgement(key=key, since=found[key].since, level=found[key].level, who=invoking_user(), at=at)
+            Acknowledgement(
+                key=key, since=open_alerts[key].since, level=open_alerts[key].level, who=invoking_user(), at=at
+            )
             for key in keys
         ]
         # Those of alerts that have ended are of no use any more.
-        kept = [one for one in _acknowledged() if one.key in found and one.key not in keys]
+        kept = [
+            acknowledgement
+            for acknowledgement in _acknowledged()
+            if acknowledgement.key in open_alerts and acknowledgement.key not in keys
+        ]
         write_model(acknowledged_file(), Acknowledgements(acknowledged=[*kept, *new]))
     return alerts()
 
@@ -87,7 +93,7 @@ def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * T
 
     Refused: there is no such route, or none. Failed: the service does not run or does not report in time.
     """
-    known = [one.name for one in routes.load()]
+    known = [route.name for route in routes.load()]
     for name in names:
         if name not in known:
             raise Refused(routes.unknown(name))
@@ -101,7 +107,7 @@ def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * T
         write_model(file, request)
         try:
             results = wait_until(
-                lambda: _results(request.id), lambda found: len(found) == len(set(request.routes)), pauses
+                lambda: _results(request.id), lambda results: len(results) == len(set(request.routes)), pauses
             )
         finally:
             file.unlink()
@@ -121,16 +127,16 @@ def _acknowledged() -> list[Acknowledgement]:
     return read_model(acknowledged_file(), Acknowledgements).acknowledged
 
 
-def _of_this_boot(known: Acknowledgement, found: Sequence[Alert]) -> Acknowledgement:
+def _of_this_boot(known: Acknowledgement, open_alerts: Sequence[Alert]) -> Acknowledgement:
     """An acknowledgement from before a restart is for the alert of its key that was there when the server came up.
 
     Health documents begin again with each boot; the service keeps since when an alert is open, and does not run here.
     """
     booted = booted_at()
-    for one in found:
-        began = datetime.fromisoformat(one.since)
-        if one.key == known.key and datetime.fromisoformat(known.since) < booted and began <= booted + STARTED:
-            return known.model_copy(update={"since": one.since})
+    for alert in open_alerts:
+        began = datetime.fromisoformat(alert.since)
+        if alert.key == known.key and datetime.fromisoformat(known.since) < booted and began <= booted + STARTED:
+            return known.model_copy(update={"since": alert.since})
     return known
 
 
@@ -139,9 +145,10 @@ def _listed(alert: Alert, known: Sequence[Acknowledgement]) -> ListedAlert:
     severity = SEVERITY.index(alert.level)
     by = next(
         (
-            one.who
-            for one in known
-            if (one.key, one.since) == (alert.key, alert.since) and severity <= SEVERITY.index(one.level)
+            acknowledgement.who
+            for acknowledgement in known
+            if (acknowledgement.key, acknowledgement.since) == (alert.key, alert.since)
+            and severity <= SEVERITY.index(acknowledgement.level)
         ),
         None,
     )

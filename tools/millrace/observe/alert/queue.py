@@ -20,14 +20,14 @@ def follow(state: State, health: Health, routes: Sequence[Route]) -> State:
     """Update the alerts from a health document: they begin and end. What begins is held until `released`."""
     if state.health_at == health.at:
         return state
-    names = [one.name for one in routes]
-    found = difference(state.open, health)
-    if any(one.key in state.held for one in found.closed):
+    names = [route.name for route in routes]
+    change = difference(state.open, health)
+    if any(alert.key in state.held for alert in change.closed):
         # no end without a beginning
         state = released(state, health.at, names)
-    held = [*state.held, *(one.key for one in found.opened)]
-    state = state.model_copy(update={"open": found.open, "held": held, "health_at": health.at})
-    for event, alerts in _news(found, held):
+    held = [*state.held, *(alert.key for alert in change.opened)]
+    state = state.model_copy(update={"open": change.open, "held": held, "health_at": health.at})
+    for event, alerts in _news(change, held):
         state = say(state, event, health.at, alerts, names)
     return state
 
@@ -60,11 +60,11 @@ def say(state: State, event: Event, at: str, alerts: Sequence[Alert], routes: Se
     queue = [*state.queue, *(Queued(route=name, message=message) for name in routes)]
     deliveries = list(state.deliveries)
     for name in routes:
-        waiting = [one for one in queue if one.route == name]
+        waiting = [queued for queued in queue if queued.route == name]
         if len(waiting) > MOST:
             # Not the head: that one may be on its way.
             queue.remove(waiting[1])
-            deliveries = _updated(deliveries, name, lambda one: {"dropped": one.dropped + 1})
+            deliveries = _updated(deliveries, name, lambda delivery: {"dropped": delivery.dropped + 1})
     return state.model_copy(update={"number": message.number, "queue": queue, "deliveries": deliveries})
 
 
@@ -77,15 +77,15 @@ def at_once(state: State, routes: Iterable[str]) -> State:
 
 def routed(state: State, routes: Sequence[Route], now: datetime) -> State:
     """Follow a change of the routes: what a removed one had is dropped, a new one gets what is open now."""
-    names = [one.name for one in routes]
-    known = [one.route for one in state.deliveries]
+    names = [route.name for route in routes]
+    known = [delivery.route for delivery in state.deliveries]
     state = released(state, now.astimezone().isoformat(timespec="seconds"), known)
     state = state.model_copy(
         update={
-            "queue": [one for one in state.queue if one.route in names],
+            "queue": [queued for queued in state.queue if queued.route in names],
             "deliveries": [
-                *(one for one in state.deliveries if one.route in names),
-                *(Delivery(route=one.name, daily=_past(one, now)) for one in routes if one.name not in known),
+                *(delivery for delivery in state.deliveries if delivery.route in names),
+                *(Delivery(route=route.name, daily=_past(route, now)) for route in routes if route.name not in known),
             ],
         }
     )
@@ -100,7 +100,7 @@ def greeted(state: State, routes: Sequence[Route], health: Health | None, now: d
     """Queue the daily sign of life where its time has come; `now` is local time."""
     for route in routes:
         day = _past(route, now)
-        had = next((one.daily for one in state.deliveries if one.route == route.name), day)
+        had = next((delivery.daily for delivery in state.deliveries if delivery.route == route.name), day)
         if day is None or had == day:
             continue
         # A day in which the server was off is not made up for.
@@ -122,13 +122,13 @@ def _past(route: Route, now: datetime) -> str | None:
 def due(state: State, busy: Iterable[str], now: float) -> list[Queued]:
     """Return the first message of each idle route, where its time has come: a later one never overtakes it."""
     heads: dict[str, Queued] = {}
-    for one in state.queue:
-        heads.setdefault(one.route, one)
+    for queued in state.queue:
+        heads.setdefault(queued.route, queued)
     # A clock that was put back does not hold anything for longer than the longest pause.
     return [
-        one
-        for one in heads.values()
-        if one.route not in set(busy) and not now < one.not_before <= now + LONGEST_SECONDS
+        queued
+        for queued in heads.values()
+        if queued.route not in set(busy) and not now < queued.not_before <= now + LONGEST_SECONDS
     ]
 
 
@@ -149,7 +149,7 @@ def failed(state: State, tried: Queued, problem: str, now: float) -> State:
     again = {"attempts": tried.attempts + 1, "not_before": now + pause}
     return state.model_copy(
         update={
-            "queue": [one.model_copy(update=again) if _same(one, tried) else one for one in state.queue],
+            "queue": [queued.model_copy(update=again) if _same(queued, tried) else queued for queued in state.queue],
             "deliveries": _updated(state.deliveries, tried.route, lambda _: {"problem": problem}),
         }
     )

@@ -69,7 +69,7 @@ def mail_route(
         port=port,
         security=security,
         sender=addresses.mail_address(sender),
-        recipients=[addresses.mail_address(one) for one in recipients],
+        recipients=[addresses.mail_address(recipient) for recipient in recipients],
         user=user,
     )
 
@@ -110,7 +110,7 @@ def add(route: Route, secret: str | None, run: Runner) -> None:
     if secret is not None and (not secret.isprintable() or not 0 < len(secret) <= LONGEST_SECRET):
         raise BadInput(f"a password is one line of 1 to {LONGEST_SECRET} printable characters")
     with _changing() as (routes, secrets):
-        if any(one.name == route.name for one in routes):
+        if any(other.name == route.name for other in routes):
             raise Refused(f"there is a route {route.name} already: millrace alert route remove {route.name}")
         if len(routes) >= MOST:
             raise Refused(f"there are {MOST} routes already: remove one of them (millrace alert route list)")
@@ -121,7 +121,7 @@ def add(route: Route, secret: str | None, run: Runner) -> None:
 def remove(name: str, run: Runner) -> None:
     """Remove a route with its secret and its undelivered messages. Refused: there is no such route."""
     with _changing() as (routes, secrets):
-        left = [one for one in routes if one.name != name]
+        left = [route for route in routes if route.name != name]
         if len(left) == len(routes):
             raise Refused(unknown(name))
         if left:
@@ -140,11 +140,11 @@ def replace(wanted: list[Route], run: Runner) -> list[Route]:
     A secret stays with a route that leads where it led before. Failed: systemd does not start the service.
     """
     with _changing() as (old, secrets):
-        before = {one.name: one for one in old}
+        before = {route.name: route for route in old}
         kept = {
-            one.name: secrets[one.name]
-            for one in wanted
-            if one.name in secrets and (was := before.get(one.name)) and _undated(was) == _undated(one)
+            route.name: secrets[route.name]
+            for route in wanted
+            if route.name in secrets and (was := before.get(route.name)) and _undated(was) == _undated(route)
         }
         if wanted:
             _keep(wanted, kept)
@@ -153,7 +153,7 @@ def replace(wanted: list[Route], run: Runner) -> list[Route]:
             paths.alert_routes_file().unlink()
             secrets_file().unlink(missing_ok=True)
             must(run, ["systemctl", "stop", UNIT])
-        return [one for one in wanted if one.needs_secret and one.name not in kept]
+        return [route for route in wanted if route.needs_secret and route.name not in kept]
 
 
 def server_of(route: MailRoute | SyslogRoute) -> str:
@@ -169,11 +169,11 @@ def unknown(name: str) -> str:
 
 def listed(report: Report | None) -> RouteList:
     """Return all routes with the state that the service reports."""
-    known = {one.route: one for one in report.deliveries} if report else {}
-    found = []
+    known = {delivery.route: delivery for delivery in report.deliveries} if report else {}
+    rows = []
     for route in load():
         did = known.get(route.name)
-        found.append(
+        rows.append(
             ListedRoute(
                 name=route.name,
                 kind=route.kind,
@@ -186,7 +186,7 @@ def listed(report: Report | None) -> RouteList:
                 authorities=authority.described(route.ca) if route.ca else [],
             )
         )
-    return RouteList(routes=found)
+    return RouteList(routes=rows)
 
 
 def _to(route: Route) -> str:

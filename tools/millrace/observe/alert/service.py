@@ -61,7 +61,7 @@ class Service:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         uptime: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._routes = {one.name: one for one in routes}
+        self._routes = {route.name: route for route in routes}
         self._secrets = secrets.secrets
         self._begin, self._now, self._uptime = begin, now, uptime
         self._health = _Watched(paths.health_file(), Health)
@@ -87,8 +87,8 @@ class Service:
         self._finish()
         # Before an attempt begins: what is delivered twice is better than what is forgotten.
         self._keep()
-        for one in queue.due(self.state, self._under_way, self._now().timestamp()):
-            self._under_way[one.route] = (one, self._begin(self._parcel(one.route, one.message)))
+        for queued in queue.due(self.state, self._under_way, self._now().timestamp()):
+            self._under_way[queued.route] = (queued, self._begin(self._parcel(queued.route, queued.message)))
         self._test()
 
     def _release(self) -> None:
@@ -112,16 +112,16 @@ class Service:
         return health.model_copy(update={"at": at.isoformat(), "level": Level.FAIL, "findings": findings})
 
     def _finish(self) -> None:
-        for name, (one, attempt) in list(self._under_way.items()):
+        for name, (queued, attempt) in list(self._under_way.items()):
             if not attempt.ended():
                 continue
             del self._under_way[name]
             problem = attempt.problem()
             if problem is None:
-                self.state = queue.delivered(self.state, one, self._stamp())
+                self.state = queue.delivered(self.state, queued, self._stamp())
             else:
                 _log(f"{name}: {problem}")
-                self.state = queue.failed(self.state, one, problem, self._now().timestamp())
+                self.state = queue.failed(self.state, queued, problem, self._now().timestamp())
 
     def _test(self) -> None:
         if self._tests.changed() and (request := self._tests.document):
@@ -131,9 +131,9 @@ class Service:
                     result = TestResult(id=request.id, route=name, problem=None)
                     self._testing.append((result, self._begin(self._parcel(name, message))))
         over = [(result, attempt) for result, attempt in self._testing if attempt.ended()]
-        self._testing = [one for one in self._testing if one not in over]
+        self._testing = [pair for pair in self._testing if pair not in over]
         results = [result.model_copy(update={"problem": attempt.problem()}) for result, attempt in over]
-        self.state = queue.at_once(self.state, [one.route for one in results if one.problem is None])
+        self.state = queue.at_once(self.state, [result.route for result in results if result.problem is None])
         self._results += results
         del self._results[:-TESTS]
 
@@ -147,9 +147,9 @@ class Service:
         report = Report(
             open=self.state.open,
             deliveries=self.state.deliveries,
-            queued=dict(Counter(one.route for one in self.state.queue)),
+            queued=dict(Counter(queued.route for queued in self.state.queue)),
             # the first of each route: they wait in their order
-            oldest={one.route: one.message.at for one in reversed(self.state.queue)},
+            oldest={queued.route: queued.message.at for queued in reversed(self.state.queue)},
             tests=self._results,
         )
         self._write(paths.alert_report_file(), report)
@@ -183,10 +183,10 @@ class _Watched(Generic[Document]):
 
     def changed(self) -> bool:
         """Whether there was another one since the last call; one that cannot be read leaves the last one."""
-        found = _identity(self._path)
-        if found is None or found == self._seen:
+        identity = _identity(self._path)
+        if identity is None or identity == self._seen:
             return False
-        self._seen = found
+        self._seen = identity
         try:
             self.document = read_model(self._path, self._kind)
         except MillraceError as error:

@@ -238,14 +238,14 @@ def _show_routes(show: Output) -> None:
     show(routes.listed(listing.report()), _route_lines)
 
 
-def _route_lines(found: "RouteList") -> Iterator[str]:
+def _route_lines(route_list: "RouteList") -> Iterator[str]:
     rows: list[list[Cell]] = []
-    for one in found.routes:
-        daily = f", sign of life at {one.daily}" if one.daily else ""
-        about = [f"{one.to}{'' if one.secure else ', unencrypted'}{daily}"]
-        about += [f"verified against {ca.subject}, which ends on {ca.not_after[:10]}" for ca in one.authorities]
-        about += [one.problem] if one.problem else []
-        rows.append([one.name, one.kind, one.delivered or "none yet", one.waiting, about])
+    for listed in route_list.routes:
+        daily = f", sign of life at {listed.daily}" if listed.daily else ""
+        about = [f"{listed.to}{'' if listed.secure else ', unencrypted'}{daily}"]
+        about += [f"verified against {ca.subject}, which ends on {ca.not_after[:10]}" for ca in listed.authorities]
+        about += [listed.problem] if listed.problem else []
+        rows.append([listed.name, listed.kind, listed.delivered or "none yet", listed.waiting, about])
     yield from table(("Route", "Kind", "Last delivery", "Waiting", "Receiver"), rows, right=("Waiting",))
-    if not found.routes:
+    if not route_list.routes:
         yield "There is no route: millrace alert route add --help"

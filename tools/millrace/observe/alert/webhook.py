@@ -36,7 +36,11 @@ def send(url: str, message: Message, host: str, ca: str | None = None) -> None:
 def host_of(url: str) -> str:
     """Return `https://chat.example.com`, without the secret part. BadInput: it is no URL of a webhook."""
     example = "a webhook is a URL such as https://chat.example.com/hooks/…"
-    if len(url) > 2000 or not url.isascii() or any(not one.isprintable() or one == " " for one in url):
+    if (
+        len(url) > 2000
+        or not url.isascii()
+        or any(not character.isprintable() or character == " " for character in url)
+    ):
         raise BadInput(example)
     try:
         parts = urlsplit(url)

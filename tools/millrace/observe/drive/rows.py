@@ -40,9 +40,9 @@ def _changes(
         # what keeps the device replaces and erases it
         return None, []
     allowed = ALLOWED[judgement.verdict]
-    actions = [one for one in allowed if possible.allows(one, serial)]
+    actions = [action for action in allowed if possible.allows(action, serial)]
     if not may_erase.possible(facts, judgement, serial):
-        actions = [one for one in actions if one != "erase"]
+        actions = [action for action in actions if action != "erase"]
     if not may_test.possible(facts, judgement):
-        actions = [one for one in actions if one != "test"]
+        actions = [action for action in actions if action != "test"]
     return possible.needs(serial) if "replace" in allowed else None, actions

@@ -48,8 +48,8 @@ def _test(test: DriveTest | None) -> dict[str, str | None]:
     """The last test and its figures."""
     if test is None:
         return {"Tested": "never on this server"}
-    why = [one for one in (test.reason, *test.remarks) if one]
-    found: dict[str, str | None] = {"Tested": "; ".join([in_words(test), *why])}
+    why = [reason for reason in (test.reason, *test.remarks) if reason]
+    figures: dict[str, str | None] = {"Tested": "; ".join([in_words(test), *why])}
     rates = [
         f"{what} {size(rate)}/s, longest request {longest} ms"
         for what, rate, longest in (
@@ -59,16 +59,16 @@ def _test(test: DriveTest | None) -> dict[str, str | None]:
         if rate is not None
     ]
     if rates:
-        found["Measured"] = "; ".join(rates)
+        figures["Measured"] = "; ".join(rates)
     if test.hottest_celsius is not None:
-        found["Hottest"] = f"{test.hottest_celsius} °C in the test"
+        figures["Hottest"] = f"{test.hottest_celsius} °C in the test"
     if test.trim is not None:
-        found["Trim"] = test.trim
-    return found
+        figures["Trim"] = test.trim
+    return figures
 
 
 def _cells(drive: DriveRow) -> list[str | None]:
-    found = [
+    cells = [
         drive.bay,
         drive.serial,
         drive.model,
@@ -78,7 +78,7 @@ def _cells(drive: DriveRow) -> list[str | None]:
         _unit(drive.temperature_celsius),
         _unit(drive.wear_percent, "%"),
     ]
-    return [text or None for text in found]
+    return [text or None for text in cells]
 
 
 def _unit(number: int | None, unit: str = "") -> str:

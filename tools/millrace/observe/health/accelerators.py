@@ -79,22 +79,25 @@ def _measured(degraded: bool) -> Fed | None:
         if {"emulated", "rebuilding"} & set(run.labels) or ("degraded" in run.labels) != degraded:
             continue
         rungs = [
-            one
-            for one in run.rungs
-            if one.workload.profile is Profile.UNET3D
-            and one.state is State.DONE
-            and one.accelerators
+            rung
+            for rung in run.rungs
+            if rung.workload.profile is Profile.UNET3D
+            and rung.state is State.DONE
+            and rung.accelerators
             # an imported run has a number of accelerators that was chosen, and may be too large
-            and all(each.enough for each in one.accelerators)
+            and all(each.enough for each in rung.accelerators)
         ]
-        best = max(rungs, key=lambda one: (one.layer, one.accelerators[0].bandwidth), default=None)
+        best = max(rungs, key=lambda rung: (rung.layer, rung.accelerators[0].bandwidth), default=None)
         if best is None or best.layer is Layer.L0:
             continue
-        counts = {one.accelerator: one for one in best.accelerators}
+        counts = {count.accelerator: count for count in best.accelerators}
         made = Fed(
-            counts=[FedCount(accelerator=one.accelerator, count=one.count, floor=one.floor) for one in counts.values()],
+            counts=[
+                FedCount(accelerator=count.accelerator, count=count.count, floor=count.floor)
+                for count in counts.values()
+            ],
             basis="clients" if best.layer is Layer.L3 else "server",
-            bandwidth=round(max(one.bandwidth for one in best.accelerators)),
+            bandwidth=round(max(count.bandwidth for count in best.accelerators)),
             bound_by=None if best.binding == "unknown" else best.binding,
             run=run.id,
             at=run.started,
@@ -102,9 +105,9 @@ def _measured(degraded: bool) -> Fed | None:
         )
         if "imported" in run.labels:
             # so many were chosen, and more may be fed
-            imported = max(filter(None, (imported, made)), key=lambda one: one.bandwidth)
+            imported = max(filter(None, (imported, made)), key=lambda feed: feed.bandwidth)
         elif made.basis == "clients":
-            return max(filter(None, (made, imported)), key=lambda one: one.bandwidth)
+            return max(filter(None, (made, imported)), key=lambda feed: feed.bandwidth)
         else:
             on_server = on_server or made
     return imported or on_server
@@ -127,17 +130,19 @@ def _predicted(pool: Pool, degraded: bool) -> Fed | None:
         return None
     state = "degraded" if degraded else "healthy"
     known = [
-        (one.limit, one.bound_by)
-        for one in outcomes
-        if (one.direction, one.state) == ("read", state) and one.limit is not None and "nic" not in one.not_known()
+        (outcome.limit, outcome.bound_by)
+        for outcome in outcomes
+        if (outcome.direction, outcome.state) == ("read", state)
+        and outcome.limit is not None
+        and "nic" not in outcome.not_known()
     ]
     if not known:
         return None
-    limit, bound_by = max(known, key=lambda one: one[0])
+    limit, bound_by = max(known, key=lambda pair: pair[0])
     return Fed(
         counts=[
-            FedCount(accelerator=one.accelerator, count=one.count, floor=one.floor)
-            for one in capacity.accelerators(Profile.UNET3D, limit)
+            FedCount(accelerator=count.accelerator, count=count.count, floor=count.floor)
+            for count in capacity.accelerators(Profile.UNET3D, limit)
         ],
         basis="predicted",
         bandwidth=limit,

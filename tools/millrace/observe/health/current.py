@@ -40,11 +40,13 @@ def last_recorded(host: Host, now: datetime | None = None) -> Health:
         findings = [*live, _not_checked("Health has not been checked in this boot yet.", host.starting)]
         return Health(at=at.isoformat(timespec="seconds"), level=worst(findings), findings=findings)
     # What root alone can see of a file system that is mounted is in what root saw.
-    replaced = {"pool", "arrays", *(one.check for one in live)}
-    seen = [one for one in written.findings if one.check not in replaced]
+    replaced = {"pool", "arrays", *(finding.check for finding in live)}
+    seen = [finding for finding in written.findings if finding.check not in replaced]
     late = _late(written, at)
-    seen = [*(one for one in seen if one.check != NAME or not late), *late]
-    findings = sorted([*live, *seen], key=lambda one: list(CHECKS).index(one.check) if one.check in CHECKS else -1)
+    seen = [*(finding for finding in seen if finding.check != NAME or not late), *late]
+    findings = sorted(
+        [*live, *seen], key=lambda finding: list(CHECKS).index(finding.check) if finding.check in CHECKS else -1
+    )
     return continued(
         written, Health(at=written.at, level=worst(findings), findings=findings, starting=written.starting)
     )

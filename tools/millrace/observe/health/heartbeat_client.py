@@ -87,8 +87,8 @@ def _ask(before: float, seconds: float) -> bool | None:
         while time.monotonic() < until:
             if ended.poll(1000 * _PAUSE):
                 return None
-            found = last()
-            if found and found.uptime > before:
+            beat = last()
+            if beat and beat.uptime > before:
                 return True
     except BrokenPipeError:
         return None

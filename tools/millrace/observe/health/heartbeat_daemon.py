@@ -52,16 +52,16 @@ def _ready(manager: str | None) -> None:
 
 def record(mountpoint: str, directory: str, result: str) -> None:
     """Write the result of a heartbeat to the file RESULT, as JSON. A pool that fails is a result too."""
-    found: dict[str, float | str | None] = {"problem": None, "error": None}
+    outcome: dict[str, float | str | None] = {"problem": None, "error": None}
     try:
-        found |= beat(mountpoint, directory)
+        outcome |= beat(mountpoint, directory)
     except OSError as error:
-        found |= {"problem": os.strerror(error.errno or 0), "error": errno.errorcode.get(error.errno or 0, "")}
+        outcome |= {"problem": os.strerror(error.errno or 0), "error": errno.errorcode.get(error.errno or 0, "")}
     # Seconds since boot: whatever happens to the clock.
-    found["uptime"] = time.monotonic()
+    outcome["uptime"] = time.monotonic()
     beside = f"{result}.new"
     with open(beside, "w", encoding="ascii") as file:
-        file.write("{" + ", ".join(f'"{name}": {_json(value)}' for name, value in found.items()) + "}")
+        file.write("{" + ", ".join(f'"{name}": {_json(value)}' for name, value in outcome.items()) + "}")
     os.replace(beside, result)
 
 
@@ -118,8 +118,8 @@ def _directory(pool: int, own: str) -> int:
     except FileExistsError:
         pass
     directory = os.open(own, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=pool)
-    found = os.fstat(directory)
-    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != 0o700:
+    status = os.fstat(directory)
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
         os.close(directory)
         raise OSError(errno.EPERM, "not root's alone")
     return directory

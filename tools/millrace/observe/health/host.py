@@ -93,14 +93,14 @@ class Host:
         if len(serials) < 2:
             return ""
         try:
-            found = read_model(paths.inventory_file(), Inventory).drives
+            all_drives = read_model(paths.inventory_file(), Inventory).drives
         except MillraceError:
             return ""
-        drives = [one for one in found if one.state is not DriveState.BOOT]
-        above = {one.serial: one.switch for one in drives}
-        switches = {above.get(one) for one in serials}
+        drives = [drive for drive in all_drives if drive.state is not DriveState.BOOT]
+        above = {drive.serial: drive.switch for drive in drives}
+        switches = {above.get(serial) for serial in serials}
         switch = switches.pop()
-        if switches or switch is None or all(one.switch == switch for one in drives):
+        if switches or switch is None or all(drive.switch == switch for drive in drives):
             return ""
         return f" (all behind PCIe switch {switch})"
 

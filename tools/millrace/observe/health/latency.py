@@ -124,8 +124,8 @@ def write(host: Host, uptime: float | None = None) -> None:
     if pool is None or pool.backend != "md":
         return
     now = time.monotonic() if uptime is None else uptime
-    found = compared(last(), readings(host, pool), now)
-    write_model(paths.latency_file(), found)
+    latencies = compared(last(), readings(host, pool), now)
+    write_model(paths.latency_file(), latencies)
 
 
 def last() -> Latencies | None:
@@ -168,7 +168,7 @@ def _members(pool: Pool) -> dict[str, str]:
 
     One that is being filled, or read to be replaced, does other work than its neighbours.
     """
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for record in pool.arrays:
         device = None if record.array.over_arrays else array_device(record.array.name)
         if device is None:
@@ -180,12 +180,12 @@ def _members(pool: Pool) -> dict[str, str]:
             part = block(entry.removeprefix("dev-")).resolve()
             drive = part.parent.name if (part / "partition").exists() else part.name
             alike = record.array.role is Role.DATA and sysfs.text(md / entry / "state") == "in_sync"
-            found[drive] = record.array.name if alike else found.get(drive, "")
-    return found
+            members[drive] = record.array.name if alike else members.get(drive, "")
+    return members
 
 
 def _means(before: DriveLatency, now: Reading) -> Means:
-    found: dict[Direction, float] = {}
+    means: dict[Direction, float] = {}
     pairs: list[tuple[Direction, int, int]] = [
         ("reads", now.reads - before.reads, now.read_ms - before.read_ms),
         ("writes", now.writes - before.writes, now.write_ms - before.write_ms),
@@ -193,8 +193,8 @@ def _means(before: DriveLatency, now: Reading) -> Means:
     for direction, count, ms in pairs:
         # a drive that came back under its name counts from 0
         if count >= ENOUGH and ms >= 0:
-            found[direction] = ms / count
-    return Means(now.array, found)
+            means[direction] = ms / count
+    return Means(now.array, means)
 
 
 def _judged(before: DriveLatency | None, now: Reading, means: Mapping[str, Means], passed: float) -> DriveLatency:
@@ -211,18 +211,18 @@ def _judged(before: DriveLatency | None, now: Reading, means: Mapping[str, Means
 def _worst(serial: str, means: Mapping[str, Means]) -> tuple[tuple[Direction, float, float] | None, bool]:
     """The direction in which a drive is slow, its mean and the median of the others; else whether it is quick."""
     own, judged, fine = means.get(serial, Means("", {})), False, True
-    found: tuple[Direction, float, float] | None = None
+    worst: tuple[Direction, float, float] | None = None
     for direction, mean in own.of.items():
         # a leg that is rebuilt or checked does other work than the one beside it
-        beside = [one for other, one in means.items() if other != serial and one.array == own.array]
-        others = [one.of[direction] for one in beside if direction in one.of]
+        beside = [neighbour for other, neighbour in means.items() if other != serial and neighbour.array == own.array]
+        others = [neighbour.of[direction] for neighbour in beside if direction in neighbour.of]
         if len(others) < NEIGHBOURS:
             continue
         judged, middle = True, median(others)
-        if mean > max(FLOOR_MS, FACTOR * middle) and (found is None or mean > found[1]):
-            found = (direction, mean, middle)
+        if mean > max(FLOOR_MS, FACTOR * middle) and (worst is None or mean > worst[1]):
+            worst = (direction, mean, middle)
         fine = fine and mean <= max(FLOOR_MS, FINE * middle)
-    return found, judged and fine
+    return worst, judged and fine
 
 
 def _silent(before: DriveLatency | None, now: Reading, passed: float) -> float:

@@ -74,16 +74,16 @@ class Status(Contract):
 
 def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> Status:
     """Return the state of the server, as far as the user may see it."""
-    found = current(host)
+    health = current(host)
     notes: list[str] = []
     reached = _value_or_note(ports, notes) or []
     pool = _value_or_note(lambda: host.pool, notes)
     return Status(
         version=image_version(),
         hostname=socket.gethostname(),
-        addresses=[_address(one.name, address) for one in reached for address in one.addresses],
-        health=found,
-        next=_next(found),
+        addresses=[_address(port.name, address) for port in reached for address in port.addresses],
+        health=health,
+        next=_next(health),
         pool=pool,
         space=space_of(pool.filesystem.mountpoint) if pool else None,
         shares=(_value_or_note(lambda: shares(pool, reached), notes) or []) if pool else [],
@@ -126,10 +126,10 @@ def space_of(mountpoint: str) -> Space | None:
 
 def lines(status: Status) -> list[str]:
     """Return one screen of text, whatever the number of shares and drives."""
-    wrong = [one for one in worst_first(status.health) if one.level is not Level.OK]
+    wrong = [finding for finding in worst_first(status.health) if finding.level is not Level.OK]
     pairs = [
         ("Health", str(status.health.level)),
-        *_first("", [f"{one.level}: {one.sentence}" for one in wrong], MOST_FINDINGS, "millrace health"),
+        *_first("", [f"{finding.level}: {finding.sentence}" for finding in wrong], MOST_FINDINGS, "millrace health"),
         ("Pool", _pool(status)),
         *([("Feeds", sentence(status.fed))] if status.fed else []),
         *_first("Share", [_share(share) for share in status.shares], MOST_SHARES, "millrace share list"),

@@ -29,15 +29,15 @@ def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
 
     # What is about to be written is not late.
     host = Host()
-    found = collect(host) if write_files else current(host)
+    document = collect(host) if write_files else current(host)
     if write_files:
         from millrace.observe.health import latency
         from millrace.observe.health.write import write
 
         # for the next check: what this one found is written whatever becomes of it
-        write(found, lambda: host.ports)
+        write(document, lambda: host.ports)
         latency.write(host)
-    show(found, lambda one: () if write_files else _rows(one))
+    show(document, lambda document: () if write_files else _rows(document))
 
 
 def _rows(found: "Health") -> Iterator[str]:

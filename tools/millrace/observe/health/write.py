@@ -25,7 +25,7 @@ def write(
 ) -> None:
     """Write health and usage of the shares, and remove a used one-time password from the console."""
     # A pool that has failed is not asked what it holds: the answer may never come.
-    if not any(one.check == filesystem.NAME and one.level is Level.FAIL for one in health.findings):
+    if not any(finding.check == filesystem.NAME and finding.level is Level.FAIL for finding in health.findings):
         usage.write(run)
     publish(health, ports, refresh)
 
@@ -38,10 +38,10 @@ def publish(
     """Write health.json and the banner; login prompts are drawn again where it changed."""
     write_model(paths.health_file(), continued(last_written(), health))
     try:
-        found = ports()
+        interfaces = ports()
     except Failed:
         # The banner is worth having without addresses too.
-        found = []
-    changed = write_banner(banner(image_version(), found, health))
+        interfaces = []
+    changed = write_banner(banner(image_version(), interfaces, health))
     if forget_if_used() or changed:
         refresh()

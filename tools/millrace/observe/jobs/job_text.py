@@ -32,23 +32,23 @@ def _cells(one: JobStatus) -> tuple[str | None, ...]:
     )
 
 
-def fields(one: JobStatus) -> Iterator[str]:
+def fields(job: JobStatus) -> Iterator[str]:
     """Return a job, a line for each of its properties."""
-    lives = one.state in ("running", "waiting")
+    lives = job.state in ("running", "waiting")
     values = {
-        "Job": f"{one.name} ({one.title})",
-        "What": one.what,
-        "State": one.state,
-        "Reason": one.reason or "",
+        "Job": f"{job.name} ({job.title})",
+        "What": job.what,
+        "State": job.state,
+        "Reason": job.reason or "",
         "Progress": ""
-        if one.progress is None
-        else _percent(one.progress) + pace(one.bytes_per_second, one.seconds_left),
-        "Ordered by": one.by or "",
-        "Began": moment(one.began) if one.began else "",
-        "Ended": moment(one.ended) if one.ended else "",
-        "Unit": one.unit,
-        "Restart": f"when the server restarts, it {one.after_boot}" if lives else "",
-        "Cancel": f"millrace job cancel {one.name}" if one.cancellable else (one.why or "") if lives else "",
+        if job.progress is None
+        else _percent(job.progress) + pace(job.bytes_per_second, job.seconds_left),
+        "Ordered by": job.by or "",
+        "Began": moment(job.began) if job.began else "",
+        "Ended": moment(job.ended) if job.ended else "",
+        "Unit": job.unit,
+        "Restart": f"when the server restarts, it {job.after_boot}" if lives else "",
+        "Cancel": f"millrace job cancel {job.name}" if job.cancellable else (job.why or "") if lives else "",
     }
     return printing.fields((title, text) for title, text in values.items() if text)
 

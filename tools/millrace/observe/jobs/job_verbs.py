@@ -53,12 +53,12 @@ def follow(name: str, show: Output) -> None:
     from millrace.system.errors import Failed, Refused
     from millrace.system.run import attempt
 
-    found = of(cast("JobName", name))
-    if not found.runs(attempt):
-        raise Refused(f"no {found.kind.title} is under way: millrace job list")
-    last = show.each(found.follow(lambda: status(found, attempt), attempt), followed)
+    chosen_job = of(cast("JobName", name))
+    if not chosen_job.runs(attempt):
+        raise Refused(f"no {chosen_job.kind.title} is under way: millrace job list")
+    last = show.each(chosen_job.follow(lambda: status(chosen_job, attempt), attempt), followed)
     if last is not None and last.state in ("failed", "interrupted"):
-        raise Failed(f"the {found.kind.title} ended as {last.state}: {last.reason}")
+        raise Failed(f"the {chosen_job.kind.title} ended as {last.state}: {last.reason}")
 
 
 @job.command()

@@ -90,20 +90,20 @@ def _listed(kind: JobKind, works: bool, run: Runner) -> JobStatus | None:
     return status(found, run) if is_unclear else _status(found, last, works)
 
 
-def _status(found: Job, last: JobRecord | None, works: bool) -> JobStatus | None:
-    runs = works and found.kind.has_work()
-    is_open = _is_open(found)
+def _status(known_job: Job, last: JobRecord | None, works: bool) -> JobStatus | None:
+    runs = works and known_job.kind.has_work()
+    is_open = _is_open(known_job)
     if not runs and not is_open and (last is None or last.state == "running"):
         # Job.last reports an interrupted job
         return None
-    glance = _glance(found) if runs or is_open else None
+    glance = _glance(known_job) if runs or is_open else None
     state: JobState = "running" if runs else last.state if last is not None and last.state != "running" else "waiting"
     ended = last if last is not None and state not in ("running", "waiting") else None
-    seen = glance or Glance(last.what if last is not None else found.kind.title)
+    seen = glance or Glance(last.what if last is not None else known_job.kind.title)
     return JobStatus(
-        name=found.kind.name,
-        title=found.kind.title,
-        unit=found.unit,
+        name=known_job.kind.name,
+        title=known_job.kind.title,
+        unit=known_job.unit,
         what=seen.what,
         state=state,
         progress=seen.progress,
@@ -113,9 +113,9 @@ def _status(found: Job, last: JobRecord | None, works: bool) -> JobStatus | None
         began=last.began if last else None,
         ended=ended.ended if ended else None,
         reason=ended.reason if ended else None,
-        after_boot=found.kind.after_boot,
-        cancellable=runs and not isinstance(found.stop, str),
-        why=found.stop if isinstance(found.stop, str) else None,
+        after_boot=known_job.kind.after_boot,
+        cancellable=runs and not isinstance(known_job.stop, str),
+        why=known_job.stop if isinstance(known_job.stop, str) else None,
     )
 
 

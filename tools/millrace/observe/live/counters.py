@@ -89,14 +89,14 @@ _WAITING = {"smb2_notify", "smb2_lock", "smb2_break"}
 def disks(pool: Pool | None) -> DriveCounters | None:
     """Read the drives under the arrays of the pool (Documentation/admin-guide/iostats.rst, kernel 7.2)."""
     names = pool_drives(pool)
-    found = [_stat(name) for name in names]
-    if not found or any(len(one) < 11 for one in found):
+    stats = [_stat(name) for name in names]
+    if not stats or any(len(stat) < 11 for stat in stats):
         return None
     return DriveCounters(
-        read=sum(one[2] for one in found) * SECTOR,
-        written=sum(one[6] for one in found) * SECTOR,
-        requests=sum(one[0] + one[4] for one in found),
-        busy=sum(one[3] + one[7] for one in found) * MILLI,
+        read=sum(stat[2] for stat in stats) * SECTOR,
+        written=sum(stat[6] for stat in stats) * SECTOR,
+        requests=sum(stat[0] + stat[4] for stat in stats),
+        busy=sum(stat[3] + stat[7] for stat in stats) * MILLI,
     )
 
 

@@ -41,7 +41,7 @@ def turn_on(addresses: Sequence[str], token: str | None, run: Runner, new_token:
     BadInput: an address or the token is not valid. Refused: the caller is not root. Failed: systemd does not start it.
     """
     try:
-        networks = list(dict.fromkeys(reader(one) for one in addresses))
+        networks = list(dict.fromkeys(reader(address) for address in addresses))
     except ValueError as error:
         raise BadInput(str(error)) from error
     if len(networks) > MOST_ADDRESSES:

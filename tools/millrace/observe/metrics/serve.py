@@ -109,9 +109,9 @@ class Endpoint(ThreadingHTTPServer):
 
     def with_node_exporter(self, own: str) -> str:
         """Return the metrics of node_exporter with Millrace's own; `own` alone where it does not reply."""
-        found, problem = "", None
+        metrics, problem = "", None
         try:
-            found = node_exporter.read()
+            metrics = node_exporter.read()
         except Failed as error:
             problem = str(error)
         # once, not at each scrape for as long as it lasts
@@ -119,10 +119,10 @@ class Endpoint(ThreadingHTTPServer):
             _log(problem)
         self._problem = problem
         # it leaves out a textfile that it cannot read
-        if LAST not in found:
-            found += own
+        if LAST not in metrics:
+            metrics += own
         up = gauge("node_exporter_up", "Whether node_exporter replied.", (problem is None, {}))
-        return found + exposition([up])
+        return metrics + exposition([up])
 
     def server_bind(self) -> None:
         """Listen for IPv4 on an IPv6 socket, too."""

@@ -32,7 +32,7 @@ def state(pool: Pool, run: Runner = attempt) -> PoolState:
         created=pool.created,
         plan_sha256=pool.plan_sha256,
         arrays=live_arrays(pool, bays()),
-        backends=[_backend(one) for one in external_device.parts(pool)],
+        backends=[_backend(part) for part in external_device.parts(pool)],
         filesystem=filesystem,
         shares=_shares(pool, used, notes),
         notes=notes,
@@ -46,9 +46,9 @@ def _backend(one: OnPartition) -> LiveBackend:
 
 def _filesystem(pool: Pool) -> LiveFilesystem:
     planned = pool.filesystem
-    found = mounted(planned.mountpoint)
+    mount = mounted(planned.mountpoint)
     size = free = used = None
-    if found is not None:
+    if mount is not None:
         try:
             space = os.statvfs(paths.ROOT / planned.mountpoint.lstrip("/"))
         except OSError:
@@ -62,8 +62,8 @@ def _filesystem(pool: Pool) -> LiveFilesystem:
         device=planned.device,
         log=planned.log_device.rpartition("/millrace-")[2] if planned.log_device else None,
         log_size=planned.log_size,
-        mounted=found is not None,
-        read_only=found is not None and "ro" in found.options,
+        mounted=mount is not None,
+        read_only=mount is not None and "ro" in mount.options,
         size=size,
         used=used,
         free=free,
@@ -85,18 +85,20 @@ def _shares(pool: Pool, used: dict[int, int], notes: list[str]) -> list[ShareUsa
 MEMBERS = ("Bay", "Serial", "Partition", "Device", "State")
 
 
-def lines(found: PoolState) -> list[str]:
+def lines(pool: PoolState) -> list[str]:
     """Return text for a terminal."""
-    filesystem = found.filesystem
+    filesystem = pool.filesystem
     said = [f"{filesystem.mountpoint}: XFS {filesystem.uuid}, {_space(filesystem)}"]
-    for array in found.arrays:
+    for array in pool.arrays:
         said += ["", f"{array.name}: {array.level}, {array.state}{_degraded(array)}{_sync(array)}"]
         said += table(MEMBERS, map(_member, array.members), indent=2)
         said += notes([in_words(array.last_scrub)]) if array.level != "raid0" else []
-    said += [""] * bool(found.backends)
-    said += [f"external device {one.serial} ({one.role}): {one.device or 'missing'}" for one in found.backends]
-    said += ["", *table(("Share", "Used"), [(one.name, _used(one)) for one in found.shares])]
-    return said + [f"note: {note}" for note in found.notes]
+    said += [""] * bool(pool.backends)
+    said += [
+        f"external device {backend.serial} ({backend.role}): {backend.device or 'missing'}" for backend in pool.backends
+    ]
+    said += ["", *table(("Share", "Used"), [(share.name, _used(share)) for share in pool.shares])]
+    return said + [f"note: {note}" for note in pool.notes]
 
 
 def _space(filesystem: LiveFilesystem) -> str:

@@ -27,12 +27,12 @@ def verify(show: Output) -> None:
     from millrace.storage.assemble import mounted_pool as pools
 
     with as_root():
-        found = pools.verify(Linux())
-        if one := home.found(keeping.mounted_pool(found), found.filesystem_uuid):
-            raise Failed(f"the pool is not served: {home.sentence(one)}. {home.DECIDE}")
-        if warning := pools.options_warning(found):
+        record = pools.verify(Linux())
+        if elsewhere := home.found(keeping.mounted_pool(record), record.filesystem_uuid):
+            raise Failed(f"the pool is not served: {home.sentence(elsewhere)}. {home.DECIDE}")
+        if warning := pools.options_warning(record):
             _report(f"warning: {warning}")
-    show(found, lambda one: [f"{one.filesystem.mountpoint} is the pool"])
+    show(record, lambda record: [f"{record.filesystem.mountpoint} is the pool"])
 
 
 @pool.command()
@@ -56,10 +56,10 @@ def record_(show: Output) -> None:
 
     with as_root():
         system = Linux()
-        found = in_sync.record(system, load_pool(), _report)
-        if outside.look(system, found, _report):
-            unclean_find.begin(found, system.attempt)
-    show(found, lambda _: ())
+        record = in_sync.record(system, load_pool(), _report)
+        if outside.look(system, record, _report):
+            unclean_find.begin(record, system.attempt)
+    show(record, lambda _: ())
 
 
 def _report(line: str) -> None:

@@ -24,7 +24,7 @@ def make(file: Path, parts: Sequence[Part], seconds: float = SECONDS) -> Support
     only_root()
     with new_archive(file) as packed:
         hider = Hider()
-        outcomes = run_all({one.name: one.make for one in parts}, seconds)
+        outcomes = run_all({part.name: part.make for part in parts}, seconds)
         content, listed = {}, []
         for part in parts:
             outcome = outcomes[part.name]

@@ -76,10 +76,12 @@ class Hider:
         for serial, wwid in _drives():
             self._names.serial(serial)
             self._names.identifier(wwid)
-        self._secrets = sorted({one for one in _secrets() if len(one) >= SHORTEST_SECRET}, key=len, reverse=True)
+        self._secrets = sorted(
+            {secret for secret in _secrets() if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True
+        )
         words = _words()
         self._words = words
-        listed = "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+        listed = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
         self._word = re.compile(rf"(?<![\w-])(?:{listed})(?![\w-])") if words else None
 
     def text(self, text: str) -> str:
@@ -99,23 +101,23 @@ class Hider:
 
 def _drives() -> Iterable[tuple[str, str]]:
     """Serial and identifier of every drive that is known: here, at boot, in the pool, seen before, in a record."""
-    found = [(one.serial, one.wwid) for one in present()]
+    drives = [(drive.serial, drive.wwid) for drive in present()]
     with suppress(MillraceError):
-        found += [(one.serial, one.wwid) for one in read_model(paths.inventory_file(), Inventory).drives]
+        drives += [(drive.serial, drive.wwid) for drive in read_model(paths.inventory_file(), Inventory).drives]
     with suppress(MillraceError):
         pool = known_pool()
-        found += [(one.serial, one.wwid) for one in (pool.drives if pool else [])]
-    found += [(one.serial, "") for one in drive_history.load().drives]
-    found += [(one.serial, one.wwid) for one in erasure.load()]
-    found += [(one, "") for one in removal_record.load()]
+        drives += [(drive.serial, drive.wwid) for drive in (pool.drives if pool else [])]
+    drives += [(drive.serial, "") for drive in drive_history.load().drives]
+    drives += [(record.serial, record.wwid) for record in erasure.load()]
+    drives += [(serial, "") for serial in removal_record.load()]
     with suppress(MillraceError):
-        found += [(one.serial, "") for one in read_model(paths.returns_file(), Returns).returns]
+        drives += [(returned.serial, "") for returned in read_model(paths.returns_file(), Returns).returns]
     for change in _changes():
-        found += [(one.serial, one.wwid) for one in (change.plan.old, change.plan.new) if one]
+        drives += [(drive.serial, drive.wwid) for drive in (change.plan.old, change.plan.new) if drive]
     for rescue in _rescues():
-        found += [(one, "") for one in rescue.lost_drives]
-        found += [(one.serial, one.wwid) for one in (rescue.new.drives if rescue.new else [])]
-    return found
+        drives += [(serial, "") for serial in rescue.lost_drives]
+        drives += [(drive.serial, drive.wwid) for drive in (rescue.new.drives if rescue.new else [])]
+    return drives
 
 
 def _changes() -> Iterable[DriveChange]:
@@ -143,17 +145,17 @@ def _secrets() -> Iterable[str]:
 
 def _words() -> dict[str, str]:
     """The names that an administrator gave, with their pseudonyms, and those of the administrators of drives."""
-    by = sorted({*(one.by for one in _changes()), *(one.by for one in _rescues())} - {POLICY})
+    by = sorted({*(change.by for change in _changes()), *(rescue.by for rescue in _rescues())} - {POLICY})
     named: list[tuple[str, list[str]]] = []
     with suppress(MillraceError):
         named += _named(store.read().config)
-    found: dict[str, str] = {}
+    pseudonyms: dict[str, str] = {}
     files = scrub_record.load().files
     for kind, names in (*named, ("administrator", by), ("file", files.names if files else [])):
         for name in names:
-            if name and name.lower() not in COMMON and name not in found:
-                found[name] = f"{kind}-{len(found) + 1}"
-    return found
+            if name and name.lower() not in COMMON and name not in pseudonyms:
+                pseudonyms[name] = f"{kind}-{len(pseudonyms) + 1}"
+    return pseudonyms
 
 
 def _named(config: Config) -> Iterable[tuple[str, list[str]]]:

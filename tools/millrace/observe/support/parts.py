@@ -34,7 +34,7 @@ class Part:
 
 def parts() -> list[Part]:
     """Return all files of an archive, in the order of their names."""
-    found = [
+    files = [
         Part(
             "capture.tar.zst", "hardware of this server (tools/inventory of the source tree reads it)", _capture, True
         ),
@@ -69,7 +69,7 @@ def parts() -> list[Part]:
         _tool("units.txt", "failed units", ["systemctl", "--failed", "--no-pager", "--plain"]),
         Part("xfs-info.txt", "xfs_info of the pool", _xfs_info),
     ]
-    return sorted([*found, *_records()], key=lambda one: one.name)
+    return sorted([*files, *_records()], key=lambda part: part.name)
 
 
 def _records() -> list[Part]:

@@ -34,7 +34,7 @@ def support(file: Path | None, list_only: bool, show: Output) -> None:
     if list_only == (file is not None):
         raise click.UsageError("give either FILE or --list")
     planned = parts()
-    contents = SupportContents(files=[SupportFile(name=one.name, what=one.what) for one in planned])
+    contents = SupportContents(files=[SupportFile(name=part.name, what=part.what) for part in planned])
     if file is None:
         show(contents, _contents)
     elif file == STDOUT:

@@ -48,12 +48,14 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
         sockets=inventory.sockets,
         nodes=_nodes(inventory, _drive_facts(known, arrays, live, there), masks, interfaces),
         arrays=[
-            TopologyArray(name=one.name, level=one.level, role=one.role, over=one.members if one.over_arrays else [])
-            for one in arrays
+            TopologyArray(
+                name=array.name, level=array.level, role=array.role, over=array.members if array.over_arrays else []
+            )
+            for array in arrays
         ],
         planned=pool is None and bool(arrays),
         nfsd=_floating(masks, [node.cpus for node in inventory.nodes]),
-        findings=[_finding(one, inventory) for one in (audit(inventory, audited) if audited else [])],
+        findings=[_finding(finding, inventory) for finding in (audit(inventory, audited) if audited else [])],
     )
 
 
@@ -103,24 +105,24 @@ def _nodes(
     lost = _node_numbers(inventory.drives, inventory.nics) - set(placed)
     if lost and len(numbers) > 1:
         numbers.append(None)
-    found = []
+    nodes = []
     for number in numbers:
         node = placed.get(number) if number is not None else None
         # With a single node there is nowhere else to be.
         node_numbers = lost if number is None else {number} if len(numbers) > 1 else {number, *lost}
-        found.append(
+        nodes.append(
             TopologyNode(
                 node=number,
                 socket=node.socket if node else None,
                 cpus=ranges(node.cpus) if node else "",
                 cores=node.cores if node else 0,
                 memory_bytes=node.memory if node else 0,
-                drives=[parts.drive(one, known) for one in inventory.drives if one.numa_node in node_numbers],
-                ports=[parts.port(one, interfaces) for one in inventory.nics if one.numa_node in node_numbers],
+                drives=[parts.drive(drive, known) for drive in inventory.drives if drive.numa_node in node_numbers],
+                ports=[parts.port(nic, interfaces) for nic in inventory.nics if nic.numa_node in node_numbers],
                 nfsd=_pinned(masks, node.cpus if node else []),
             )
         )
-    return found
+    return nodes
 
 
 def _node_numbers(drives: Sequence[Drive], ports: Sequence[Nic]) -> set[int | None]:
@@ -130,8 +132,8 @@ def _node_numbers(drives: Sequence[Drive], ports: Sequence[Nic]) -> set[int | No
 def _finding(finding: Finding, inventory: Inventory) -> TopologyFinding:
     """A finding names serials and PCI addresses in its subject; a card's address is without the function of a port."""
     words = {word.strip() for word in finding.subject.split(",")}
-    drives = [one for one in inventory.drives if one.serial in words]
-    ports = [one for one in inventory.nics if words & {one.name, one.pci_address, _card(one.pci_address)}]
+    drives = [drive for drive in inventory.drives if drive.serial in words]
+    ports = [nic for nic in inventory.nics if words & {nic.name, nic.pci_address, _card(nic.pci_address)}]
     return TopologyFinding(
         name=finding.name,
         severity=finding.severity,
@@ -139,8 +141,8 @@ def _finding(finding: Finding, inventory: Inventory) -> TopologyFinding:
         what=finding.what,
         todo=finding.todo,
         where=Where(
-            drives=[one.serial for one in drives],
-            ports=[one.name for one in ports],
+            drives=[drive.serial for drive in drives],
+            ports=[port.name for port in ports],
             nodes=sorted(node for node in _node_numbers(drives, ports) if node is not None),
         ),
     )

@@ -35,54 +35,54 @@ class DriveFacts:
 def places(arrays: Sequence[Array], live: Sequence[LiveArray]) -> dict[str, Place]:
     """Return array and leg of each drive: as planned, and as md has them where it does."""
     over = {leg: array.name for array in arrays if array.over_arrays for leg in array.members}
-    found: dict[str, Place] = {}
-    members = {one.name: [member.serial for member in one.members] for one in live}
-    for array in sorted(arrays, key=lambda one: one.role is not Role.DATA):
+    drive_places: dict[str, Place] = {}
+    members = {array.name: [member.serial for member in array.members] for array in live}
+    for array in sorted(arrays, key=lambda array: array.role is not Role.DATA):
         if array.over_arrays:
             continue
         place = Place(over.get(array.name, array.name), array.name if array.name in over else None)
         for serial in [*array.members, *array.spares, *members.get(array.name, [])]:
-            found.setdefault(serial, place)
-    return found
+            drive_places.setdefault(serial, place)
+    return drive_places
 
 
-def drive(one: Drive, known: DriveFacts) -> TopologyDrive:
+def drive(device: Drive, known: DriveFacts) -> TopologyDrive:
     """Return a drive at its place."""
-    place = known.places.get(one.serial)
+    place = known.places.get(device.serial)
     return TopologyDrive(
-        serial=one.serial,
-        name=one.name,
-        model=one.model,
-        bay=one.bay or one.slot,
-        size_bytes=one.size,
-        state=one.state,
-        present=one.serial in known.present,
-        role=known.roles.get(one.serial),
+        serial=device.serial,
+        name=device.name,
+        model=device.model,
+        bay=device.bay or device.slot,
+        size_bytes=device.size,
+        state=device.state,
+        present=device.serial in known.present,
+        role=known.roles.get(device.serial),
         array=place.array if place else None,
         leg=place.leg if place else None,
-        member=known.members.get(one.serial),
-        pci_address=one.pci_address,
-        link=link(one.link),
-        temperature_celsius=one.temperature,
-        wear_percent=one.wear,
+        member=known.members.get(device.serial),
+        pci_address=device.pci_address,
+        link=link(device.link),
+        temperature_celsius=device.temperature,
+        wear_percent=device.wear,
     )
 
 
-def port(one: Nic, interfaces: Sequence[Interface]) -> TopologyPort:
+def port(nic: Nic, interfaces: Sequence[Interface]) -> TopologyPort:
     """Return a port with its addresses and the CPUs that serve it."""
     return TopologyPort(
-        name=one.name,
-        driver=one.driver,
-        speed_mbit=one.speed,
-        link=one.carrier,
-        addresses=[str(found) for each in interfaces if each.name == one.name for found in each.addresses],
-        rdma=one.rdma_device,
-        software_rdma=one.software_rdma,
-        queues=one.queues,
-        irq_cpus=_interrupt_cpus(one.name),
-        pci_address=one.pci_address,
-        slot=one.slot,
-        pcie=link(one.link),
+        name=nic.name,
+        driver=nic.driver,
+        speed_mbit=nic.speed,
+        link=nic.carrier,
+        addresses=[str(address) for each in interfaces if each.name == nic.name for address in each.addresses],
+        rdma=nic.rdma_device,
+        software_rdma=nic.software_rdma,
+        queues=nic.queues,
+        irq_cpus=_interrupt_cpus(nic.name),
+        pci_address=nic.pci_address,
+        slot=nic.slot,
+        pcie=link(nic.link),
     )
 
 

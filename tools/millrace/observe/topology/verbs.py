@@ -24,17 +24,17 @@ def topology(show: Output) -> None:
     show(read_topology(net.serving(), quickly), _lines)
 
 
-def _lines(found: "Topology") -> list[str]:
-    said = [f"{found.cpu_model}, {found.sockets} socket{'s' * (found.sockets > 1)}"]
-    for node in found.nodes:
+def _lines(server: "Topology") -> list[str]:
+    said = [f"{server.cpu_model}, {server.sockets} socket{'s' * (server.sockets > 1)}"]
+    for node in server.nodes:
         title = "No node" if node.node is None else f"Node {node.node}"
         nfsd = f", {node.nfsd.threads} NFS threads" if node.nfsd.threads else ""
         said += ["", f"{title}: CPUs {node.cpus or 'none'}, {binary(node.memory_bytes)}{nfsd}"]
         said += table(("Drive", "Serial", "Array", "State"), map(_drive, node.drives), indent=2)
         said += table(("Port", "Driver", "Link", "RDMA", "Interrupts"), map(_port, node.ports), indent=2)
-    if found.nfsd.threads:
-        said += ["", f"{found.nfsd.threads} NFS threads run on any of the CPUs {found.nfsd.cpus}"]
-    for finding in found.findings:
+    if server.nfsd.threads:
+        said += ["", f"{server.nfsd.threads} NFS threads run on any of the CPUs {server.nfsd.cpus}"]
+    for finding in server.findings:
         said += ["", f"{finding.severity.upper()} {finding.subject}: {finding.what}", *notes([finding.todo])]
     return said
 

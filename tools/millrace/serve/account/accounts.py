@@ -83,8 +83,8 @@ def remove_unwanted(old: Config, new: Config, run: Runner) -> None:
     Failed: some of them cannot be removed; all others are, and a user that stays is locked.
     """
     problems: list[str] = []
-    unwanted = [partial(_expel, one.name, run) for one in old.users if new.user(one.name) is None]
-    unwanted += [partial(remove_group, one.name, run) for one in old.groups if new.group(one.name) is None]
+    unwanted = [partial(_expel, user.name, run) for user in old.users if new.user(user.name) is None]
+    unwanted += [partial(remove_group, group.name, run) for group in old.groups if new.group(group.name) is None]
     for remove in unwanted:
         try:
             remove()

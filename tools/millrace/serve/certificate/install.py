@@ -31,18 +31,18 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
     with files.certificate_lock():
         asked = files.request_key().read_text() if files.request_key().exists() else None
         key, leaf = _pair(bundle, asked)
-        chain = _chain(leaf, [one for one in bundle.certificates if one != leaf])
-        found = x509.describe(leaf)
-        _refuse(found)
+        chain = _chain(leaf, [certificate for certificate in bundle.certificates if certificate != leaf])
+        description = x509.describe(leaf)
+        _refuse(description)
         server = identity(files.settings().names, ports)
         own.ensure_authority(server)
         text = "".join(chain)
         used = Current(
             origin="installed",
-            certificate=found,
+            certificate=description,
             chain=len(chain),
             sha256=pem.digest(text),
-            covers=covers(found, server),
+            covers=covers(description, server),
         )
         files.activate(
             {files.CHAIN: text, files.KEY: key, files.PEER: text, files.ABOUT: used.model_dump_json(indent=2) + "\n"}
@@ -55,11 +55,13 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
         warnings.append(
             f"it names none of {', '.join([*server.names, *server.addresses])}: use the names of the certificate"
         )
-    elif lacking := missing(found, server):
+    elif lacking := missing(description, server):
         warnings.append(f"clients that use {', '.join(lacking)} will reject it")
-    if days_left(found) < SOON_DAYS:
-        warnings.append(f"it ends on {found.not_after[:10]}")
-    return CertificateChange(changed=True, reason="installed", origin="installed", certificate=found, warnings=warnings)
+    if days_left(description) < SOON_DAYS:
+        warnings.append(f"it ends on {description.not_after[:10]}")
+    return CertificateChange(
+        changed=True, reason="installed", origin="installed", certificate=description, warnings=warnings
+    )
 
 
 def request(ports: Ports = net.serving) -> CertificateRequest:
@@ -82,9 +84,9 @@ def _pair(bundle: pem.Bundle, asked: str | None) -> tuple[str, str]:
     key = x509.plain_key(bundle.keys[0]) if bundle.keys else asked
     assert key is not None
     public = x509.public_of_key(key)
-    for one in bundle.certificates:
-        if x509.public_of(one) == public:
-            return key, one
+    for certificate in bundle.certificates:
+        if x509.public_of(certificate) == public:
+            return key, certificate
     whose = "the private key" if bundle.keys else "the key of the last request"
     raise BadInput(f"{whose} matches none of the certificates; nothing was changed")
 
@@ -93,7 +95,7 @@ def _chain(leaf: str, others: Sequence[str]) -> list[str]:
     """The certificates in the order in which each was signed by the next; BadInput where one has no place in it."""
     chain, left = [leaf], list(dict.fromkeys(others))
     while left:
-        following = next((one for one in left if x509.signed_by(chain[-1], one)), None)
+        following = next((certificate for certificate in left if x509.signed_by(chain[-1], certificate)), None)
         if following is None:
             stray = x509.describe(left[0]).subject
             raise BadInput(f"the certificate of {stray} does not belong to the chain; remove it or complete the chain")
@@ -102,16 +104,18 @@ def _chain(leaf: str, others: Sequence[str]) -> list[str]:
     return chain
 
 
-def _refuse(found: Certificate) -> None:
+def _refuse(certificate: Certificate) -> None:
     now = datetime.now(UTC)
-    if datetime.fromisoformat(found.not_after) <= now:
-        raise Refused(f"the certificate ended on {found.not_after[:10]}: nothing was changed")
-    if datetime.fromisoformat(found.not_before) > now:
+    if datetime.fromisoformat(certificate.not_after) <= now:
+        raise Refused(f"the certificate ended on {certificate.not_after[:10]}: nothing was changed")
+    if datetime.fromisoformat(certificate.not_before) > now:
         raise Refused(
-            f"the certificate begins at {found.not_before}, and this server's clock says {now.isoformat()[:19]}: "
+            f"the certificate begins at {certificate.not_before}, and this server's clock says {now.isoformat()[:19]}: "
             "nothing was changed"
         )
-    if not found.names and not found.addresses:
+    if not certificate.names and not certificate.addresses:
         raise Refused("the certificate has no subjectAltName and clients reject it; request one with host names")
-    if found.purposes and not {_SERVER, _ANY} & set(found.purposes):
-        raise Refused(f"the certificate is for {', '.join(found.purposes)} and not for a server: nothing was changed")
+    if certificate.purposes and not {_SERVER, _ANY} & set(certificate.purposes):
+        raise Refused(
+            f"the certificate is for {', '.join(certificate.purposes)} and not for a server: nothing was changed"
+        )

@@ -52,7 +52,7 @@ def renew(
             )
         settings = files.settings()
         if names:
-            kept = [] if tuple(names) == (NO_NAMES,) else [checked_name(one) for one in names]
+            kept = [] if tuple(names) == (NO_NAMES,) else [checked_name(name) for name in names]
             settings = CertificateSettings(names=list(dict.fromkeys(kept)))
         server = identity(settings.names, ports)
         own.ensure_authority(server, replace=authority)

@@ -51,7 +51,9 @@ def rows(shown: CertificateReport) -> list[str]:
     """Return text for a terminal."""
     certificate = shown.certificate
     whose = "this server's own CA" if shown.origin == "own" else "installed"
-    trusted = [(one.subject, f"{one.fingerprint[:23]}…", one.not_after[:10]) for one in shown.trusted]
+    trusted = [
+        (authority.subject, f"{authority.fingerprint[:23]}…", authority.not_after[:10]) for authority in shown.trusted
+    ]
     return [
         *fields(
             [

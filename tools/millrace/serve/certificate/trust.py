@@ -24,18 +24,21 @@ def add(text: str) -> TrustedAuthorities:
     bundle = pem.split(text)
     if bundle.keys:
         raise BadInput("private key in the input; provide only the CA certificate and keep the key safe")
-    for one in bundle.certificates:
-        found = x509.describe(one)
-        if not found.authority:
+    for certificate in bundle.certificates:
+        description = x509.describe(certificate)
+        if not description.authority:
             raise BadInput(
-                f"{found.subject} is not a CA certificate (CA:TRUE); provide the CA that signs the client certificates"
+                f"{description.subject} is not a CA certificate (CA:TRUE); "
+                "provide the CA that signs the client certificates"
             )
-        if days_left(found) < 0:
-            raise Refused(f"{found.subject} ended on {found.not_after[:10]}: nothing was changed")
+        if days_left(description) < 0:
+            raise Refused(f"{description.subject} ended on {description.not_after[:10]}: nothing was changed")
     with files.certificate_lock():
         kept = _trusted_texts()
-        known = {x509.describe(one).fingerprint for one in kept}
-        kept += [one for one in bundle.certificates if x509.describe(one).fingerprint not in known]
+        known = {x509.describe(certificate).fingerprint for certificate in kept}
+        kept += [
+            certificate for certificate in bundle.certificates if x509.describe(certificate).fingerprint not in known
+        ]
         write_text(files.trusted(), "".join(kept))
     return trusted()
 
@@ -49,14 +52,18 @@ def remove(fingerprint: str) -> TrustedAuthorities:
     wanted = fingerprint.replace(":", "").lower()
     with files.certificate_lock():
         kept = _trusted_texts()
-        found = [one for one in kept if x509.describe(one).fingerprint.replace(":", "").lower().startswith(wanted)]
-        if len(wanted) < SHORTEST or len(found) != 1:
+        matches = [
+            certificate
+            for certificate in kept
+            if x509.describe(certificate).fingerprint.replace(":", "").lower().startswith(wanted)
+        ]
+        if len(wanted) < SHORTEST or len(matches) != 1:
             raise BadInput(
                 f"{shown(fingerprint)} is not the fingerprint of exactly one CA: millrace certificate trust list"
             )
-        if found[0] == kept[0]:
+        if matches[0] == kept[0]:
             raise Refused("this server's own CA cannot be removed: the server uses it to verify its shares")
-        kept.remove(found[0])
+        kept.remove(matches[0])
         write_text(files.trusted(), "".join(kept))
     return trusted()
 

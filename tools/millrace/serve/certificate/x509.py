@@ -160,19 +160,22 @@ def _read(certificate: str, make: Callable[[x509.Certificate], Result]) -> Resul
         raise BadInput("a certificate cannot be read; provide complete PEM text") from error
 
 
-def _described(found: x509.Certificate) -> Certificate:
-    names = _extension(found, x509.SubjectAlternativeName)
-    constraints = _extension(found, x509.BasicConstraints)
+def _described(certificate: x509.Certificate) -> Certificate:
+    names = _extension(certificate, x509.SubjectAlternativeName)
+    constraints = _extension(certificate, x509.BasicConstraints)
     return Certificate(
-        subject=found.subject.rfc4514_string(_ATTRIBUTES),
-        issuer=found.issuer.rfc4514_string(_ATTRIBUTES),
+        subject=certificate.subject.rfc4514_string(_ATTRIBUTES),
+        issuer=certificate.issuer.rfc4514_string(_ATTRIBUTES),
         names=names.get_values_for_type(x509.DNSName) if names else [],
-        addresses=[str(one) for one in names.get_values_for_type(x509.IPAddress)] if names else [],
-        not_before=found.not_valid_before_utc.isoformat(timespec="seconds"),
-        not_after=found.not_valid_after_utc.isoformat(timespec="seconds"),
-        fingerprint=found.fingerprint(SHA256()).hex(":").upper(),
+        addresses=[str(address) for address in names.get_values_for_type(x509.IPAddress)] if names else [],
+        not_before=certificate.not_valid_before_utc.isoformat(timespec="seconds"),
+        not_after=certificate.not_valid_after_utc.isoformat(timespec="seconds"),
+        fingerprint=certificate.fingerprint(SHA256()).hex(":").upper(),
         authority=constraints is not None and constraints.ca,
-        purposes=[PURPOSES.get(one, one.dotted_string) for one in _extension(found, x509.ExtendedKeyUsage) or ()],
+        purposes=[
+            PURPOSES.get(purpose, purpose.dotted_string)
+            for purpose in _extension(certificate, x509.ExtendedKeyUsage) or ()
+        ],
     )
 
 

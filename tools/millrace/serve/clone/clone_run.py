@@ -132,9 +132,9 @@ def remove_rest(server: Server) -> None:
 def _clone(order: CloneOrder, clone: Clone, server: Server, links: Reflinks) -> Clone:
     source, target = parse(order.source), parse(order.target)
     refuse_shares(store.load(), source, target, order.seal)
-    found = clone_job.estimate(order, server, ProgressWriter(source, target), links)
-    if found.obstacle:
-        raise Refused(found.obstacle)
+    estimate = clone_job.estimate(order, server, ProgressWriter(source, target), links)
+    if estimate.obstacle:
+        raise Refused(estimate.obstacle)
     began = time.monotonic()
     mountpoint = server.pool.filesystem.mountpoint
     with nofollow.directory(_top(server)) as top:
@@ -145,7 +145,7 @@ def _clone(order: CloneOrder, clone: Clone, server: Server, links: Reflinks) -> 
                 project = _project(target, server, links)
                 if project:
                     links.set_project(tree, project)
-                writer = ProgressWriter(source, target, found.entries)
+                writer = ProgressWriter(source, target, estimate.entries)
                 tally = clone_tree.TreeClone(origin, tree, links.share).run(clone_job.threads(), writer)
                 clone = clone.model_copy(
                     update={
@@ -241,7 +241,7 @@ def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> S
     }
     if order.seal:
         values["profile"] = "dataset-ro"
-        values["nfs"]["clients"] = [{**one, "access": "ro"} for one in values["nfs"]["clients"]]
+        values["nfs"]["clients"] = [{**client, "access": "ro"} for client in values["nfs"]["clients"]]
         values["smb"]["time_machine"] = False
     return checked(lambda: Share.model_validate(values))
 

@@ -132,19 +132,19 @@ class TreeClone:
         return False
 
     def _file(self, path: Path, name: str, source: int, target: int) -> int:
-        with _opened(name, source) as found:
-            held = os.fstat(found)
+        with _opened(name, source) as file:
+            held = os.fstat(file)
             if not stat.S_ISREG(held.st_mode):
                 raise FileNotFoundError(errno.ENOENT, "replaced", name)
             if held.st_nlink == 1:
-                return self._data(name, found, target)
+                return self._data(name, file, target)
             # one file of several names at a time: the second name waits until the first one is there
             with self._linking:
                 # with its time: the number of a file that a client removed is given to another one
                 key = (held.st_ino, held.st_size, held.st_mtime_ns)
                 known = self._links.get(key)
                 if known is None:
-                    copied = self._data(name, found, target)
+                    copied = self._data(name, file, target)
                     self._links[key] = (*path, name)
                     return copied
                 with below(self._target, known[:-1]) as directory:
@@ -167,11 +167,11 @@ class TreeClone:
         else:
             os.mknod(name, stat.S_IFMT(held.st_mode) | 0o600, dir_fd=target)
         os.chown(name, held.st_uid, held.st_gid, dir_fd=target, follow_symlinks=False)
-        one, other = (f"/proc/self/fd/{directory}/{name}" for directory in (source, target))
+        original, other = (f"/proc/self/fd/{directory}/{name}" for directory in (source, target))
         if not stat.S_ISLNK(held.st_mode):
             os.chmod(name, stat.S_IMODE(held.st_mode), dir_fd=target)
-        for attribute in os.listxattr(one, follow_symlinks=False):
-            value = os.getxattr(one, attribute, follow_symlinks=False)
+        for attribute in os.listxattr(original, follow_symlinks=False):
+            value = os.getxattr(original, attribute, follow_symlinks=False)
             os.setxattr(other, attribute, value, follow_symlinks=False)
         os.utime(name, ns=(held.st_atime_ns, held.st_mtime_ns), dir_fd=target, follow_symlinks=False)
 

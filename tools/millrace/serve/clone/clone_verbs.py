@@ -168,7 +168,7 @@ def _done(clone: "Clone") -> Iterator[str]:
     if clone.skipped:
         yield f"{clone.skipped} device files or mounts are not in the clone"
     yield from clone.verified
-    yield from (f"warning: {one}" for one in clone.warnings)
+    yield from (f"warning: {warning}" for warning in clone.warnings)
 
 
 def _status(found: "CloneStatus") -> Iterator[str]:

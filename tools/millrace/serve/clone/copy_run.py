@@ -70,7 +70,7 @@ def prepare(source: str, target: str, server: Server) -> tuple[Export, Place]:
     """
     only_root()
     export, place = parse_export(source), parse(target)
-    if export.server in {str(one.ip) for port in server.ports for one in port.addresses}:
+    if export.server in {str(address.ip) for port in server.ports for address in port.addresses}:
         raise Refused(f"{export.server} is this server: millrace share clone copies inside of it")
     if export.server not in server.nfsd.copy_from:
         raise Refused(

@@ -119,11 +119,11 @@ class TreeCopy:
         if first == (path, name):
             return False
         with suppress(FileNotFoundError, FileExistsError), below(self.target, first[0]) as directory:
-            one = os.stat(first[1], dir_fd=directory, follow_symlinks=False)
-            if one.st_size != held.st_size or one.st_mtime_ns != held.st_mtime_ns:
+            status = os.stat(first[1], dir_fd=directory, follow_symlinks=False)
+            if status.st_size != held.st_size or status.st_mtime_ns != held.st_mtime_ns:
                 return False
             there = _held(name, target)
-            if there is None or there.st_ino != one.st_ino:
+            if there is None or there.st_ino != status.st_ino:
                 if there is not None:
                     os.unlink(name, dir_fd=target)
                 os.link(first[1], name, src_dir_fd=directory, dst_dir_fd=target, follow_symlinks=False)

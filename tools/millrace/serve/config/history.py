@@ -54,12 +54,12 @@ def last_good() -> Change | None:
 
 def changes(up_to: int) -> list[Change]:
     """Return all changes with a number of at most `up_to` that can be read, newest first: later ones took no effect."""
-    found = []
+    history = []
     for number in reversed(files.history_numbers()):
         try:
             change = read_model(files.history_file(number), Change)
         except (BadInput, OSError, UnicodeDecodeError):
             continue
         if change.number <= up_to:
-            found.append(change)
-    return found
+            history.append(change)
+    return history

@@ -139,7 +139,7 @@ class Smb(Wanted):
         return self
 
     def _refuse_what_direct_lacks(self) -> None:
-        foreign = next((one for one in (*self.users, *self.groups) if domain_names.in_domain(one)), None)
+        foreign = next((name for name in (*self.users, *self.groups) if domain_names.in_domain(name)), None)
         if foreign:
             raise ValueError(f"{foreign} is of a domain, and SMB Direct knows users and groups of this server only")
         if self.encryption == "required":
@@ -188,14 +188,14 @@ class Share(Wanted):
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
         if self.profile == "dataset-ro":
-            writer = next((one.client for one in self.nfs.clients if one.access == "rw"), None)
+            writer = next((client.client for client in self.nfs.clients if client.access == "rw"), None)
             if writer:
                 raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
         if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
             raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
         if self.smb.enabled and self.smb.direct:
             self._refuse_beside_direct()
-        foreign = next((one for one in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(one)), None)
+        foreign = next((name for name in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(name)), None)
         if foreign and self.profile == "home":
             raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
         return self
@@ -346,29 +346,29 @@ def _first_duplicate(values: Iterable[str]) -> str | None:
 
 
 def _refuse_duplicates(config: Config) -> None:
-    twice = _first_duplicate(one.name for one in config.shares)
+    twice = _first_duplicate(share.name for share in config.shares)
     if twice:
         raise ValueError(f"share {twice} already exists")
-    accounts = [ADMIN, *(one.name for one in config.users), *(one.name for one in config.groups)]
+    accounts = [ADMIN, *(user.name for user in config.users), *(group.name for group in config.groups)]
     twice = _first_duplicate(accounts)
     if twice:
         raise ValueError(f"user or group {twice} already exists")
-    numbers = [str(one.uid) for one in config.users] + [str(one.gid) for one in config.groups]
+    numbers = [str(user.uid) for user in config.users] + [str(group.gid) for group in config.groups]
     for what, twice in (
         ("user or group number", _first_duplicate(numbers)),
-        ("project number", _first_duplicate(str(one.project) for one in config.shares)),
-        ("fsid", _first_duplicate(str(one.fsid) for one in config.shares if one.fsid)),
-        ("port", _first_duplicate(one.mac for one in config.ports)),
+        ("project number", _first_duplicate(str(share.project) for share in config.shares)),
+        ("fsid", _first_duplicate(str(share.fsid) for share in config.shares if share.fsid)),
+        ("port", _first_duplicate(port.mac for port in config.ports)),
         ("management port", _first_duplicate(config.management)),
-        ("address", _first_duplicate(one.partition("/")[0] for port in config.ports for one in port.addresses)),
+        ("address", _first_duplicate(address.partition("/")[0] for port in config.ports for address in port.addresses)),
     ):
         if twice:
             raise ValueError(f"the {what} {twice} is used twice")
 
 
 def _refuse_unknown_accounts(config: Config) -> None:
-    users = {ADMIN, *(one.name for one in config.users)}
-    groups = {one.name for one in config.groups}
+    users = {ADMIN, *(user.name for user in config.users)}
+    groups = {group.name for group in config.groups}
     for share in config.shares:
         for name in share.smb.users:
             if name not in users and not domain_names.in_domain(name):

@@ -27,8 +27,8 @@ def refuse(old: Config, new: Config) -> None:
     for port in new.ports:
         if port != old.port(port.mac):
             _port(port)
-    accounts = {one.name for one in new.users} | {one.name for one in new.groups}
-    before = {one.name for one in old.users} | {one.name for one in old.groups}
+    accounts = {user.name for user in new.users} | {group.name for group in new.groups}
+    before = {user.name for user in old.users} | {group.name for group in old.groups}
     for name in sorted((accounts - before) & PRIVILEGED):
         raise BadInput(f"{name} cannot be the name of a user or group: its members would have rights of root")
 
@@ -41,7 +41,10 @@ def _seals(old: Config, new: Config) -> None:
         after = new.share(share.name)
         if after is not None and after.sealed:
             continue
-        opened = [one.model_copy(update={"sealed": False}) if one.name == share.name else one for one in old.shares]
+        opened = [
+            old_share.model_copy(update={"sealed": False}) if old_share.name == share.name else old_share
+            for old_share in old.shares
+        ]
         if new.model_copy(update={"serial": old.serial}) != old.model_copy(update={"shares": opened}):
             raise BadInput(f"share {share.name} is sealed: unseal it first: millrace share unseal {share.name}")
 

@@ -24,9 +24,11 @@ def keys(run: Runner) -> list[Key]:
     result = run(["klist", "-k", str(path)])
     if result.status != 0:
         raise Failed(f"the keytab cannot be read: {last_words(result)}")
-    found = [match for match in map(_ENTRY.match, result.out.splitlines()) if match]
+    matches = [match for match in map(_ENTRY.match, result.out.splitlines()) if match]
     return list(
-        {one["principal"]: Key(principal=one["principal"], version=int(one["version"])) for one in found}.values()
+        {
+            match["principal"]: Key(principal=match["principal"], version=int(match["version"])) for match in matches
+        }.values()
     )
 
 

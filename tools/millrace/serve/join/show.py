@@ -24,7 +24,7 @@ def show(domain: Domain | None, run: Runner) -> DomainReport:
         problems.append("winbind does not respond: systemctl status winbind.service")
     elif secret.status != 0:
         problems.append(f"the domain does not trust this server: {last_words(secret)}")
-    controller, offset, found = None, None, list[Key]()
+    controller, offset, keytab = None, None, list[Key]()
     try:
         with read_only_net(domain, run) as net:
             controller = net.controller().name
@@ -32,7 +32,7 @@ def show(domain: Domain | None, run: Runner) -> DomainReport:
     except MillraceError as error:
         problems.append(str(error))
     try:
-        found = keys(run)
+        keytab = keys(run)
     except MillraceError as error:
         problems.append(str(error))
     return DomainReport(
@@ -42,7 +42,7 @@ def show(domain: Domain | None, run: Runner) -> DomainReport:
         winbind=alive.status == 0,
         trusted=secret.status == 0 if alive.status == 0 else None,
         clock_offset=offset,
-        keys=found,
+        keys=keytab,
         ids=ids.DOMAIN,
         other_ids=ids.OTHERS,
         problems=problems,
@@ -54,7 +54,7 @@ def lines(report: DomainReport) -> list[str]:
     domain = report.domain
     if domain is None:
         return [NOT_JOINED]
-    services = sorted({one.principal.partition("@")[0] for one in report.keys if "/" in one.principal})
+    services = sorted({key.principal.partition("@")[0] for key in report.keys if "/" in key.principal})
     clock = "not known" if report.clock_offset is None else f"{report.clock_offset} s from the domain's"
     trust = {True: "yes", False: "no", None: "not known"}[report.trusted]
     numbers = f"{_range(report.ids)} (users and groups), {_range(report.other_ids)} (Windows' own groups)"
@@ -68,7 +68,7 @@ def lines(report: DomainReport) -> list[str]:
         ("Keys", ", ".join(services) or "none"),
         ("Numbers", numbers),
     ]
-    return list(fields([*pairs, *(("Problem", one) for one in report.problems)]))
+    return list(fields([*pairs, *(("Problem", problem) for problem in report.problems)]))
 
 
 def _range(found: ids.IdRange | None) -> str:

@@ -49,7 +49,11 @@ class AddressChange(Part):
         """Find the ports whose addresses change; warn of those that are not in this server."""
         old, new = change.old, change.new
         # What a change that was killed wrote is in no state.
-        left = {one.entry.path for one in compare([service(old)]) if one.found and one.differs and not one.edited}
+        left = {
+            difference.entry.path
+            for difference in compare([service(old)])
+            if difference.found and difference.differs and not difference.edited
+        }
         macs = [mac for mac in _macs(old, new) if old.port(mac) != new.port(mac) or file_name(mac) in left]
         self._links = {link.mac: link for link in links(self.run)} if macs else {}
         self._macs = [mac for mac in macs if mac in self._links]

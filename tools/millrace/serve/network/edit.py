@@ -68,7 +68,7 @@ def set_port(
     flag = [] if management is None else ["management" if management else "no management"]
     what = f"port set {name}: {several([*addresses, *flag])}"
     config = store.change(invoking_user(), what, mutate, done)
-    now = next(one for one in with_wanted(links(run), config) if one.mac == link.mac)
+    now = next(port for port in with_wanted(links(run), config) if port.mac == link.mac)
     return PortReport(serial=config.serial, port=now, verified=done.verified, warnings=done.warnings)
 
 
@@ -79,7 +79,7 @@ def _with_management(config: Config, link: Link, management: bool | None) -> Con
     others = [mac for mac in config.management if mac != link.mac]
     after = [*others, link.mac] if management else others
     if management:
-        port = Interface(link.name, [ip_interface(one) for one in link.addresses], link.carrier, None, link.mac)
+        port = Interface(link.name, [ip_interface(address) for address in link.addresses], link.carrier, None, link.mac)
         shared = on_management(config.nfs.networks, [port], after)
         if shared:
             raise Refused(f"the client network {shared}: confirm others first, millrace share networks set NETWORK…")

@@ -47,9 +47,9 @@ def _link(entry: Entry) -> Link:
         carrier=net.has_carrier(name),
         mtu=entry.get("mtu"),
         addresses=[
-            f"{one['local']}/{one['prefixlen']}"
-            for one in entry.get("addr_info", [])
-            if one.get("scope") == "global" and not one.get("tentative") and not one.get("dadfailed")
+            f"{address['local']}/{address['prefixlen']}"
+            for address in entry.get("addr_info", [])
+            if address.get("scope") == "global" and not address.get("tentative") and not address.get("dadfailed")
         ],
         part_of=entry.get("master"),
     )

@@ -53,13 +53,15 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
     reloaded one after the other: where one fails those before it are served, and its error is raised.
     """
     record = rendered.load()
-    differences = {one.entry.path: one for one in compare(services, record)}
-    edited = [path for path, one in differences.items() if one.edited]
+    differences = {difference.entry.path: difference for difference in compare(services, record)}
+    edited = [path for path, difference in differences.items() if difference.edited]
     settled = Settled(edited=edited, kept=[] if force else edited)
-    due = {path: one for path, one in differences.items() if one.is_due and path not in settled.kept}
-    for path, one in due.items():
-        if (one.edited or one.foreign) and one.found is not None:
-            rendered.keep_aside(path, one.found)
+    due = {
+        path: difference for path, difference in differences.items() if difference.is_due and path not in settled.kept
+    }
+    for path, difference in due.items():
+        if (difference.edited or difference.foreign) and difference.found is not None:
+            rendered.keep_aside(path, difference.found)
     # Ahead of the writes: a kill in between must not make our own text look like an edit.
     ahead = rendered.save(record, {**record.files, **_while_writing(due)})
     done = {path for path in differences if path not in due and path not in settled.kept}
@@ -140,17 +142,17 @@ def _sentence(error: MillraceError | OSError) -> str:
 
 
 def _difference(entry: Entry, record: Rendered) -> Difference:
-    found = _target(entry.path) if entry.link else rendered.content(entry.path)
+    content = _target(entry.path) if entry.link else rendered.content(entry.path)
     known = record.files.get(entry.path, [])
     if entry.when:
         wanted: bytes | None = entry.render().encode()
     else:
         # One of another's is not ours to remove.
-        wanted = None if known or _is_named_ours(entry.path) else found
+        wanted = None if known or _is_named_ours(entry.path) else content
     # One that says what we want is no edit; a deleted file holds nothing that could be lost.
-    edited = bool(known) and found not in (None, wanted) and digest(found) not in known
-    foreign = entry.recorded and not known and not _is_named_ours(entry.path) and found not in (None, wanted)
-    return Difference(entry, found, wanted, edited, foreign, interrupted=len(known) > 1)
+    edited = bool(known) and content not in (None, wanted) and digest(content) not in known
+    foreign = entry.recorded and not known and not _is_named_ours(entry.path) and content not in (None, wanted)
+    return Difference(entry, content, wanted, edited, foreign, interrupted=len(known) > 1)
 
 
 def _target(name: str) -> bytes | None:

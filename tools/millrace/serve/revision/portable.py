@@ -51,7 +51,7 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
         config=config,
         shadow=accounts.shadow_hashes(names),
         nt=nt_hashes(names, run) if names else {},
-        carried={key: one.exported() for key, one in carried.known().items()},
+        carried={key: part.exported() for key, part in carried.known().items()},
     )
     try:
         write_model(path, made, mode=0o600)
@@ -74,27 +74,27 @@ def read(path: Path) -> Portable:
     if not isinstance(inner, dict) or document.get("kind") != "millrace-config":
         raise BadInput(f"{path} is not an exported configuration: millrace config export writes one")
     schemas = [document.get("schema_version"), inner.get("schema_version")]
-    other = next((one for one in schemas if one != READS), READS)
+    other = next((schema for schema in schemas if schema != READS), READS)
     if other != READS:
         raise Refused(
             f"{path} was exported with schema {other}, this release reads schema {READS}: "
             "import it with the release that exported it"
         )
     try:
-        found = Portable.model_validate_json(text)
+        portable = Portable.model_validate_json(text)
     except ValidationError as error:
         raise BadInput(f"{path}: {sentence(error)}") from error
-    unknown_users = (set(found.shadow) | set(found.nt)) - {user.name for user in found.config.users}
+    unknown_users = (set(portable.shadow) | set(portable.nt)) - {user.name for user in portable.config.users}
     if unknown_users:
         raise BadInput(f"{path} has a password of {min(unknown_users)}, who is not a user in it")
-    for key, value in found.carried.items():
+    for key, value in portable.carried.items():
         if key not in carried.known():
             raise BadInput(f"{path} has {shown(key)}, which this release does not know: import it with a later release")
         try:
             carried.known()[key].check(value)
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from error
-    return found
+    return portable
 
 
 def _text(path: Path) -> str:

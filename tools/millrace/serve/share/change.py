@@ -51,7 +51,7 @@ class ShareChange(Part):
             refuse_unmet(share, run)
         _refuse_foreign_homes(changed)
         created: list[Share] = []
-        homes = {one.name for one in change.old.shares if one.profile == "home"}
+        homes = {share.name for share in change.old.shares if share.profile == "home"}
         for share in changed:
             before = directories.close(share)
             # One that was of homes before stays closed.
@@ -76,8 +76,8 @@ class ShareChange(Part):
         _disconnect(change, server)
         direct.disconnect(change.old, change.new, server.run)
         changed = self._changed(change)
-        served = {one.name for one in new.shares}
-        gone = [one.name for one in change.old.shares if one.name not in served]
+        served = {share.name for share in new.shares}
+        gone = [share.name for share in change.old.shares if share.name not in served]
         if changed or gone:
             paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
             change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
@@ -95,7 +95,7 @@ class ShareChange(Part):
         pool, run = self.server.pool, self.server.run
         if quota.enabled(pool.filesystem.mountpoint):
             change.on_failure(lambda: self.server.count(self.shares(change.old)))
-            before = {one.project for one in change.old.shares if one.child_size}
+            before = {share.project for share in change.old.shares if share.child_size}
             joined = [share for share in changed if share.project in before and share.child_size is None]
             if joined:
                 # it would give each directory a project again; what is rendered for it is another then, which starts it

@@ -75,28 +75,28 @@ def assign(
     `before` has its name. OSError: the share itself cannot be read.
     """
     projects.hand_down_nothing(top)
-    found = Assigned()
+    assigned = Assigned()
     fresh: list[str] = []
     taken: set[int] = set()
     directories = [name for name, held in entries(top) if stat.S_ISDIR(held.st_mode)]
     # what had its project before comes before what was moved out of it
-    for name in sorted(directories, key=lambda one: one not in (before or {})):
+    for name in sorted(directories, key=lambda name: name not in (before or {})):
         with gone_is_fine(), nofollow.directory(name, top) as child:
             project = projects.of(child)
             if parent(project) != share or project in taken:
                 fresh.append(name)
                 continue
-            found.known[name] = project
+            assigned.known[name] = project
             taken.add(project)
             used.add(project)
             mark = _mark(child)
             if mark and not _waits(mark, now()):
-                _finish(child, project, projects, found, name, now)
+                _finish(child, project, projects, assigned, name, now)
             elif mark:
-                found.unfinished = True
+                assigned.unfinished = True
     for name in fresh:
-        _assign(name, top, share, used, limit, projects, found, now)
-    return found
+        _assign(name, top, share, used, limit, projects, assigned, now)
+    return assigned
 
 
 def _assign(
@@ -106,12 +106,12 @@ def _assign(
     used: set[int],
     limit: Callable[[int], None],
     projects: Projects,
-    found: Assigned,
+    assigned: Assigned,
     now: Callable[[], float],
 ) -> None:
     project = number(share, used)
     if project is None:
-        found.problems.append(f"{name} has no quota: a share can have {MOST} directories with one")
+        assigned.problems.append(f"{name} has no quota: a share can have {MOST} directories with one")
         return
     with gone_is_fine(), nofollow.directory(name, top) as child:
         limit(project)
@@ -119,11 +119,13 @@ def _assign(
         # the mark first: a power cut in between leaves files that count to the share, and the next look finds them
         os.setxattr(child, UNFINISHED, _FIRST)
         projects.assign(child, project)
-        found.new[name] = project
-        _finish(child, project, projects, found, name, now)
+        assigned.new[name] = project
+        _finish(child, project, projects, assigned, name, now)
 
 
-def _finish(child: int, project: int, projects: Projects, found: Assigned, name: str, now: Callable[[], float]) -> None:
+def _finish(
+    child: int, project: int, projects: Projects, assigned: Assigned, name: str, now: Callable[[], float]
+) -> None:
     """Move everything in a directory to its project.
 
     From the top down: what is created meanwhile is created with the new project, or listed after that was set, or found
@@ -132,13 +134,15 @@ def _finish(child: int, project: int, projects: Projects, found: Assigned, name:
     second = _mark(child).startswith(_AGAIN)
     busy = count(child, project, projects)
     if busy:
-        found.problems.append(f"{name} has {len(busy)} files that clients hold and that count to the share until later")
-        found.unfinished = True
+        assigned.problems.append(
+            f"{name} has {len(busy)} files that clients hold and that count to the share until later"
+        )
+        assigned.unfinished = True
     elif second:
         os.removexattr(child, UNFINISHED)
     else:
         os.setxattr(child, UNFINISHED, _AGAIN + str(now()).encode())
-        found.unfinished = True
+        assigned.unfinished = True
 
 
 def _mark(child: int) -> bytes:

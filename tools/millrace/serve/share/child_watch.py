@@ -60,7 +60,7 @@ class Watcher:
         """
         reported = self._reported()
         for share in self._shares:
-            share.used |= {one for one in reported if child_quota.parent(one) == share.project}
+            share.used |= {project for project in reported if child_quota.parent(project) == share.project}
         problems = self.look()
         for share in self._shares:
             self._limit(share.known.values(), share.kib, share.inodes)
@@ -77,7 +77,7 @@ class Watcher:
         problems = []
         for share in self._shares:
             try:
-                problems += [f"{share.name}/{one}" for one in self._look(share)]
+                problems += [f"{share.name}/{problem}" for problem in self._look(share)]
             except (MillraceError, OSError) as error:
                 problems.append(f"{share.name}: {error}")
                 self.unfinished = True
@@ -85,20 +85,20 @@ class Watcher:
 
     def _look(self, share: Watched) -> list[str]:
         with nofollow.directory(paths.ROOT / share.path.lstrip("/")) as top:
-            found = child_quota.assign(
+            assigned = child_quota.assign(
                 top,
                 share.project,
                 share.used,
-                lambda one: self._limit([one], share.kib, share.inodes),
+                lambda project: self._limit([project], share.kib, share.inodes),
                 self._projects,
                 share.known,
             )
-        self.unfinished |= found.unfinished
-        now = found.known | found.new
+        self.unfinished |= assigned.unfinished
+        now = assigned.known | assigned.new
         gone = set(share.known.values()) - set(now.values())
         self._limit(gone, 0, 0)
         share.known = now
-        return found.problems
+        return assigned.problems
 
     def _limit(self, projects: Iterable[int], kib: int, inodes: int) -> None:
         """Set the limits of projects; 0 is no limit. Failed: XFS refuses one."""

@@ -15,7 +15,7 @@ from millrace.system.run import Runner
 def clean_up(run: Runner) -> None:
     """Remove mounts, exports, account and half-written files of an interrupted change. The caller holds the lock."""
     # Not os.path.ismount: that asks the server, which may not export it any more.
-    mounted = {one.point for one in mounts.table(process="self")}
+    mounted = {mount.point for mount in mounts.table(process="self")}
     for path in paths.run_dir().glob(f"{VERIFY_PREFIX}*"):
         if str(path) in mounted:
             run(["umount", "--force", "--lazy", str(path)])

@@ -69,28 +69,32 @@ def confirm(
     return ChangeReport(
         serial=config.serial,
         share=None,
-        names=[one.name for one in config.shares if one.nfs.follows_networks],
+        names=[share.name for share in config.shares if share.nfs.follows_networks],
         verified=done.verified,
         warnings=done.warnings if parts else [NO_POOL],
     )
 
 
-def lines(found: ClientNetworks) -> list[str]:
+def lines(networks: ClientNetworks) -> list[str]:
     """Return text for a terminal: whether NFS is open and to whom, the ports' networks, the command to confirm."""
-    served = found.policy or found.confirmed
-    by = "named by the policy" if found.policy else "confirmed"
+    served = networks.policy or networks.confirmed
+    by = "named by the policy" if networks.policy else "confirmed"
     first = f"NFS is open to {', '.join(served)} ({by})." if served else CLOSED
     rows = table(
         ("Network", "Port", "Address"),
         [
             (
-                one.network,
-                one.port,
-                ("from DHCP or a router" if one.leased else "fixed")
-                + (", proposed" if one.proposed and not served else ""),
+                network.network,
+                network.port,
+                ("from DHCP or a router" if network.leased else "fixed")
+                + (", proposed" if network.proposed and not served else ""),
             )
-            for one in found.found
+            for network in networks.found
         ],
     )
-    todo = remedy(found.found) if any(one.proposed for one in found.found) else "millrace share networks set NETWORK…"
+    todo = (
+        remedy(networks.found)
+        if any(network.proposed for network in networks.found)
+        else "millrace share networks set NETWORK…"
+    )
     return [first, *rows] if served else [first, *rows, f"Confirm client networks: {todo}"]

@@ -61,7 +61,7 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         size=wanted.size,
         soft_size=wanted.soft_size,
         nfs=wanted.nfs.enabled,
-        networks=[one.client for one in exports],
+        networks=[export.client for export in exports],
         exports=exports,
         privileged_ports=context.privileged_ports,
         # The same after a move to other drives' slots, another when the pool was made again.

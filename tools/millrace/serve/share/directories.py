@@ -42,9 +42,9 @@ def create(share: Share) -> bool:
             for name, uid in share.homes.items():
                 nofollow.make_directory(name, PRIVATE, at, (uid, -1))
                 with nofollow.directory(name, at) as home:
-                    found = os.fstat(home)
+                    status = os.fstat(home)
                     # A power cut between making it and giving it away left it to root.
-                    if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == PRIVATE:
+                    if status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == PRIVATE:
                         os.fchown(home, uid, -1)
     return created
 
@@ -60,10 +60,10 @@ def close(share: Share) -> OriginalMode | None:
     with nofollow.directory(path) as at:
         if _is_closed(at):
             return None
-        found = os.fstat(at)
+        status = os.fstat(at)
         os.fchown(at, os.getuid(), os.getgid())
         os.fchmod(at, GUARDED)
-    return OriginalMode((found.st_uid, found.st_gid), stat.S_IMODE(found.st_mode))
+    return OriginalMode((status.st_uid, status.st_gid), stat.S_IMODE(status.st_mode))
 
 
 def reopen(share: Share, before: OriginalMode) -> None:
@@ -75,7 +75,7 @@ def reopen(share: Share, before: OriginalMode) -> None:
 
 def foreign_homes(share: Share) -> list[str]:
     """Return homes of a share that are not owned by their users, in words: they stay as they are and are no home."""
-    path, found = paths.ROOT / share.path.lstrip("/"), []
+    path, problems = paths.ROOT / share.path.lstrip("/"), []
     if not share.homes or not os.path.lexists(path):
         return []
     with nofollow.directory(path) as at:
@@ -85,13 +85,13 @@ def foreign_homes(share: Share) -> list[str]:
             except FileNotFoundError:
                 continue
             if not stat.S_ISDIR(entry.st_mode):
-                found.append(f"{share.path}/{name} is not a directory, so {name} has no home there: move it away")
+                problems.append(f"{share.path}/{name} is not a directory, so {name} has no home there: move it away")
             elif entry.st_uid not in (uid, os.getuid()):
-                found.append(
+                problems.append(
                     f"{share.path}/{name} belongs to another user (number {entry.st_uid}), so {name} has no home "
                     f"there: move it away, or give it to the user: chown -R {uid} {share.path}/{name}"
                 )
-    return found
+    return problems
 
 
 def _is_closed(at: int) -> bool:

@@ -123,10 +123,10 @@ def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Ser
     """
     config = store.preview(mutate)
     current = server()
-    shares = [one for one in current.shares(config) if one.name in names]
-    for one in shares:
-        refuse_unmet(one, current.run)
-    lines = [line for one in shares for line in (*smb.section(one), *direct.section(one))]
+    shares = [share for share in current.shares(config) if share.name in names]
+    for share in shares:
+        refuse_unmet(share, current.run)
+    lines = [line for share in shares for line in (*smb.section(share), *direct.section(share))]
     return Preview(
         share=shares[0], exports=_without_comments(nfs.exports(shares).splitlines()), smb=_without_comments(lines)
     )
@@ -138,7 +138,7 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
     serving = ShareChange(lambda: host)
     done = Reconciliation([serving])
     config = store.change(invoking_user(), what, mutate, done)
-    changed = [one for one in serving.shares(config) if one.name in names]
+    changed = [share for share in serving.shares(config) if share.name in names]
     return ChangeReport(
         serial=config.serial,
         share=changed[0] if len(changed) == 1 else None,
@@ -183,7 +183,7 @@ def _typed(settings: Settings) -> Typed:
     }
     nfs: dict[str, Any] = {} if settings.get("nfs") is None else {"enabled": settings["nfs"]}
     if settings.get("nfs_clients"):
-        nfs["clients"] = [options.nfs_client(one).model_dump() for one in _named(settings["nfs_clients"])]
+        nfs["clients"] = [options.nfs_client(client).model_dump() for client in _named(settings["nfs_clients"])]
     smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
     smb |= {
         key: settings[key]

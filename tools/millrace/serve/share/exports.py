@@ -52,10 +52,10 @@ def missing(share: Share, exported: Table) -> list[str]:
     A network or a netgroup is in it as it was written, a host by any name that it resolves to: those are counted.
     """
     entries = exported.get(share.path, [])
-    written = [one for one in share.networks if names.is_network(one) or one.startswith("@")]
-    lost = [one for one in written if one not in entries]
-    hosts = [one for one in share.networks if one not in written]
-    others = [one for one in entries if one not in written]
+    written = [client for client in share.networks if names.is_network(client) or client.startswith("@")]
+    lost = [client for client in written if client not in entries]
+    hosts = [client for client in share.networks if client not in written]
+    others = [client for client in entries if client not in written]
     return lost or (hosts if len(others) < len(hosts) else [])
 
 

@@ -40,19 +40,19 @@ def smb_networks(
 
 def found_networks(ports: Iterable[Interface], management: Sequence[str]) -> list[FoundNetwork]:
     """Return the networks of the ports that serve clients; proposed are private ones with a fixed address."""
-    found: dict[Network, FoundNetwork] = {}
+    networks: dict[Network, FoundNetwork] = {}
     for port in for_clients(ports, management):
         for network, leased in _connected(port):
-            before = found.get(network)
+            before = networks.get(network)
             if before is None or (before.leased and not leased):
-                found[network] = FoundNetwork(
+                networks[network] = FoundNetwork(
                     network=str(network),
                     port=port.name,
                     leased=leased,
                     # Any host on the network can send an advertisement or answer DHCP, and would choose who mounts.
                     proposed=not leased and _is_private(network),
                 )
-    return [found[one] for one in sorted(found, key=_order)]
+    return [networks[network] for network in sorted(networks, key=_order)]
 
 
 def remedy(found: Iterable[FoundNetwork]) -> str:

@@ -54,14 +54,14 @@ def count(
                 return []
             if projects.of(at) != project:
                 projects.assign(at, project)
-            for name, found in entries(at):
+            for name, status in entries(at):
                 if stop.is_set():
                     raise _Stopped
-                if found.st_dev != device:
+                if status.st_dev != device:
                     continue
-                if stat.S_ISDIR(found.st_mode):
+                if stat.S_ISDIR(status.st_mode):
                     inner.append(name)
-                elif stat.S_ISREG(found.st_mode) and not _move(name, at, device, project, projects):
+                elif stat.S_ISREG(status.st_mode) and not _move(name, at, device, project, projects):
                     held.append((path, name))
         return inner
 
@@ -102,8 +102,8 @@ def _move(name: str, at: int, device: int, project: int, projects: Projects) -> 
             raise
         return True
     try:
-        found = os.fstat(file)
-        if stat.S_ISREG(found.st_mode) and found.st_dev == device and projects.of(file) != project:
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and status.st_dev == device and projects.of(file) != project:
             projects.assign(file, project)
     finally:
         os.close(file)

@@ -85,7 +85,7 @@ def assign(
     refused = _limit(due, mountpoint, run)
     # Limits come first: what clients write during the walk is bounded, too.
     deadline = time.monotonic() + WALK_SECONDS
-    for tree in (one for one in walks if one not in refused):
+    for tree in (tree for tree in walks if tree not in refused):
         complaint = _count(due[tree], projects, pause, deadline)
         if complaint:
             refused[tree] = complaint
@@ -212,15 +212,15 @@ class Room(NamedTuple):
 
 def room(project: int, mountpoint: str, run: Runner) -> Room:
     """Return what is left of the hard limits of a project. Failed: XFS does not report them."""
-    found = []
+    amounts = []
     for what, unit in (("-b", 1024), ("-i", 1)):
         out, complaint = _attempt(run, [f"report -p -n -N {what}"], mountpoint)
         if complaint:
             raise Failed(complaint)
         match = re.search(rf"^#{project}\s+(\d+)\s+\d+\s+(\d+)\s", out, re.MULTILINE)
         used, hard = (int(match[1]), int(match[2])) if match else (0, 0)
-        found.append(max(hard - used, 0) * unit if hard else None)
-    return Room(*found)
+        amounts.append(max(hard - used, 0) * unit if hard else None)
+    return Room(*amounts)
 
 
 def expect(name: str, project: int, pool: Pool) -> None:

@@ -87,6 +87,6 @@ def this_server() -> Server:
     # Every boot and every change pass here as root: what is about to be served by is what a later typo falls back to.
     policy_in_force.save_last_good()
     context = desired.server_context(pool, policy_in_force.in_force(), ports)
-    found = settings.at_boot(pool, quickly, time.sleep)
-    settled = found.settings
-    return Server(settled.nfsd, pool, context, ports, problem=found.problem, smbd=settled.smbd)
+    tuning = settings.at_boot(pool, quickly, time.sleep)
+    settled = tuning.settings
+    return Server(settled.nfsd, pool, context, ports, problem=tuning.problem, smbd=settled.smbd)

@@ -158,7 +158,10 @@ def _reload_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     It opens its listeners once, when it starts: an address that came later is not served until it is started again.
     Anything else it loads while clients stay connected.
     """
-    silent = sorted(str(one) for one in not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT))
+    silent = sorted(
+        str(address)
+        for address in not_listening((address.ip for port in ports for address in port.addresses), SMB_PORT)
+    )
     marker = smbd_restart_marker()
     if not silent:
         marker.unlink(missing_ok=True)

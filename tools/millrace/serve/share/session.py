@@ -50,18 +50,18 @@ class SessionList(Contract):
 
 def sessions(run: Runner) -> SessionList:
     """Return all clients of both protocols; a server that does not answer is a warning."""
-    found: list[Session] = []
+    clients: list[Session] = []
     warnings: list[str] = []
     for read in (nfs_sessions, smb_sessions, direct_sessions):
         try:
             sessions, more = read(run)
-            found += sessions
+            clients += sessions
             warnings += more
         except PermissionError:
             warnings.append("listing NFS clients requires root")
         except (Failed, OSError) as error:
             warnings.append(str(error))
-    return SessionList(sessions=found, warnings=warnings)
+    return SessionList(sessions=clients, warnings=warnings)
 
 
 def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
@@ -74,16 +74,16 @@ def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     if not directory.is_dir():
         return [], []
     lanes = _connections(run)
-    read = [_nfs_session(one, lanes) for one in sorted(directory.iterdir()) if (one / "info").exists()]
-    found = [one for one in read if one is not None]
-    others = {host: count for host, count in lanes.items() if host not in {one.host for one in found}}
+    read = [_nfs_session(path, lanes) for path in sorted(directory.iterdir()) if (path / "info").exists()]
+    clients = [session for session in read if session is not None]
+    others = {host: count for host, count in lanes.items() if host not in {session.host for session in clients}}
     if not others:
-        return found, []
-    if len(found) == 1:
-        mine = found[0]
+        return clients, []
+    if len(clients) == 1:
+        mine = clients[0]
         return [mine.model_copy(update={"transport": "tcp", "lanes": (mine.lanes or 0) + sum(others.values())})], []
     counted = ", ".join(f"{count} from {host}" for host, count in sorted(others.items()))
-    return found, [f"further NFS connections that the kernel does not attribute to a client: {counted}"]
+    return clients, [f"further NFS connections that the kernel does not attribute to a client: {counted}"]
 
 
 def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
@@ -99,9 +99,11 @@ def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     except ValueError as error:
         raise Failed(f"smbstatus does not list SMB sessions: {last_words(result)}") from error
     opened = Counter(
-        str(one["server_id"]["pid"]) for file in status.get("open_files", {}).values() for one in file["opens"].values()
+        str(handle["server_id"]["pid"])
+        for file in status.get("open_files", {}).values()
+        for handle in file["opens"].values()
     )
-    return [_smb_session(one, opened) for one in status.get("sessions", {}).values()], []
+    return [_smb_session(session, opened) for session in status.get("sessions", {}).values()], []
 
 
 def direct_sessions(run: Runner) -> tuple[list[Session], list[str]]:
@@ -142,17 +144,17 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
     )
 
 
-def _direct_session(found: DirectSession) -> Session:
+def _direct_session(session: DirectSession) -> Session:
     return Session(
         protocol="smb",
-        host=found.host,
-        name=found.user,
+        host=session.host,
+        name=session.user,
         version="3.1.1",
         transport="rdma",
-        lanes=found.channels,
+        lanes=session.channels,
         slots=None,
         encryption=None,
-        open_files=found.open_files,
+        open_files=session.open_files,
     )
 
 

@@ -31,19 +31,19 @@ def list_(show: Output) -> None:
     show(found, _rows, found.warnings)
 
 
-def _rows(found: "SessionList") -> Iterator[str]:
+def _rows(listing: "SessionList") -> Iterator[str]:
     rows: list[list[Cell]] = [
         [
-            one.host or "?",
-            one.protocol,
-            one.version,
-            one.transport,
-            "?" if one.lanes is None else one.lanes,
-            "?" if one.open_files is None else one.open_files,
-            one.name,
+            client.host or "?",
+            client.protocol,
+            client.version,
+            client.transport,
+            "?" if client.lanes is None else client.lanes,
+            "?" if client.open_files is None else client.open_files,
+            client.name,
         ]
-        for one in found.sessions
+        for client in listing.sessions
     ]
     yield from table(HEADERS, rows, right=("Lanes", "Open files"))
-    if not found.sessions and not found.warnings:
+    if not listing.sessions and not listing.warnings:
         yield "No clients are connected."

@@ -160,7 +160,7 @@ def render(force: bool, show: Output) -> None:
         server = this_server()
         clean_up(server.run)
         report = server.apply(load(), force)
-    show(report, lambda found: _rendered(found, force))
+    show(report, lambda report: _rendered(report, force))
 
 
 @share.group()

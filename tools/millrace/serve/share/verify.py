@@ -27,7 +27,7 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
         host = server()
         clean_up(host.run)
         config = store.load()
-        present = {one.name: one for one in host.shares(config)}
+        present = {share.name: share for share in host.shares(config)}
         unknown = next((name for name in wanted if name not in present), None)
         if unknown is not None:
             raise BadInput(f"share {shown(unknown)} does not exist: millrace share list")

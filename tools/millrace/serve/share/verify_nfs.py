@@ -80,10 +80,10 @@ def _mount_and_compare(exported: Sequence[Share], demand: tls.TlsMode | None, ru
         for share in exported:
             try:
                 # With the dot: the last component of a path alone does not make the client enter.
-                found = os.stat(f"{root}{share.path}/.").st_ino
+                inode = os.stat(f"{root}{share.path}/.").st_ino
             except OSError as error:
                 raise Failed(f"{share.path} does not mount over NFS from this server: {error.strerror}") from error
-            if found != os.stat(paths.ROOT / share.path.lstrip("/")).st_ino:
+            if inode != os.stat(paths.ROOT / share.path.lstrip("/")).st_ino:
                 raise Failed(f"NFS serves another directory as {share.path}")
         known = _kernel_table()
         unknown = [share.path for share in exported if share.path not in known]

@@ -42,8 +42,8 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
         _wait_listed(names, hidden, credentials, run, pause)
         for first in range(0, len(shares), AT_ONCE):
             _open_each(shares[first : first + AT_ONCE], credentials, run)
-    found = ((names, "listed and accessible"), (hidden, "not listed"))
-    return [f"SMB: {several(group)} is {words}" for group, words in found if group]
+    groups = ((names, "listed and accessible"), (hidden, "not listed"))
+    return [f"SMB: {several(group)} is {words}" for group, words in groups if group]
 
 
 def listing(text: str) -> list[str]:
@@ -77,7 +77,7 @@ def _wait_listed(names: Sequence[str], hidden: Sequence[str], credentials: str, 
             return f"listing fails: {last_words(result)}"
         return _complaint(names, hidden, listing(result.out))
 
-    complaint = wait_until(attempt_listing, lambda found: not found, [PAUSE] * (TRIES - 1), pause)
+    complaint = wait_until(attempt_listing, lambda complaint: not complaint, [PAUSE] * (TRIES - 1), pause)
     if complaint:
         raise Failed(f"the SMB server does not serve the configured shares: {complaint}")
 
@@ -96,7 +96,9 @@ def _open_each(shares: Sequence[Share], credentials: str, run: Runner) -> None:
     result = run([*_client(credentials), f"//{HOST}/IPC$", "-c", commands])
     answers = [line.strip() for line in result.out.splitlines() if line.startswith("tcon ")]
     if len(answers) != len(shares):
-        raise Failed(f"the SMB server failed to open {several([one.name for one in shares])}: {_error_text(result)}")
+        raise Failed(
+            f"the SMB server failed to open {several([share.name for share in shares])}: {_error_text(result)}"
+        )
     for share, answer in zip(shares, answers, strict=True):
         if share.profile == "home":
             # The account has no home here: to be kept out is the right answer.

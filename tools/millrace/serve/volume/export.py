@@ -35,7 +35,7 @@ def verified(order: Order, name: str, volumes: Volumes) -> Order:
     """
     if not order.hosts:
         raise BadInput(f"volume {name} needs a host to be exported to: --host with the NQN of /etc/nvme/hostnqn there")
-    hosts = checked(lambda: [TypeAdapter(Nqn).validate_python(one) for one in order.hosts])
+    hosts = checked(lambda: [TypeAdapter(Nqn).validate_python(host) for host in order.hosts])
     if len(set(hosts)) != len(hosts):
         raise BadInput(f"a host is named twice for volume {name}")
     if len(hosts) > 1 and not order.shared:
@@ -45,7 +45,7 @@ def verified(order: Order, name: str, volumes: Volumes) -> Order:
         )
     if order.secrets and len(order.secrets) != len(hosts):
         raise BadInput(f"{len(hosts)} hosts are named and {len(order.secrets)} secrets given: one line for each --host")
-    secrets = checked(lambda: [TypeAdapter(Secret).validate_python(one) for one in order.secrets])
+    secrets = checked(lambda: [TypeAdapter(Secret).validate_python(secret) for secret in order.secrets])
     if order.transport == "rdma" and not has_rdma_device():
         raise Refused(f"volume {name} cannot be exported over RDMA: this server has no RDMA device; use tcp")
     if not volumes.networks():
@@ -76,7 +76,7 @@ def serve(name: str, before: Exports, volumes: Volumes) -> None:
     """Serve what was written and verify that this volume is. Refused: it is not; `before` is in force again."""
     try:
         settle(volumes)
-        problem = next((one.problem for one in rows(volumes) if one.name == name), None)
+        problem = next((row.problem for row in rows(volumes) if row.name == name), None)
     except (MillraceError, OSError) as error:
         problem = str(error).rstrip(".")
     if problem is None:
@@ -96,11 +96,11 @@ def refuse_connected(name: str, volume: Volume, volumes: Volumes, remedy: str) -
     if export is None:
         return
     try:
-        found = connected(export, volumes.run)
+        hosts = connected(export, volumes.run)
     except Failed as error:
         raise Refused(f"whether a host is connected to volume {name} is not known: {error}; {remedy}") from error
-    if found:
-        raise Refused(f"volume {name} is connected by {several([one.address for one in found])}: {remedy}")
+    if hosts:
+        raise Refused(f"volume {name} is connected by {several([host.address for host in hosts])}: {remedy}")
 
 
 def _free_port(exports: Exports) -> int:

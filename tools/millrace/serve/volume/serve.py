@@ -121,13 +121,13 @@ def fill(volumes: Volumes) -> list[str]:
 
 def firewall(exports: Exports, networks: Sequence[str]) -> str:
     """Return the rules that let the client networks reach the ports of exported volumes, over TCP."""
-    ports = sorted(str(one.port) for one in exports.volumes.values() if one.transport == "tcp")
+    ports = sorted(str(export.port) for export in exports.volumes.values() if export.transport == "tcp")
     families = {4: "volume_clients4", 6: "volume_clients6"}
     text = "# SPDX-License-Identifier: Apache-2.0\n# Written by millrace-volumes.service.\n" + _FLUSH
     if ports:
         text += f"add element inet millrace volume_ports {{ {', '.join(ports)} }}\n"
     for version, name in families.items():
-        named = [one for one in networks if ip_network(one).version == version]
+        named = [network for network in networks if ip_network(network).version == version]
         if named:
             text += f"add element inet millrace {name} {{ {', '.join(named)} }}\n"
     return text

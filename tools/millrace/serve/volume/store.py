@@ -92,7 +92,7 @@ class Store:
 
     def save_exports(self, exports: Exports) -> None:
         """Write the exports, with the secrets of the hosts that they name. Failed: a power cut could lose them."""
-        named = {host for one in exports.volumes.values() for host in one.hosts}
+        named = {host for export in exports.volumes.values() for host in export.hosts}
         kept = {host: secret for host, secret in exports.secrets.items() if host in named}
         if exports.volumes:
             write_model(self._exports(), exports.model_copy(update={"secrets": kept}), 0o600)

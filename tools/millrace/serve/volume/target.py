@@ -84,36 +84,36 @@ class Wanted:
 def wanted(volumes: Mapping[str, tuple[Volume, str]], exports: Exports, addresses: Iterable[Address]) -> Wanted:
     """Return what should be served: `volumes` are those that exist by name, each with the path of its data."""
     everywhere = list(addresses)
-    found = []
+    subsystems = []
     for volume, path in volumes.values():
         export = exports.volumes.get(volume.uuid)
         if export is not None:
-            listeners = [Listener(export.transport, one, export.port) for one in everywhere]
+            listeners = [Listener(export.transport, address, export.port) for address in everywhere]
             serial = volume.uuid.hex[:20]
             hosts = list(export.hosts)
-            found.append(Subsystem(volume.nqn, serial, str(volume.uuid), path, hosts, export.shared, listeners))
-    return Wanted(found, exports.secrets)
+            subsystems.append(Subsystem(volume.nqn, serial, str(volume.uuid), path, hosts, export.shared, listeners))
+    return Wanted(subsystems, exports.secrets)
 
 
 def apply(goal: Wanted, tree: Configfs) -> list[str]:
     """Serve `goal` and nothing else; return what the kernel refused, in words. Idempotent."""
     problems: list[str] = []
-    by_nqn = {one.nqn: one for one in goal.subsystems}
+    by_nqn = {subsystem.nqn: subsystem for subsystem in goal.subsystems}
     for nqn in tree.names("subsystems"):
-        one = by_nqn.get(nqn)
-        if one is None:
+        subsystem = by_nqn.get(nqn)
+        if subsystem is None:
             _attempt(problems, f"subsystem {nqn} is not removed", partial(_remove_subsystem, nqn, tree))
-        elif not set(_hosts(nqn, tree)) <= set(one.hosts) or not _is_served(one, tree):
+        elif not set(_hosts(nqn, tree)) <= set(subsystem.hosts) or not _is_served(subsystem, tree):
             # The kernel lets a host that is no longer allowed stay connected until the links to its ports are gone.
-            _attempt(problems, f"volume {one.uuid} is not closed", partial(_close, nqn, tree))
+            _attempt(problems, f"volume {subsystem.uuid} is not closed", partial(_close, nqn, tree))
     _remove_listeners(goal, tree, problems)
-    for one in goal.subsystems:
-        _attempt(problems, f"volume {one.uuid} is not exported", partial(_serve, one, goal.secrets, tree))
-        for listener in one.listeners:
-            where = f"volume {one.uuid} does not listen on {listener.address} port {listener.port}"
-            _attempt(problems, where, partial(_listen, one, listener, tree))
+    for subsystem in goal.subsystems:
+        _attempt(problems, f"volume {subsystem.uuid} is not exported", partial(_serve, subsystem, goal.secrets, tree))
+        for listener in subsystem.listeners:
+            where = f"volume {subsystem.uuid} does not listen on {listener.address} port {listener.port}"
+            _attempt(problems, where, partial(_listen, subsystem, listener, tree))
     # last: until then a volume may allow it
-    named = {host for one in goal.subsystems for host in one.hosts}
+    named = {host for subsystem in goal.subsystems for host in subsystem.hosts}
     for host in tree.names("hosts"):
         if host not in named:
             _attempt(problems, f"host {host} is not removed", partial(tree.remove, f"hosts/{host}"))
@@ -208,56 +208,56 @@ def _key(attributes: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(attributes.values())
 
 
-def _serve(one: Subsystem, secrets: Mapping[str, str], tree: Configfs) -> None:
+def _serve(subsystem: Subsystem, secrets: Mapping[str, str], tree: Configfs) -> None:
     """Create the subsystem with its namespace, and let its hosts in. The listeners come last."""
-    place = f"subsystems/{one.nqn}"
-    if one.nqn not in tree.names("subsystems"):
+    place = f"subsystems/{subsystem.nqn}"
+    if subsystem.nqn not in tree.names("subsystems"):
         tree.make(place)
-    for name, value in one.attributes.items():
+    for name, value in subsystem.attributes.items():
         if tree.read(f"{place}/{name}") != value:
             tree.write(f"{place}/{name}", value)
-    if not _is_served(one, tree):
+    if not _is_served(subsystem, tree):
         for number in tree.names(f"{place}/namespaces"):
-            _remove_namespace(one.nqn, number, tree)
+            _remove_namespace(subsystem.nqn, number, tree)
         namespace = f"{place}/namespaces/{NSID}"
         tree.make(namespace)
-        for name, value in one.namespace.items():
+        for name, value in subsystem.namespace.items():
             tree.write(f"{namespace}/{name}", value)
         tree.write(f"{namespace}/enable", "1")
     else:
         # what has grown is reported to the hosts
         tree.write(f"{place}/namespaces/{NSID}/revalidate_size", "1")
-    _let_in(one, secrets, tree)
+    _let_in(subsystem, secrets, tree)
 
 
-def _let_in(one: Subsystem, secrets: Mapping[str, str], tree: Configfs) -> None:
-    for host in one.hosts:
+def _let_in(subsystem: Subsystem, secrets: Mapping[str, str], tree: Configfs) -> None:
+    for host in subsystem.hosts:
         if host not in tree.names("hosts"):
             tree.make(f"hosts/{host}")
         secret = secrets.get(host)
         # before it is allowed: without its secret it would not have to authenticate
         if secret is not None and tree.read(f"hosts/{host}/dhchap_key") != secret:
             tree.write(f"hosts/{host}/dhchap_key", secret)
-    allowed = _hosts(one.nqn, tree)
-    for host in one.hosts:
+    allowed = _hosts(subsystem.nqn, tree)
+    for host in subsystem.hosts:
         if host not in allowed:
-            tree.link(f"subsystems/{one.nqn}/allowed_hosts/{host}", f"hosts/{host}")
+            tree.link(f"subsystems/{subsystem.nqn}/allowed_hosts/{host}", f"hosts/{host}")
     for host in allowed:
-        if host not in one.hosts:
-            tree.unlink(f"subsystems/{one.nqn}/allowed_hosts/{host}")
+        if host not in subsystem.hosts:
+            tree.unlink(f"subsystems/{subsystem.nqn}/allowed_hosts/{host}")
 
 
-def _listen(one: Subsystem, listener: Listener, tree: Configfs) -> None:
+def _listen(subsystem: Subsystem, listener: Listener, tree: Configfs) -> None:
     ports = tree.names("ports")
     for port in ports:
         if _attributes(port, tree) == listener.attributes:
-            if one.nqn not in tree.names(f"ports/{port}/subsystems"):
-                tree.link(f"ports/{port}/subsystems/{one.nqn}", f"subsystems/{one.nqn}")
+            if subsystem.nqn not in tree.names(f"ports/{port}/subsystems"):
+                tree.link(f"ports/{port}/subsystems/{subsystem.nqn}", f"subsystems/{subsystem.nqn}")
             return
-    if not _is_served(one, tree):
+    if not _is_served(subsystem, tree):
         return
     number = next(str(each) for each in range(1, 1 << 16) if str(each) not in ports)
     tree.make(f"ports/{number}")
     for name, value in listener.attributes.items():
         tree.write(f"ports/{number}/{name}", value)
-    tree.link(f"ports/{number}/subsystems/{one.nqn}", f"subsystems/{one.nqn}")
+    tree.link(f"ports/{number}/subsystems/{subsystem.nqn}", f"subsystems/{subsystem.nqn}")

@@ -221,22 +221,22 @@ def _state(one: "VolumeRow") -> str:
     return f"{where}, connected: {hosts}" if hosts else f"{where}, no host is connected"
 
 
-def _details(one: "VolumeRow") -> Iterator[str]:
+def _details(row: "VolumeRow") -> Iterator[str]:
     from millrace.system.text import moment, size
 
-    found: list[tuple[str, Cell]] = [
-        ("Volume", one.name),
-        ("Size", f"{size(one.size)}, {size(one.allocated)} allocated"),
-        ("Export", _state(one)),
-        ("Created", f"{moment(one.created)} by {one.by}"),
-        ("NQN", one.nqn),
-        ("NGUID and UUID", str(one.uuid)),
+    pairs: list[tuple[str, Cell]] = [
+        ("Volume", row.name),
+        ("Size", f"{size(row.size)}, {size(row.allocated)} allocated"),
+        ("Export", _state(row)),
+        ("Created", f"{moment(row.created)} by {row.by}"),
+        ("NQN", row.nqn),
+        ("NGUID and UUID", str(row.uuid)),
     ]
-    if one.origin:
-        found.append(("Cloned from", str(one.origin)))
-    if one.export is not None:
-        found.append(("Allowed hosts", one.export.hosts or None))
-        found.append(("Authentication", "DH-HMAC-CHAP" if one.authenticated else "hosts are known by their NQN alone"))
-    yield from fields(found)
-    if one.export is not None:
-        yield from one.connect
+    if row.origin:
+        pairs.append(("Cloned from", str(row.origin)))
+    if row.export is not None:
+        pairs.append(("Allowed hosts", row.export.hosts or None))
+        pairs.append(("Authentication", "DH-HMAC-CHAP" if row.authenticated else "hosts are known by their NQN alone"))
+    yield from fields(pairs)
+    if row.export is not None:
+        yield from row.connect

@@ -40,10 +40,10 @@ def regions(device: str) -> list[Area]:
     """
     sectors = _sectors(device)
     try:
-        found = _together([_read(path, begin, sectors) for path, begin in _bitmaps(device)])
+        areas = _together([_read(path, begin, sectors) for path, begin in _bitmaps(device)])
     except (OSError, ValueError):
         return everywhere(device)
-    return [Area(one.begin, min(one.end, sectors)) for one in found if one.begin < sectors]
+    return [Area(area.begin, min(area.end, sectors)) for area in areas if area.begin < sectors]
 
 
 def everywhere(device: str) -> list[Area]:
@@ -64,11 +64,13 @@ def _bitmaps(device: str) -> Iterator[tuple[Path, int]]:
     location, names = sysfs.text(md / "bitmap/location") or "", sysfs.names(md)
     if sysfs.text(md / "metadata_version") != "1.2" or not location.removeprefix("+").isdigit():
         raise ValueError(location)
-    members = [one for one in names if one.startswith("dev-") and "in_sync" in (sysfs.text(md / one / "state") or "")]
+    members = [
+        name for name in names if name.startswith("dev-") and "in_sync" in (sysfs.text(md / name / "state") or "")
+    ]
     if not members:
         raise ValueError(device)
-    for one in members:
-        yield paths.ROOT / "dev" / one.removeprefix("dev-"), (_BEGIN + int(location)) * SECTOR
+    for member in members:
+        yield paths.ROOT / "dev" / member.removeprefix("dev-"), (_BEGIN + int(location)) * SECTOR
 
 
 def _read(path: Path, begin: int, sectors: int) -> tuple[int, bytes]:
@@ -100,12 +102,12 @@ def _together(bitmaps: Sequence[tuple[int, bytes]]) -> list[Area]:
     either = 0
     for _, bits in bitmaps:
         either |= int.from_bytes(bits, "little")
-    found = [
+    areas = [
         area
         for part in _SET.finditer(either.to_bytes(length, "little"))
         for area in _areas(part[0], part.start(), wide)
     ]
-    return merged(found)
+    return merged(areas)
 
 
 def _areas(part: bytes, at: int, wide: int) -> Iterator[Area]:

@@ -23,14 +23,14 @@ def without_guarantee(pool: Pool) -> list[str]:
     """
     if not pool.filesystem.discard:
         return []
-    safe = {one.serial for one in pool.drives if one.discard}
-    found = {one.serial for record in _data(pool.arrays) for one in (*record.members, *record.spares)}
+    safe = {drive.serial for drive in pool.drives if drive.discard}
+    serials = {member.serial for record in _data(pool.arrays) for member in (*record.members, *record.spares)}
     try:
         journal = ChangeJournal.load()
     except BadInput:
         journal = None
     new = journal.change.drive if journal else None
-    return sorted({*(found - safe), *({new.serial} if new and _harms(new) else set())})
+    return sorted({*(serials - safe), *({new.serial} if new and _harms(new) else set())})
 
 
 def allowed(pool: Pool) -> bool | None:

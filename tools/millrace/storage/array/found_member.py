@@ -28,17 +28,17 @@ def found(system: System, name: str, who: MemberRecord) -> FoundMember:
     return FoundMember(name, who, None if who.partuuid else system.diskseq(name))
 
 
-def is_still_there(system: System, record: ArrayRecord, one: FoundMember, erased: bool = False) -> bool:
+def is_still_there(system: System, record: ArrayRecord, member: FoundMember, erased: bool = False) -> bool:
     """Whether a member is where it was found, with a superblock of its array; with `erased`, without a superblock.
 
     A drive that came back under the same name is not the same: what was read of it before is not known to hold.
     """
     # the link of udev may be older than the drive behind it, so both are compared
-    if one.who.partuuid and system.partition(one.who.partuuid) != one.name:
+    if member.who.partuuid and system.partition(member.who.partuuid) != member.name:
         return False
-    if not one.who.partuuid and system.diskseq(one.name) != one.diskseq:
+    if not member.who.partuuid and system.diskseq(member.name) != member.diskseq:
         return False
-    uuid = fields(system, one.name).get("Array UUID", "")
+    uuid = fields(system, member.name).get("Array UUID", "")
     same = not uuid if erased else md.same_uuid(uuid, record.uuid)
     # after the superblock: its reading takes time
-    return same and system.identity(one.name) == one.who
+    return same and system.identity(member.name) == member.who

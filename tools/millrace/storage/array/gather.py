@@ -53,16 +53,16 @@ def gather(
     before: dict[str, MemberRecord] | None = None
     rest = 0.0
     while True:
-        found = members_present(system, record)
-        if not absent(recorded, list(found.values())):
-            return found
-        if len(found) >= len(recorded) and _full(system, record, found):
-            return found
-        quiet = not _starting(system, waited) and found == before
+        present = members_present(system, record)
+        if not absent(recorded, list(present.values())):
+            return present
+        if len(present) >= len(recorded) and _full(system, record, present):
+            return present
+        quiet = not _starting(system, waited) and present == before
         rest = rest + POLL if quiet else 0.0
         if rest >= REST or waited.seconds >= SLOWEST:
-            return found
-        before = found
+            return present
+        before = present
         system.wait(POLL)
         waited.seconds += POLL
 

@@ -100,11 +100,11 @@ def _may_fail(record: ArrayRecord, degraded: int | None) -> int | None:
 
 
 def _legs(names: Sequence[str]) -> list[Member]:
-    found = []
+    members = []
     for name in names:
         device = array_device(name)
         there = device is not None and (block(device) / "md").is_dir()
-        found.append(
+        members.append(
             Member(
                 serial=name,
                 label="",
@@ -115,7 +115,7 @@ def _legs(names: Sequence[str]) -> list[Member]:
                 planned=True,
             )
         )
-    return found
+    return members
 
 
 def _members(record: ArrayRecord, device: str | None, bays: Mapping[str, str]) -> list[Member]:

@@ -69,19 +69,19 @@ def raid6(device: str) -> Raid6:
     if (sysfs.text(md / "consistency_policy") or "resync") not in _POLICIES:
         raise Refused("the array has a journal")
     disks, chunk = sysfs.number(md / "raid_disks") or 0, sysfs.number(md / "chunk_size") or 0
-    found = dict[int, RowMember]()
-    for name in (one.removeprefix("dev-") for one in sysfs.names(md) if one.startswith("dev-")):
+    members = dict[int, RowMember]()
+    for name in (directory.removeprefix("dev-") for directory in sysfs.names(md) if directory.startswith("dev-")):
         slot, offset = sysfs.number(md / f"dev-{name}/slot"), sysfs.number(md / f"dev-{name}/offset")
         flags = (sysfs.text(md / f"dev-{name}/state") or "").split(",")
-        if slot is None or offset is None or flags != ["in_sync"] or slot in found or offset % STRIPE:
+        if slot is None or offset is None or flags != ["in_sync"] or slot in members or offset % STRIPE:
             continue
-        found[slot] = RowMember(name, offset)
-    if sysfs.text(md / "degraded") != "0" or sorted(found) != list(range(max(disks, 4))):
+        members[slot] = RowMember(name, offset)
+    if sysfs.text(md / "degraded") != "0" or sorted(members) != list(range(max(disks, 4))):
         raise Refused("the array is degraded, or a drive of it is being replaced")
     sectors = 2 * (sysfs.number(md / "component_size") or 0)
     if chunk < BLOCK or chunk % BLOCK or not sectors:
         raise Refused("the array has another chunk size than Millrace creates")
-    return Raid6(device, chunk // SECTOR, sectors, tuple(found[slot] for slot in range(disks)))
+    return Raid6(device, chunk // SECTOR, sectors, tuple(members[slot] for slot in range(disks)))
 
 
 class Rows:

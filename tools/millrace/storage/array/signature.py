@@ -20,11 +20,11 @@ def signature(system: System, device: str, offset: int = 0, size: int | None = N
         return {}
     if result.status == AMBIVALENT:
         return {"TYPE": "more than one kind of content"}
-    found = {key: value for key, value in exported(result.out).items() if not _is_about_the_device(key)}
-    if result.status != 0 or (found and "TYPE" not in found and "PTTYPE" not in found):
+    fields = {key: value for key, value in exported(result.out).items() if not _is_about_the_device(key)}
+    if result.status != 0 or (fields and "TYPE" not in fields and "PTTYPE" not in fields):
         problem = result.err.strip() or f"status {result.status}"
         raise Failed(f"{device} cannot be probed ({problem}); nothing was written")
-    return found
+    return fields
 
 
 def _is_about_the_device(key: str) -> bool:

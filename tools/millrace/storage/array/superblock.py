@@ -37,18 +37,18 @@ class Superblock:
 
 def examine(system: System, name: str) -> Superblock | None:
     """Return the superblock of a partition or drive; None where mdadm finds none or cannot read it."""
-    found = fields(system, name)
-    if not found.get("Events", "").isdigit():
+    texts = fields(system, name)
+    if not texts.get("Events", "").isdigit():
         return None
     return Superblock(
         name=name,
-        slot=slot_of(found),
-        events=int(found["Events"]),
-        clean=found.get("State") == "clean",
-        recovering="Recovery Offset" in found,
-        states=found.get("Array State", "").partition(" ")[0],
-        has_bad="bad blocks present" in found.get("Bad Block Log", ""),
-        by_bitmap=bool(_features(found) & RECOVERY_BITMAP),
+        slot=slot_of(texts),
+        events=int(texts["Events"]),
+        clean=texts.get("State") == "clean",
+        recovering="Recovery Offset" in texts,
+        states=texts.get("Array State", "").partition(" ")[0],
+        has_bad="bad blocks present" in texts.get("Bad Block Log", ""),
+        by_bitmap=bool(_features(texts) & RECOVERY_BITMAP),
     )
 
 

@@ -89,7 +89,7 @@ def restored(block: bytes, slot: int, found: Syndrome, at: Order) -> bytes:
     return (int.from_bytes(block) ^ int.from_bytes(error)).to_bytes(len(block))
 
 
-def agreeing(found: Iterable[Wrong]) -> list[Wrong]:
+def agreeing(blocks: Iterable[Wrong]) -> list[Wrong]:
     """Return blocks in the order of their sectors, without the slot where their neighbours contradict it.
 
     What damages adjacent blocks is one event: a drive that returns other blocks than it was given. Where one block of
@@ -97,12 +97,14 @@ def agreeing(found: Iterable[Wrong]) -> list[Wrong]:
     chance.
     """
     runs: list[list[Wrong]] = []
-    for one in sorted(found, key=lambda each: each.sector):
-        if runs and runs[-1][-1].sector + BLOCK // 512 == one.sector:
-            runs[-1].append(one)
+    for block in sorted(blocks, key=lambda each: each.sector):
+        if runs and runs[-1][-1].sector + BLOCK // 512 == block.sector:
+            runs[-1].append(block)
         else:
-            runs.append([one])
-    return [one if len({each.slot for each in run}) == 1 else Wrong(one.sector, None) for run in runs for one in run]
+            runs.append([block])
+    return [
+        block if len({each.slot for each in run}) == 1 else Wrong(block.sector, None) for run in runs for block in run
+    ]
 
 
 @cache

@@ -16,25 +16,25 @@ from millrace.storage.record.membership import absent
 from millrace.storage.record.model import ArrayRecord, MemberRecord
 
 
-def left_out(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
+def left_out(system: System, record: ArrayRecord, present: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
     """Return the members, by kernel name, without which an array is started: they ran without it, or may be newer.
 
     RanApart: members ran without each other, and no record shows which of them this server used last.
     """
-    newer = passed_over.present(system, record, found)
+    newer = passed_over.present(system, record, present)
     if not _twice(record):
         return newer
-    found = {name: who for name, who in found.items() if name not in newer}
+    present = {name: who for name, who in present.items() if name not in newer}
     last = in_sync.last_of(record)
-    known = {name: who for name, who in found.items() if _is_known(record, who, last.members)}
-    members = _holders(system, {name: who for name, who in found.items() if name not in known})
+    known = {name: who for name, who in present.items() if _is_known(record, who, last.members)}
+    members = _holders(system, {name: who for name, who in present.items() if name not in known})
     try:
         apart = lives.chosen(record, members, last.members, last.left)
     except RanApart as error:
         apart_record.save(record, [], str(error))
         raise
-    out = known | {one.block.name: one.who for one in apart}
-    if len(absent(last.members, list(found.values()))) == len(last.members):
+    out = known | {holder.block.name: holder.who for holder in apart}
+    if len(absent(last.members, list(present.values()))) == len(last.members):
         # in_sync.refuse_stale names what was in sync, and how to start what is left
         return newer
     apart_record.save(record, [_apart(system, record, name, who) for name, who in out.items()])
@@ -53,8 +53,8 @@ def refusal(system: System, record: ArrayRecord, name: str) -> str | None:
         return None
     last = in_sync.last_of(record)
     if not _is_known(record, who, last.members):
-        live = [one.name for one in system.md_members(active.device) if one.in_sync]
-        current = _holders(system, {one: system.identity(one) for one in live})
+        live = [member.name for member in system.md_members(active.device) if member.in_sync]
+        current = _holders(system, {kernel_name: system.identity(kernel_name) for kernel_name in live})
         left = lives.left_of(last.left, who)
         if not lives.ran_apart(block, current, left, running=True):
             return None

@@ -114,7 +114,7 @@ def _stop_broken(system: System, pool: Pool, order: list[ArrayRecord], report: R
         # md forgets with the array which half of a mirror went last
         in_sync.record(system, pool, report)
     # a raid0 holds its legs
-    for record in reversed([one for one in order if one.array.name in dead]):
+    for record in reversed([record for record in order if record.array.name in dead]):
         try:
             md.stop(system, record)
         except Failed as error:
@@ -138,37 +138,37 @@ def _start(
     # md starts a copy that a power cut stopped with the drive that it is written to, or not at all
     gathered = gather(system, record, waited, change_journal.joining(record.array.name))
     out = apart.left_out(system, record, gathered)
-    found = _without_removed(record, {name: one for name, one in gathered.items() if name not in out})
-    passed_over.forget(system, record, found)
-    present = list(found.values())
+    members = _without_removed(record, {name: member for name, member in gathered.items() if name not in out})
+    passed_over.forget(system, record, members)
+    present = list(members.values())
     kept = list(out.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], [*present, *kept])]
-    apart_now = f"; kept apart: {', '.join(one.serial for one in kept)}" if kept else ""
-    if len(found) < md.needed(record.array):
+    apart_now = f"; kept apart: {', '.join(member.serial for member in kept)}" if kept else ""
+    if len(members) < md.needed(record.array):
         raise Failed(
-            f"{md.title(record.array)} cannot start: {len(found)} of {len(record.members)} members present, "
+            f"{md.title(record.array)} cannot start: {len(members)} of {len(record.members)} members present, "
             f"{md.needed(record.array)} required; missing: {', '.join(missing) or 'none'}{apart_now}{_remedy(record)}"
         )
     in_sync.refuse_stale(record, present)
     forced = ""
     if chosen is None:
-        revival.refuse_unseen(system, record, found)
+        revival.refuse_unseen(system, record, members)
     elif chosen.choice is None:
         # mdadm needs no force there: half of a mirror whose other half may have gone on
         forced = revival.record_passed(chosen, [*chosen.blocks.values()], system.now())
     with outside.starting(record):
         try:
-            md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, found)])
+            md.assemble(system, record, [f"/dev/{name}" for name in _assembled(system, record, members)])
         except Failed as error:
             try:
-                started = _force(system, record, found) or _revive(system, record, found, chosen)
+                started = _force(system, record, members) or _revive(system, record, members, chosen)
             except Failed:
                 if md.works(system, record):
                     # it stays read-only, and nobody else started it
                     outside.started(record)
                 raise
             if not started:
-                now = revival.situation(system, record, found)
+                now = revival.situation(system, record, members)
                 reason = now.doubt if now.choice is not None else None
                 raise Failed(
                     f"{md.title(record.array)} does not start ({reason or error}); "
@@ -209,15 +209,15 @@ def _start_over(system: System, record: ArrayRecord, pool: Pool) -> str:
     return f"started, {md.count(len(record.array.members), 0)}"
 
 
-def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) -> str:
+def _force(system: System, record: ArrayRecord, present: dict[str, MemberRecord]) -> str:
     """Start an array that was written while degraded when the power went; empty where that is not what keeps it."""
-    blocks: list[Superblock] = [block for name in found if (block := examine(system, name)) is not None]
+    blocks: list[Superblock] = [block for name in present if (block := examine(system, name)) is not None]
     members = unclean.forceable(blocks, md.needed(record.array))
     if not members:
         return ""
     last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=None)
     names = [block.name for block in members]
-    spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
+    spares = [name for name, member in present.items() if name not in names and not absent([member], record.spares)]
     rebuilding = any(block.recovering for block in blocks if block.name in spares)
     now = system.now()
     # before the start: after a power cut in between nothing else tells that it was forced
@@ -248,16 +248,16 @@ def _assembled(system: System, record: ArrayRecord, found: dict[str, MemberRecor
 
 
 def _revive(
-    system: System, record: ArrayRecord, found: dict[str, MemberRecord], chosen: revival.Situation | None
+    system: System, record: ArrayRecord, present: dict[str, MemberRecord], chosen: revival.Situation | None
 ) -> str:
     """Start an array whose drives were gone, by itself or as it was `chosen`; empty where that is not to be."""
-    one = chosen or revival.situation(system, record, found)
-    if one.choice is None or not (one.choice.possible if chosen else one.choice.proven):
+    situation = chosen or revival.situation(system, record, present)
+    if situation.choice is None or not (situation.choice.possible if chosen else situation.choice.proven):
         return ""
     # missing members were waited for, and mdadm takes any member of the array under a name
-    if any(found.get(block.name) != one.found[block.name] for block in one.choice.start):
+    if any(present.get(block.name) != situation.found[block.name] for block in situation.choice.start):
         raise Failed(f"{md.title(record.array)}: drives came or went meanwhile; nothing was started: run it again")
-    return revival.start(system, one)
+    return revival.start(system, situation)
 
 
 def _revivable(now: revival.Situation) -> str:
@@ -272,19 +272,19 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
     sentences, out = [], removal_record.load()
     held = unclean.holds(record.array.name)
     for each in list(readd.returning(system, record)):
-        one, free, serial, name = each.one, each.is_free, each.one.who.serial, each.one.name
+        member, free, serial, name = each.one, each.is_free, each.one.who.serial, each.one.name
         if serial in out:
             sentences.append(readd.left_alone(serial, name, out))
         elif held:
             sentences.append(f"{serial} ({name}) is not added yet: {unclean.WAITS}")
-        elif not free and readd.is_spare(system, record, one):
-            sentences.append(readd.add_spare(system, record, one))
+        elif not free and readd.is_spare(system, record, member):
+            sentences.append(readd.add_spare(system, record, member))
         elif not free:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif kept_apart := apart.refusal(system, record, name):
             sentences.append(kept_apart)
         else:
-            joined = readd.join(system, record, one)
+            joined = readd.join(system, record, member)
             sentences.append(joined.sentence)
             if joined.done:
                 each.has_joined()

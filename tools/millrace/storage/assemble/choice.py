@@ -59,30 +59,30 @@ def choose(
     `absent` are slots whose member is not there. `last` are the kernel names of all members that failed when the array
     broke or after that, where it was recorded. `wanted` are those that an administrator brings back.
     """
-    partial = [one for one in blocks if one.slot is None or one.recovering]
-    filled = [one for one in blocks if one not in partial]
-    current = [one for one in latest_members(list(blocks)) if one in filled]
-    taken = {one.slot for one in current}
+    partial = [block for block in blocks if block.slot is None or block.recovering]
+    filled = [block for block in blocks if block not in partial]
+    current = [block for block in latest_members(list(blocks)) if block in filled]
+    taken = {block.slot for block in current}
     if len(taken) >= needed:
         return None
     # the newest first; of equal ones the one that saw more of the others leave
     candidates = sorted(
-        (one for one in filled if one.slot not in taken),
-        key=lambda one: (one.name in wanted, one.events, -_letters(one), one.name in last, one.name),
+        (block for block in filled if block.slot not in taken),
+        key=lambda block: (block.name in wanted, block.events, -_letters(block), block.name in last, block.name),
         reverse=True,
     )
     brought = list[Superblock]()
-    for one in candidates:
-        if len(taken) < needed and one.slot not in taken:
-            brought.append(one)
-            taken.add(one.slot)
-    behind = [one for one in filled if one not in brought and one not in current]
+    for block in candidates:
+        if len(taken) < needed and block.slot not in taken:
+            brought.append(block)
+            taken.add(block.slot)
+    behind = [block for block in filled if block not in brought and block not in current]
     # a hot spare may have taken the slot of a member that is still recorded for it
-    gone = {*absent} - {one.slot for one in current}
+    gone = {*absent} - {block.slot for block in current}
     # The order in which they failed was written down. A start that a power cut interrupted has made some of them
     # current, and has not brought back any other.
-    names = {one.name for one in brought}
-    known = names <= {*last} <= names | {one.name for one in current}
+    names = {block.name for block in brought}
+    known = names <= {*last} <= names | {block.name for block in current}
     return Choice(
         current=current,
         brought=brought,
@@ -103,8 +103,8 @@ def went_on(blocks: Sequence[Superblock], needed: int, absent: Collection[int]) 
     """
     current = latest_members(list(blocks))
     # one that took the place of a recorded member is there
-    slots = {*absent} - {one.slot for one in current}
-    slots = {slot for slot in slots if any(one.states[slot : slot + 1] in ("A", "R") for one in current)}
+    slots = {*absent} - {block.slot for block in current}
+    slots = {slot for slot in slots if any(block.states[slot : slot + 1] in ("A", "R") for block in current)}
     return sorted(slots) if len(slots) >= needed else []
 
 
@@ -134,18 +134,18 @@ def _later(
 
     A slot that is not open in a superblock, two events and more after a member for it had left, had another member.
     """
-    filling = {one.slot for one in partial}
+    filling = {block.slot for block in partial}
     replaced = {
         other.slot
-        for one in brought
+        for block in brought
         for other in behind
         if other.slot is not None
-        and other.slot != one.slot
+        and other.slot != block.slot
         and other.slot not in filling
-        and other.events + 1 < one.events
-        and not _saw_leave(one, other)
+        and other.events + 1 < block.events
+        and not _saw_leave(block, other)
     }
-    gone = {slot for slot in absent if any(one.states[slot : slot + 1] != "." for one in brought)}
+    gone = {slot for slot in absent if any(block.states[slot : slot + 1] != "." for block in brought)}
     return sorted(replaced | gone)
 
 

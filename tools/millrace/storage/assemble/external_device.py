@@ -26,14 +26,14 @@ def gather(system: System, pool: Pool, report: Report) -> Pool:
     """
     wanted = parts(pool)
     waited = 0.0
-    while waited < LIMIT and not all(one.is_there(system) for one in wanted):
+    while waited < LIMIT and not all(part.is_there(system) for part in wanted):
         system.wait(POLL)
         waited += POLL
-    problems = [problem for one in wanted if (problem := _problem(system, pool, one))]
+    problems = [problem for part in wanted if (problem := _problem(system, pool, part))]
     if problems:
         raise Failed("; ".join(problems))
-    for one in wanted:
-        report(f"{one.title}: {system.partition(one.record.partuuid)}")
+    for part in wanted:
+        report(f"{part.title}: {system.partition(part.record.partuuid)}")
     return _known_here(system, pool, report)
 
 
@@ -62,21 +62,21 @@ def parts(pool: Pool) -> list[OnPartition]:
     return [one for one in carriers(pool.drives, pool.arrays) if isinstance(one, OnPartition)]
 
 
-def _problem(system: System, pool: Pool, one: OnPartition) -> str | None:
-    device = f"external device {one.serial}"
-    if not one.is_there(system):
-        return f"{device} with partition {one.record.label} is missing: connect it again, then: {AGAIN}"
+def _problem(system: System, pool: Pool, part: OnPartition) -> str | None:
+    device = f"external device {part.serial}"
+    if not part.is_there(system):
+        return f"{device} with partition {part.record.label} is missing: connect it again, then: {AGAIN}"
     # a second path to it, or a snapshot that was taken below: udev's name leads to one of them, and to which is chance
-    if len(twice := devices(one.record.partuuid)) > 1:
+    if len(twice := devices(part.record.partuuid)) > 1:
         return (
             f"{device} is there {len(twice)} times ({', '.join(twice)}): disconnect the snapshot or the second path, "
             f"then: {AGAIN}"
         )
-    held = signature(system, one.device)
-    kind, key = ("xfs", "UUID") if one.record.role is Role.DATA else ("xfs_external_log", "LOGUUID")
+    held = signature(system, part.device)
+    kind, key = ("xfs", "UUID") if part.record.role is Role.DATA else ("xfs_external_log", "LOGUUID")
     if held.get("TYPE") != kind or held.get(key) != pool.filesystem_uuid:
         what = describe(held) if held else "nothing"
-        return f"{one.title} holds {what}, and not the pool {pool.filesystem_uuid}: connect the device of the pool"
+        return f"{part.title} holds {what}, and not the pool {pool.filesystem_uuid}: connect the device of the pool"
     return None
 
 

@@ -112,9 +112,9 @@ class Recorder:
         self.look()
         lines = [line for line in message.text.split(_NEXT_LINE) if line]
         # Other messages have text that a device, a client or a program chose, line feeds among it.
-        if not all(any(one.fullmatch(line) for one in (_FAILED, _LEFT, _BROKEN)) for line in lines):
+        if not all(any(pattern.fullmatch(line) for pattern in (_FAILED, _LEFT, _BROKEN)) for line in lines):
             return []
-        return [one for line in lines for one in self._line(message, line)]
+        return [failure for line in lines for failure in self._line(message, line)]
 
     def _line(self, message: Message, line: str) -> Iterator[Failure]:
         left, broken = _LEFT.fullmatch(line), _BROKEN.fullmatch(line)
@@ -128,12 +128,12 @@ class Recorder:
             yield from self._complete(broken[1], int(broken[3]) - int(broken[2]), True)
 
     def _complete(self, array: str, left: int, broken: bool) -> Iterator[Failure]:
-        found = self._open.pop(array, [])
-        for message, name, uuid, member in found:
+        failures = self._open.pop(array, [])
+        for message, name, uuid, member in failures:
             # read again after a restart of this
             if uuid and message.number > self._last:
                 at = message.read or time.time() - time.monotonic() + message.seconds
-                alone = left if len(found) == 1 else None
+                alone = left if len(failures) == 1 else None
                 filling = (array, name) in self._filling
                 yield Failure(self._boot, message.number, at, uuid, member, alone, broken, filling)
             # until it is seen in sync

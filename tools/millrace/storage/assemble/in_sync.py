@@ -88,16 +88,16 @@ def _record(
     given_up: Mapping[str, str | None],
 ) -> Pool:
     arrays, in_sync = [], []
-    before = {one.uuid: one for one in _recorded().arrays}
+    before = {array.uuid: array for array in _recorded().arrays}
     present, filled = set[str](), dict[str, list[MemberRecord]]()
-    for one in (_without(one, given_up.get(one.array.name)) for one in pool.arrays):
-        seen = None if one.array.over_arrays else running_members(system, one)
-        arrays.append(seen.record if seen else one)
-        last = _now(seen, before.get(one.uuid)) if seen else _last_half(system, one, before.get(one.uuid))
+    for array in (_without(array, given_up.get(array.array.name)) for array in pool.arrays):
+        seen = None if array.array.over_arrays else running_members(system, array)
+        arrays.append(seen.record if seen else array)
+        last = _now(seen, before.get(array.uuid)) if seen else _last_half(system, array, before.get(array.uuid))
         if last is not None:
             in_sync.append(last)
         present |= {member.serial for member in seen.present} if seen else set()
-        filled[one.array.name] = seen.in_sync if seen else []
+        filled[array.array.name] = seen.in_sync if seen else []
     update = {"arrays": arrays, "drives": drives(pool.drives)}
     changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
@@ -128,24 +128,24 @@ def _now(seen: RunningMembers, before: InSyncArray | None) -> InSyncArray:
     return InSyncArray(uuid=seen.record.uuid, members=seen.in_sync, left=out)
 
 
-def _last_half(system: System, one: ArrayRecord, before: InSyncArray | None) -> InSyncArray | None:
+def _last_half(system: System, array: ArrayRecord, before: InSyncArray | None) -> InSyncArray | None:
     """An array that does not run as it is recorded: as before, but of a broken mirror only the half that went last.
 
     md never gives that one up. This may be the first look since the other half left, and the last before the array is
     stopped: its superblock may say that both are in sync.
     """
-    active = None if one.array.level != "raid1" else md.find(system, one.uuid)
+    active = None if array.array.level != "raid1" else md.find(system, array.uuid)
     if active is None or not active.running:
         return before
     slots = system.md_kept_slots(active.device)
-    kept = {slot: one.members[slot] for slot in sorted(slots) if slot < len(one.members)}
+    kept = {slot: array.members[slot] for slot in sorted(slots) if slot < len(array.members)}
     if not kept or (before and absent([*kept.values()], before.members)):
         # pool.json has another member in this slot than the array had
         return before
     left, events = before.left if before else [], _events(system, system.md_members(active.device))
     if before and events is not None:
         left = lives.left_now(left, before.members, kept, [*kept.values()], events)
-    return InSyncArray(uuid=one.uuid, members=[*kept.values()], left=left)
+    return InSyncArray(uuid=array.uuid, members=[*kept.values()], left=left)
 
 
 def _events(system: System, live: Iterable[LiveMember]) -> int | None:
@@ -162,17 +162,17 @@ def _write_now(found: InSync) -> None:
         paths.in_sync_now_file().unlink(missing_ok=True)
 
 
-def _write(found: InSync) -> None:
+def _write(in_sync: InSync) -> None:
     """Write what counts in the next boots. OSError: it cannot be written.
 
     One that has other members is removed then: a half of a mirror that has left since would be as good as the other.
     """
     path = paths.in_sync_file()
     try:
-        write_model(path, found)
+        write_model(path, in_sync)
     except OSError:
         with suppress(OSError, MillraceError):
-            if _members(read_model(path, InSync)) != _members(found):
+            if _members(read_model(path, InSync)) != _members(in_sync):
                 path.unlink()
         raise
 
@@ -198,39 +198,39 @@ def forget_left() -> None:
         write_model(paths.in_sync_file(), InSync(arrays=kept))
 
 
-def refuse_stale(one: ArrayRecord, present: Sequence[MemberRecord]) -> None:
+def refuse_stale(raid: ArrayRecord, present: Sequence[MemberRecord]) -> None:
     """Verify that a member that is present was in sync last. Failed: none was; their data is old, and md cannot know.
 
     Halves of a mirror that went at different times, or two of four members of a RAID6.
     """
-    last = last_of(one).members
+    last = last_of(raid).members
     if not last or len(absent(last, present)) < len(last):
         return
     old, gone = _serials(present), _serials(last)
     lost = (
         "An older log must not be replayed; if it does not come back: millrace pool rescue"
-        if one.array.role is Role.LOG
-        else f"Without it only older data is left; to start that: mdadm --assemble --run {array_path(one.array.name)} "
-        f"--uuid={one.uuid} and the device of {old}, then: systemctl restart millrace-assemble."
+        if raid.array.role is Role.LOG
+        else f"Without it only older data is left; to start that: mdadm --assemble --run {array_path(raid.array.name)} "
+        f"--uuid={raid.uuid} and the device of {old}, then: systemctl restart millrace-assemble."
     )
     raise Failed(
-        f"{md.title(one.array)} is not started: {old} is present, but was out of sync when the array last ran; "
+        f"{md.title(raid.array)} is not started: {old} is present, but was out of sync when the array last ran; "
         f"{gone} was in sync. Reinsert {gone}, then: systemctl restart millrace-assemble. {lost}"
     )
 
 
-def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
+def running_members(system: System, array: ArrayRecord) -> RunningMembers | None:
     """Return the members that md runs an array with; None where it does not run with enough of them."""
-    active = md.find(system, one.uuid)
-    if active is None or not active.running or md.broken(system, one, active):
+    active = md.find(system, array.uuid)
+    if active is None or not active.running or md.broken(system, array, active):
         return None
     live = {member: system.identity(member.name) for member in system.md_members(active.device)}
     in_sync = {member.slot: who for member, who in live.items() if member.in_sync and member.slot is not None}
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
     present = [who for member, who in live.items() if "faulty" not in member.flags]
-    twice = lives.possible(len(one.members), md.needed(one.array))
+    twice = lives.possible(len(array.members), md.needed(array.array))
     return RunningMembers(
-        up_to_date(one, in_sync, present, spares),
+        up_to_date(array, in_sync, present, spares),
         [in_sync[slot] for slot in sorted(in_sync)],
         present,
         in_sync,

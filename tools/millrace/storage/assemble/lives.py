@@ -81,10 +81,10 @@ def left_now(
     are those that md has now.
     """
     # Where none of the last is in sync, an administrator started another life: what is in sync now has gone on alone.
-    beside = [slot for slot, one in in_sync.items() if not absent([one], last)] or list(in_sync)
-    new = [LeftMember(member=one, events=events, beside=sorted(beside)) for one in absent(last, present)]
-    here = [*present, *(one.member for one in new)]
-    return [*new, *(one for one in before if absent([one.member], here))][:MOST]
+    beside = [slot for slot, member in in_sync.items() if not absent([member], last)] or list(in_sync)
+    new = [LeftMember(member=member, events=events, beside=sorted(beside)) for member in absent(last, present)]
+    here = [*present, *(left.member for left in new)]
+    return [*new, *(left for left in before if absent([left.member], here))][:MOST]
 
 
 def split(slots: int, needed: int, members: Sequence[Holder]) -> tuple[list[Holder], list[Holder]] | None:
@@ -94,15 +94,15 @@ def split(slots: int, needed: int, members: Sequence[Holder]) -> tuple[list[Hold
     """
     if not possible(slots, needed):
         return None
-    for one, other in combinations(members, 2):
-        sets = _with_data(one.block), _with_data(other.block)
+    for holder, other in combinations(members, 2):
+        sets = _with_data(holder.block), _with_data(other.block)
         if min(map(len, sets)) >= needed and not sets[0] & sets[1]:
-            return _of(members, one), _of(members, other)
+            return _of(members, holder), _of(members, other)
     return None
 
 
 def ran_apart(
-    one: Superblock,
+    block: Superblock,
     current: Sequence[Holder],
     left: LeftMember | None,
     places: Collection[int] = (),
@@ -115,23 +115,23 @@ def ran_apart(
     is in the superblocks already.
     """
     newest = max(current, key=lambda holder: holder.block.events, default=None)
-    if one.slot is None or one.recovering or newest is None:
+    if block.slot is None or block.recovering or newest is None:
         return False
-    went_on = running or one.slot in places or newest.block.states[one.slot : one.slot + 1] not in PRESENT
+    went_on = running or block.slot in places or newest.block.states[block.slot : block.slot + 1] not in PRESENT
     if not went_on:
         return False
     if left is not None:
-        alone = not set(left.beside) <= _with_data(one)
+        alone = not set(left.beside) <= _with_data(block)
     else:
         # One of several may have been away when the member left, and have come back since.
         slots = {*places, *(holder.slot for holder in current)}
-        alone = _with_data(one).isdisjoint(slots)
+        alone = _with_data(block).isdisjoint(slots)
         # A member that was never in the array here, in the place of one that is: one of both went on without the
         # others. An older one was replaced, and md takes none of these.
         fewer = len(_with_data(newest.block)) < len(newest.block.states)
-        recent = one.events + MARGIN >= newest.block.events
-        alone |= one.slot in slots and recent and (fewer or not slots <= _with_data(one))
-    ahead = one.events > newest.block.events + MARGIN or (left is not None and one.events > left.events + MARGIN)
+        recent = block.events + MARGIN >= newest.block.events
+        alone |= block.slot in slots and recent and (fewer or not slots <= _with_data(block))
+    ahead = block.events > newest.block.events + MARGIN or (left is not None and block.events > left.events + MARGIN)
     return alone or ahead
 
 
@@ -145,17 +145,17 @@ def chosen(
     slots, needed = len(record.members), md.needed(record.array)
     if not possible(slots, needed):
         return []
-    current = [one for one in members if not absent([one.who], last)]
+    current = [holder for holder in members if not absent([holder.who], last)]
     # Fewer than needed were in sync here: the rest is not judged by them.
-    known = len({one.slot for one in current}) >= needed
+    known = len({holder.slot for holder in current}) >= needed
     if lives := split(slots, needed, current if known else members):
         raise RanApart(_which(md.title(record.array), lives))
     if not known:
         return []
-    others = [one for one in members if absent([one.who], last)]
+    others = [holder for holder in members if absent([holder.who], last)]
     # also the place of a member that is not here: the others may not have been written since it went
-    places = {slot for slot, one in enumerate(record.members) if not absent([one], last)}
-    return [one for one in others if ran_apart(one.block, current, left_of(left, one.who), places)]
+    places = {slot for slot, member in enumerate(record.members) if not absent([member], last)}
+    return [holder for holder in others if ran_apart(holder.block, current, left_of(left, holder.who), places)]
 
 
 def left_of(left: Sequence[LeftMember], who: MemberRecord) -> LeftMember | None:

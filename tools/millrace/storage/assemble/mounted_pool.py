@@ -23,11 +23,11 @@ def verify(system: System) -> Pool:
         raise Failed(f"{filesystem.mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
     if mount.kind != "xfs":
         raise Failed(f"{filesystem.mountpoint} is a {mount.kind}, not the pool")
-    on = {one.device: one for one in carriers(pool.drives, pool.arrays)}
+    on = {carrier.device: carrier for carrier in carriers(pool.drives, pool.arrays)}
     _same_device(system, mount.source, on[filesystem.device], filesystem.mountpoint)
-    found = signature(system, mount.source).get("UUID")
-    if found != pool.filesystem_uuid:
-        raise Failed(f"{filesystem.mountpoint} is the file system {found}; the pool is {pool.filesystem_uuid}")
+    uuid = signature(system, mount.source).get("UUID")
+    if uuid != pool.filesystem_uuid:
+        raise Failed(f"{filesystem.mountpoint} is the file system {uuid}; the pool is {pool.filesystem_uuid}")
     if filesystem.log_device is not None:
         log = next((o.removeprefix("logdev=") for o in mount.options if o.startswith("logdev=")), None)
         if log is None:

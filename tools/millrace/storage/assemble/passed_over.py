@@ -28,7 +28,7 @@ def record_start(
     members would be overwritten at once.
     """
     beside = {key(who): block.events for who, block in members}
-    found = [
+    records = [
         Apart(
             array=record.array.name,
             serial=who.serial,
@@ -40,7 +40,7 @@ def record_start(
         for who in newer
     ]
     try:
-        lost = save(record, found) if found else None
+        lost = save(record, records) if records else None
     except OSError as error:
         raise Failed(
             f"{md.title(record.array)} is not started: members that may be newer cannot be kept apart "
@@ -54,18 +54,18 @@ def record_start(
     )
 
 
-def present(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
+def present(system: System, record: ArrayRecord, members: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
     """Return the members that may be newer than their array among those that are there, by kernel name."""
-    passed = {name: one for name, who in found.items() if (one := of(record, who)) and one.started}
+    passed = {name: apart for name, who in members.items() if (apart := of(record, who)) and apart.started}
     if not passed:
         return {}
-    blocks = {name: block for name in found if (block := examine(system, name)) is not None}
+    blocks = {name: block for name in members if (block := examine(system, name)) is not None}
     others = {name: block for name, block in blocks.items() if name not in passed}
-    events = {key(found[name]): block.events for name, block in others.items()}
+    events = {key(members[name]): block.events for name, block in others.items()}
     return {
-        name: found[name]
-        for name, one in passed.items()
-        if _happened(one, events) and not _is_in_sync(blocks.get(name), [*others.values()])
+        name: members[name]
+        for name, apart in passed.items()
+        if _happened(apart, events) and not _is_in_sync(blocks.get(name), [*others.values()])
     }
 
 
@@ -75,7 +75,7 @@ def is_newer(record: ArrayRecord, who: MemberRecord) -> bool:
     return one is not None and one.started is not None
 
 
-def forget(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
+def forget(system: System, record: ArrayRecord, members: Mapping[str, MemberRecord]) -> None:
     """Forget before an array is started with `found` that these may be newer, and starts that did not take place.
 
     Such a start leaves no member apart, whether it is there or not. A record that cannot be written keeps them apart
@@ -84,11 +84,11 @@ def forget(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord
     known = newer_of(record)
     if not known:
         return
-    blocks = [(who, block) for name, who in found.items() if (block := examine(system, name)) is not None]
+    blocks = [(who, block) for name, who in members.items() if (block := examine(system, name)) is not None]
     events = {key(who): block.events for who, block in blocks}
-    undone = [member(one) for one in known if not _happened(one, events)]
+    undone = [member(apart) for apart in known if not _happened(apart, events)]
     with suppress(OSError):
-        forget_newer({record.array.name: [*found.values(), *undone]})
+        forget_newer({record.array.name: [*members.values(), *undone]})
 
 
 def _happened(one: Apart, events: Mapping[str, int]) -> bool:

@@ -130,15 +130,15 @@ def returning(system: System, record: ArrayRecord) -> Iterator[Returning]:
     if md.broken(system, record, active) or md.is_read_only(system, active):
         return
     live = system.md_members(active.device)
-    taken, names = {one.slot for one in live if one.slot is not None}, {one.name for one in live}
+    taken, names = {member.slot for member in live if member.slot is not None}, {member.name for member in live}
 
     def order(item: tuple[str, MemberRecord]) -> int:
         return 0 if not absent([item[1]], record.members) else 2 if not absent([item[1]], record.spares) else 1
 
     for name, who in sorted(members_present(system, record).items(), key=order):
         if name not in names:
-            one, block = found(system, name, who), examine(system, name)
-            yield Returning(one, block.slot if block else None, taken)
+            member, block = found(system, name, who), examine(system, name)
+            yield Returning(member, block.slot if block else None, taken)
 
 
 def hot_spares(system: System, record: ArrayRecord) -> Iterator[FoundMember]:
@@ -148,16 +148,16 @@ def hot_spares(system: System, record: ArrayRecord) -> Iterator[FoundMember]:
             yield each.one
 
 
-def is_spare(system: System, record: ArrayRecord, one: FoundMember) -> bool:
+def is_spare(system: System, record: ArrayRecord, member: FoundMember) -> bool:
     """Whether a member whose slot is taken is a hot spare, or is recorded as one that is missing.
 
     That is one that was being filled when the array broke, or a member that was away until a hot spare had taken its
     place. What it holds is older than what is in sync there.
     """
-    block = examine(system, one.name)
+    block = examine(system, member.name)
     if block is None or block.slot is None:
         return block is not None
-    if absent([one.who], record.spares):
+    if absent([member.who], record.spares):
         return False
     active = md.find(system, record.uuid)
     in_place = active is not None and block.slot in md.in_sync_slots(system, active)
@@ -171,32 +171,32 @@ class Joined(NamedTuple):
     sentence: str
 
 
-def join(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
+def join(system: System, record: ArrayRecord, member: FoundMember) -> Joined:
     """Let a member join its running array.
 
     md copies what its bitmap has, or all where the array was started without this member after too many were gone: then
     the bitmap of the members that it was started with knows nothing of this one.
     """
-    array, serial = array_path(record.array.name), one.who.serial
-    moved = Joined(False, f"{serial} ({one.name}) is gone again, or is another drive now; nothing was written to it")
-    by_hand = f"mdadm {array} --add {one.device}"
-    failed = Joined(False, f"{serial} ({one.name}) returned and cannot be re-added; to rebuild it: {by_hand}")
-    block, written = examine(system, one.name), updated(system, one.name)
-    if block is None or not is_still_there(system, record, one):
+    array, serial = array_path(record.array.name), member.who.serial
+    moved = Joined(False, f"{serial} ({member.name}) is gone again, or is another drive now; nothing was written to it")
+    by_hand = f"mdadm {array} --add {member.device}"
+    failed = Joined(False, f"{serial} ({member.name}) returned and cannot be re-added; to rebuild it: {by_hand}")
+    block, written = examine(system, member.name), updated(system, member.name)
+    if block is None or not is_still_there(system, record, member):
         return moved
     erased = _is_filled_with_nothing(block)
     if erased:
         # md would go on behind what it lists as copied and unreadable
-        if system.attempt(["mdadm", "--zero-superblock", one.device]).status != 0:
+        if system.attempt(["mdadm", "--zero-superblock", member.device]).status != 0:
             return failed
-    elif system.attempt(["mdadm", array, "--re-add", one.device]).status == 0:
+    elif system.attempt(["mdadm", array, "--re-add", member.device]).status == 0:
         return Joined(True, f"{serial} returned and is resyncing")
     elif not unclean.started_without(record.array.name, serial, block.events, written):
         # the superblock of a member that is seconds behind is not replaced because mdadm failed for another reason
         return failed
-    if not is_still_there(system, record, one, erased):
+    if not is_still_there(system, record, member, erased):
         return moved
-    added = system.attempt(["mdadm", array, "--add", one.device]).status == 0
+    added = system.attempt(["mdadm", array, "--add", member.device]).status == 0
     return Joined(True, f"{serial} returned and is being rebuilt") if added else failed
 
 
@@ -223,22 +223,22 @@ def _readd_new(system: System, report: Report, seen: set[tuple[str, FoundMember]
             report(f"{title}: no member is added yet: {unclean.WAITS}")
             continue
         for each in list(returning(system, record)):
-            one = each.one
-            if one.who.serial in out:
-                if _is_new(record, one, seen):
-                    report(f"{title}: {left_alone(one.who.serial, one.name, out)}")
-            elif each.is_free and _is_new(record, one, seen):
-                if kept_apart := apart.refusal(system, record, one.name):
+            member = each.one
+            if member.who.serial in out:
+                if _is_new(record, member, seen):
+                    report(f"{title}: {left_alone(member.who.serial, member.name, out)}")
+            elif each.is_free and _is_new(record, member, seen):
+                if kept_apart := apart.refusal(system, record, member.name):
                     report(f"{title}: {kept_apart}")
                 else:
-                    joined, sentence = _readd(system, record, one)
+                    joined, sentence = _readd(system, record, member)
                     report(f"{title}: {sentence}")
                     if joined:
                         each.has_joined()
         # after the members: md fills a hot spare at once where a slot is free
-        for one in list(hot_spares(system, record)):
-            if one.who.serial not in out and _is_new(record, one, seen):
-                report(f"{title}: {add_spare(system, record, one)}")
+        for spare in list(hot_spares(system, record)):
+            if spare.who.serial not in out and _is_new(record, spare, seen):
+                report(f"{title}: {add_spare(system, record, spare)}")
     return len(seen) > before
 
 
@@ -250,33 +250,35 @@ def _is_new(record: ArrayRecord, one: FoundMember, seen: set[tuple[str, FoundMem
     return is_new
 
 
-def add_spare(system: System, record: ArrayRecord, one: FoundMember) -> str:
+def add_spare(system: System, record: ArrayRecord, spare: FoundMember) -> str:
     """Add a hot spare to its running array; return a sentence about it."""
-    failed = f"hot spare {one.who.serial} ({one.name}) cannot be added"
-    block = examine(system, one.name)
-    if block is None or not is_still_there(system, record, one):
+    failed = f"hot spare {spare.who.serial} ({spare.name}) cannot be added"
+    block = examine(system, spare.name)
+    if block is None or not is_still_there(system, record, spare):
         return failed
     if block.slot is not None:
-        if kept_apart := apart.refusal(system, record, one.name):
+        if kept_apart := apart.refusal(system, record, spare.name):
             return kept_apart
         # md would take it for a member of that slot
-        if system.attempt(["mdadm", "--zero-superblock", one.device]).status != 0:
+        if system.attempt(["mdadm", "--zero-superblock", spare.device]).status != 0:
             return failed
-        if not is_still_there(system, record, one, erased=True):
+        if not is_still_there(system, record, spare, erased=True):
             return failed
-    added = system.attempt(["mdadm", array_path(record.array.name), "--add", one.device]).status == 0
-    return f"{one.who.serial} is a hot spare again" if added else failed
+    added = system.attempt(["mdadm", array_path(record.array.name), "--add", spare.device]).status == 0
+    return f"{spare.who.serial} is a hot spare again" if added else failed
 
 
-def _readd(system: System, record: ArrayRecord, one: FoundMember) -> Joined:
-    known, serial = recent(datetime.fromisoformat(system.now())), one.who.serial
+def _readd(system: System, record: ArrayRecord, member: FoundMember) -> Joined:
+    known, serial = recent(datetime.fromisoformat(system.now())), member.who.serial
     if _times(known, serial, record.array.name) >= MOST:
         lost = _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
-        return Joined(False, f"{serial} ({one.name}) returned more than {MOST} times in 24 hours and is left out{lost}")
+        return Joined(
+            False, f"{serial} ({member.name}) returned more than {MOST} times in 24 hours and is left out{lost}"
+        )
     # Before the attempt: one that hangs or kills the server counts.
     tried = Return(serial=serial, array=record.array.name, at=system.now(), outcome="failed")
     lost = _keep(known, tried)
-    joined = join(system, record, one)
+    joined = join(system, record, member)
     if joined.done:
         lost = _keep(known, tried.model_copy(update={"outcome": "re-added"}))
     return Joined(joined.done, f"{joined.sentence}{lost}")

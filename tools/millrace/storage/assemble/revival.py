@@ -72,8 +72,8 @@ class Situation:
         if choice is None or choice.proven or not {*self.last} - {*self.serials(choice.start)}:
             return False
         last = [block for name, block in self.blocks.items() if self.found[name].serial in self.last]
-        first = [one for one in choice.brought if one not in last]
-        return bool(first) and not any(is_older(one, other) for one in last for other in first)
+        first = [block for block in choice.brought if block not in last]
+        return bool(first) and not any(is_older(block, other) for block in last for other in first)
 
     @cached_property
     def newer(self) -> list[str]:
@@ -101,8 +101,8 @@ class Situation:
         gone = absent([self.record.members[slot] for slot in slots], there)
         if choice is None:
             return gone
-        tied = [self.found[one.name] for one in choice.tied if one not in choice.start]
-        started = [self.found[one.name] for one in choice.start]
+        tied = [self.found[block.name] for block in choice.tied if block not in choice.start]
+        started = [self.found[block.name] for block in choice.start]
         recorded = [*self.record.members, *self.record.spares]
         later = [who for who in [*there, *absent(recorded, there)] if self.is_older and who.serial in self.last]
         passed = [*gone, *tied, *absent(later, started)]
@@ -148,7 +148,7 @@ class Situation:
 def situation(
     system: System,
     record: ArrayRecord,
-    found: Mapping[str, MemberRecord] | None = None,
+    present: Mapping[str, MemberRecord] | None = None,
     wanted: Collection[str] = (),
     kept: Mapping[str, MemberRecord] | None = None,
 ) -> Situation:
@@ -156,81 +156,84 @@ def situation(
 
     `kept` are those that are there besides `found`, and are kept apart.
     """
-    if found is None:
+    if present is None:
         gathered = members_present(system, record)
         out = apart.left_out(system, record, gathered)
-        found = {name: one for name, one in gathered.items() if name not in out}
-    blocks = {name: block for name in found if (block := examine(system, name)) is not None}
+        present = {name: member for name, member in gathered.items() if name not in out}
+    blocks = {name: block for name in present if (block := examine(system, name)) is not None}
     written = {name: updated(system, name) for name in blocks}
-    there = [found[name] for name in blocks]
-    gone = {slot for slot, one in enumerate(record.members) if absent([one], there)}
-    last, broke = _last(record, found, written)
+    there = [present[name] for name in blocks]
+    gone = {slot for slot, member in enumerate(record.members) if absent([member], there)}
+    last, broke = _last(record, present, written)
     needed = md.needed(record.array)
     choice = choose(list(blocks.values()), needed, gone, last, wanted)
     unseen = went_on(list(blocks.values()), needed, gone) if choice is None else []
-    serials = {one.partuuid or one.serial: one.serial for one in (*record.members, *record.spares, *found.values())}
-    failed = [found[name].serial if name in found else serials.get(name.strip(), name.strip()) for name in last]
+    serials = {
+        member.partuuid or member.serial: member.serial
+        for member in (*record.members, *record.spares, *present.values())
+    }
+    failed = [present[name].serial if name in present else serials.get(name.strip(), name.strip()) for name in last]
     # what had left when the members in sync were recorded has not gone on
     known = in_sync.last_of(record).members if unseen else []
     if known:
         unseen = [slot for slot in unseen if not absent([record.members[slot]], known)]
         unseen = unseen if len(unseen) >= needed else []
-    return Situation(record, found, blocks, written, choice, broke, unseen, failed, kept or {})
+    return Situation(record, present, blocks, written, choice, broke, unseen, failed, kept or {})
 
 
-def refuse_unseen(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> None:
+def refuse_unseen(system: System, record: ArrayRecord, present: Mapping[str, MemberRecord]) -> None:
     """Verify that no members that are not there have gone on without those that are. Failed: nothing shows that.
 
     A half of a mirror that left first is as good as the other by its superblock. What shows that it was in use until
     the end is the record of the members in sync, unless it failed after its superblock was written last.
     """
-    gone = absent(record.members, list(found.values()))
+    gone = absent(record.members, list(present.values()))
     needed = md.needed(record.array)
     if not lives.possible(len(record.members), needed) or len(gone) < needed:
         return
-    one = situation(system, record, found)
-    if one.choice is not None or not one.unseen or len(_until_the_end(one)) >= needed:
+    state = situation(system, record, present)
+    if state.choice is not None or not state.unseen or len(_until_the_end(state)) >= needed:
         return
-    back = several([record.members[slot].serial for slot in one.unseen])
+    back = several([record.members[slot].serial for slot in state.unseen])
     risk = " An older log damages the file system." if record.array.role is Role.LOG else ""
     raise Failed(
-        f"{md.title(record.array)} is not started: {one.doubt}.{risk} Reinsert {back}, then: {AGAIN}. "
+        f"{md.title(record.array)} is not started: {state.doubt}.{risk} Reinsert {back}, then: {AGAIN}. "
         f"To start without {back}: {REVIVE}"
     )
 
 
-def _until_the_end(one: Situation) -> list[str]:
+def _until_the_end(state: Situation) -> list[str]:
     """The kernel names of members that were in sync when the array last ran, as far as that was recorded."""
-    last = in_sync.last_of(one.record).members
-    failed = [known for known in failure_record.load() if md.same_uuid(known.array, one.record.uuid)]
+    last = in_sync.last_of(state.record).members
+    failed = [known for known in failure_record.load() if md.same_uuid(known.array, state.record.uuid)]
     return [
         name
-        for name, who in one.found.items()
+        for name, who in state.found.items()
         if not absent([who], last)
         and not any(
             # without a name it may be this one
             known.member in (who.partuuid or who.serial, "")
-            and known.at + failure_record.TOLERANCE >= (one.written.get(name) or 0)
+            and known.at + failure_record.TOLERANCE >= (state.written.get(name) or 0)
             for known in failed
         )
     ]
 
 
-def start(system: System, one: Situation) -> str:
+def start(system: System, state: Situation) -> str:
     """Start an array with the members of its choice; return what the sentence about it ends with. Failed: mdadm fails.
 
     It is recorded before, as a power cut may interrupt it. Where the boot drive takes no record it is started all the
     same. Members that may be newer are kept apart; Failed: that cannot be recorded, not even for this boot.
     """
-    assert one.choice is not None and one.choice.possible
-    record, names = one.record, [block.name for block in one.choice.start]
+    assert state.choice is not None and state.choice.possible
+    record, names = state.record, [block.name for block in state.choice.start]
     now = system.now()
-    events = max(block.events for block in one.choice.start)
-    slots = unclean.free_slots(record, one.choice.start)
-    newer_lost = record_passed(one, one.choice.start, now)
-    is_older = bool(one.newer)
+    events = max(block.events for block in state.choice.start)
+    slots = unclean.free_slots(record, state.choice.start)
+    newer_lost = record_passed(state, state.choice.start, now)
+    is_older = bool(state.newer)
     unrecorded = unclean.if_possible(
-        lambda: unclean.add(record, slots, _last_write(one), now, events=events, older=is_older)
+        lambda: unclean.add(record, slots, _last_write(state), now, events=events, older=is_older)
     )
 
     def read_only() -> None:
@@ -244,7 +247,7 @@ def start(system: System, one: Situation) -> str:
         if not unrecorded:
             unclean.withdraw_unless_running(system, record, now)
         raise
-    return f", with {several(one.serials(one.choice.brought))} again: {_risk(one)}{unrecorded}{newer_lost}"
+    return f", with {several(state.serials(state.choice.brought))} again: {_risk(state)}{unrecorded}{newer_lost}"
 
 
 def record_passed(one: Situation, members: Collection[Superblock], now: str) -> str:
@@ -275,7 +278,7 @@ def _last_write(one: Situation) -> int | None:
 
 
 def _last(
-    record: ArrayRecord, found: Mapping[str, MemberRecord], written: Mapping[str, int | None]
+    record: ArrayRecord, present: Mapping[str, MemberRecord], written: Mapping[str, int | None]
 ) -> tuple[list[str], float | None]:
     """Return the members that failed when the array broke or after that, and when it broke, by the record of failures.
 
@@ -284,13 +287,17 @@ def _last(
     A member that is missing has no kernel name. A record of another time than that of the superblocks does not count.
     """
     known = failure_record.since_start(record.uuid)
-    failed = [(one.member, one.at) for one in failure_record.last_of(record.uuid, md.needed(record.array), known)]
+    failed = [
+        (failure.member, failure.at) for failure in failure_record.last_of(record.uuid, md.needed(record.array), known)
+    ]
     if record.array.level == "raid1":
-        half = failure_record.only_left(record.uuid, [one.partuuid or one.serial for one in record.members], known)
+        half = failure_record.only_left(
+            record.uuid, [member.partuuid or member.serial for member in record.members], known
+        )
         failed = [half] if half else []
     if not failed:
         return [], None
-    names = {one.partuuid or one.serial: name for name, one in found.items()}
+    names = {member.partuuid or member.serial: name for name, member in present.items()}
     last = [names.get(member, f" {member}") for member, _ in failed]
     _, at = failed[0]
     newest = max((when for when in written.values() if when is not None), default=0)

@@ -49,8 +49,8 @@ def recent(now: str) -> list[Revived]:
 
 def add(arrays: Sequence[ArrayRecord], now: str) -> None:
     """Record that arrays are started again. One that cannot be recorded is started all the same."""
-    known = [*recent(now), *(Revived(one.uuid, now) for one in arrays)]
-    text, here = "".join(f"{json.dumps(one)}\n" for one in known), paths.unrecorded_revivals_file()
+    known = [*recent(now), *(Revived(array.uuid, now) for array in arrays)]
+    text, here = "".join(f"{json.dumps(revival)}\n" for revival in known), paths.unrecorded_revivals_file()
     try:
         write_text(paths.revivals_file(), text)
     except OSError:

@@ -82,15 +82,15 @@ def of(system: System, record: ArrayRecord) -> StoppedArray | None:
 
 def record(system: System, pool: Pool, tried: bool = True) -> dict[str, StoppedArray]:
     """Record which arrays do not run; return them. `tried`: with what is there of them a start was tried."""
-    before, found = load(), {}
-    for one in pool.arrays:
-        now = None if one.array.over_arrays else of(system, one)
+    before, stopped = load(), {}
+    for array_record in pool.arrays:
+        now = None if array_record.array.over_arrays else of(system, array_record)
         if now is not None:
-            known = before.get(one.uuid)
+            known = before.get(array_record.uuid)
             last = known.tried if known is not None and known.broken == now.broken else None
-            found[one.uuid] = now.model_copy(update={"tried": now.present if tried else last})
-    write_model(paths.stopped_file(), StoppedArrays(arrays=list(found.values())))
-    return found
+            stopped[array_record.uuid] = now.model_copy(update={"tried": now.present if tried else last})
+    write_model(paths.stopped_file(), StoppedArrays(arrays=list(stopped.values())))
+    return stopped
 
 
 def start_again(system: System, pool: Pool, report: Report) -> bool:
@@ -100,25 +100,29 @@ def start_again(system: System, pool: Pool, report: Report) -> bool:
     this is to be called again: while they are being started nothing is done, as a restart would kill that.
     """
     now = record(system, pool, tried=False)
-    if not any(_has_more(one) for one in now.values()):
+    if not any(_has_more(array) for array in now.values()):
         return False
     if is_starting(system):
         return True
-    for one in pool.arrays:
-        stopped = now.get(one.uuid)
+    for array_record in pool.arrays:
+        stopped = now.get(array_record.uuid)
         if stopped and not stopped.starts and stopped.doubt:
-            report(f"{md.title(one.array)} does not start by itself: {stopped.doubt}")
-    if not all(one.starts for one in now.values()):
+            report(f"{md.title(array_record.array)} does not start by itself: {stopped.doubt}")
+    if not all(array.starts for array in now.values()):
         record(system, pool)
         return False
-    spent = [why for one in pool.arrays if one.uuid in now and (why := revivals.refusal(one, system.now()))]
-    if spent and any(one.broken for one in now.values()):
+    spent = [
+        why
+        for array_record in pool.arrays
+        if array_record.uuid in now and (why := revivals.refusal(array_record, system.now()))
+    ]
+    if spent and any(array.broken for array in now.values()):
         report(f"{'; '.join(spent)}, and is not started by itself any more: {BY_HAND}")
         record(system, pool)
         return False
-    names = ", ".join(array_path(one.name) for one in now.values())
+    names = ", ".join(array_path(array.name) for array in now.values())
     report(f"{names}: the drives are back; starting the pool")
-    if any(one.broken for one in now.values()):
+    if any(array.broken for array in now.values()):
         system.attempt(["systemctl", "--no-block", "start", REVIVE])
     else:
         system.attempt(["systemctl", "--no-block", "restart", ASSEMBLE])
@@ -142,24 +146,24 @@ def _undecided(system: System, record: ArrayRecord, running: bool, doubt: str) -
         name=record.array.name,
         broken=running,
         present=sorted(who.partuuid or who.serial for who in there),
-        missing=[one.serial for one in absent(record.members, there)],
+        missing=[member.serial for member in absent(record.members, there)],
         current=False,
         proven=False,
         doubt=doubt,
     )
 
 
-def _stopped(one: Situation, running: bool) -> StoppedArray:
-    choice = one.choice
+def _stopped(state: Situation, running: bool) -> StoppedArray:
+    choice = state.choice
     blocks = [] if choice is None else [*choice.brought, *choice.behind]
     return StoppedArray(
-        uuid=one.record.uuid,
-        name=one.record.array.name,
+        uuid=state.record.uuid,
+        name=state.record.array.name,
         broken=running,
-        present=sorted(who.partuuid or who.serial for who in one.found.values()),
-        behind=sorted(one.serials(blocks)),
-        missing=one.missing,
-        current=choice is None and bool(one.blocks) and not one.unseen,
+        present=sorted(who.partuuid or who.serial for who in state.found.values()),
+        behind=sorted(state.serials(blocks)),
+        missing=state.missing,
+        current=choice is None and bool(state.blocks) and not state.unseen,
         proven=choice is not None and choice.proven,
-        doubt=one.doubt,
+        doubt=state.doubt,
     )

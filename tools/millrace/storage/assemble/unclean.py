@@ -228,9 +228,14 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
     """
     kept = list(starts)
     while len(kept) > KEPT:
-        guessed = [one for one in kept if one.check in ("none", "failed")]
+        guessed = [start for start in kept if start.check in ("none", "failed")]
         pair = next(
-            ((one, later) for at, one in enumerate(guessed) for later in guessed[at + 1 :] if later.array == one.array),
+            (
+                (start, later)
+                for at, start in enumerate(guessed)
+                for later in guessed[at + 1 :]
+                if later.array == start.array
+            ),
             None,
         )
         if pair is None:
@@ -241,12 +246,12 @@ def _folded(starts: Sequence[Unclean]) -> list[Unclean]:
             update={
                 "last_write": min(old.last_write, later.last_write, key=datetime.fromisoformat),
                 "dated": old.dated and later.dated,
-                "missing": [*later.missing, *(one for one in old.missing if one not in later.missing)],
+                "missing": [*later.missing, *(serial for serial in old.missing if serial not in later.missing)],
                 # of all members
                 "slots": later.slots if later.slots == old.slots else None,
                 "outside": old.outside or later.outside,
                 "older": old.older or later.older,
-                "regions": _regions([Area(one.begin, one.end) for one in [*old.regions, *later.regions]])
+                "regions": _regions([Area(region.begin, region.end) for region in [*old.regions, *later.regions]])
                 if old.regions is not None and later.regions is not None
                 else None,
                 "since": min(old.since or old.last_write, later.since or later.last_write, key=datetime.fromisoformat)
@@ -335,14 +340,14 @@ def started_without(array: str, serial: str, events: int, written: int | None) -
     `events` and `written`, in seconds since 1970, are those of its superblock: after that start they are higher.
     """
     try:
-        found = _read()
+        starts = _read()
     except MillraceError:
         return False
-    if found is None:
+    if starts is None:
         return False
-    known = [one for one in found.starts if one.array == array and serial in one.missing]
-    acknowledged = found.acknowledged.get(array)
-    return any(_is_before(one, events, written) for one in known) or (
+    known = [start for start in starts.starts if start.array == array and serial in start.missing]
+    acknowledged = starts.acknowledged.get(array)
+    return any(_is_before(start, events, written) for start in known) or (
         acknowledged is not None and written is not None and written < datetime.fromisoformat(acknowledged).timestamp()
     )
 
@@ -379,7 +384,7 @@ def change(array: str, how: Callable[[Unclean], Unclean]) -> UncleanStarts | Non
         now = pending()
         if now is None:
             return None
-        changed = [how(one) if one.array == array else one for one in now.starts]
+        changed = [how(start) if start.array == array else start for start in now.starts]
         if changed != now.starts:
             now = now.model_copy(update={"starts": changed})
             write_model(paths.unclean_file(), now)
@@ -403,7 +408,7 @@ def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts 
 def acknowledge() -> UncleanStarts:
     """Delete all starts and the list of files; return what was deleted. That arrays are to be checked is kept."""
     with _lock():
-        found = _read() or UncleanStarts(starts=[])
+        starts = _read() or UncleanStarts(starts=[])
         times = {array: at.isoformat() for array, at in latest().items()}
         try:
             _write_or_remove(UncleanStarts(starts=[], acknowledged=times))
@@ -411,7 +416,7 @@ def acknowledge() -> UncleanStarts:
             # a boot drive that is full: the check comes with its period
             paths.unclean_file().unlink(missing_ok=True)
         paths.suspects_file().unlink(missing_ok=True)
-    return found.model_copy(update={"acknowledged": {}})
+    return starts.model_copy(update={"acknowledged": {}})
 
 
 def _read() -> UncleanStarts | None:

@@ -56,17 +56,23 @@ def chosen(
         if reason := unfit(drive, need):
             raise Refused(f"{why}: {named(drive.serial, place(drive))} {reason}; nothing was written")
         return drive
-    blank = [one for one in drives if one.state is DriveState.BLANK]
-    fits = [one for one in blank if unfit(one, need) is None]
-    same_bay = [one for one in fits if bay is not None and place(one) == bay]
+    blank = [drive for drive in drives if drive.state is DriveState.BLANK]
+    fits = [drive for drive in blank if unfit(drive, need) is None]
+    same_bay = [drive for drive in fits if bay is not None and place(drive) == bay]
     if len(same_bay or fits) == 1:
         return (same_bay or fits)[0]
     if fits:
-        serials = ", ".join(named(one.serial, place(one)) for one in fits)
+        serials = ", ".join(named(drive.serial, place(drive)) for drive in fits)
         raise Refused(f"{why}: {len(fits)} blank drives fit, {serials}; choose one with --with SERIAL")
     # The boot drive and those of a pool are no candidates.
-    left = [one for one in drives if one.state not in (DriveState.OURS, DriveState.BOOT) and one.serial not in members]
-    reasons = "; ".join(f"{named(one.serial, place(one))} {unfit(one, need)}" for one in left) or "no drive is blank"
+    left = [
+        drive
+        for drive in drives
+        if drive.state not in (DriveState.OURS, DriveState.BOOT) and drive.serial not in members
+    ]
+    reasons = (
+        "; ".join(f"{named(drive.serial, place(drive))} {unfit(drive, need)}" for drive in left) or "no drive is blank"
+    )
     raise Refused(f"{why}: {reasons}; insert a blank drive of at least {need.size} bytes")
 
 
@@ -83,16 +89,16 @@ def unfit(drive: Drive, need: Need) -> str | None:
 
 def obstacle(drive: Drive) -> str | None:
     """Return what is on a drive that is not blank, as the end of a sentence about it; None if it is blank."""
-    found = "; ".join(one.finding for one in drive.evidence) or drive.state.value
+    findings = "; ".join(evidence.finding for evidence in drive.evidence) or drive.state.value
     match drive.state:
         case DriveState.BOOT:
             return "is the boot drive"
         case DriveState.OURS:
             return "carries partitions of a Millrace pool"
         case DriveState.FOREIGN:
-            return f"is not blank ({found})"
+            return f"is not blank ({findings})"
         case DriveState.UNKNOWN:
-            return f"could not be examined ({found})"
+            return f"could not be examined ({findings})"
         case DriveState.BLANK:
             return None
 

@@ -45,13 +45,13 @@ def _steps(
     system: System, drives: Drives, journal: ChangeJournal, pool: Pool, report: Report
 ) -> Iterator[PartitionStep | JoinStep | Task]:
     plan, drive = journal.change.plan, journal.change.drive
-    arrays = {one.array.name: one for one in pool.arrays}
-    made = {one.label: one for one in drive.partitions} if drive else dict[str, PartitionRecord]()
+    arrays = {record.array.name: record for record in pool.arrays}
+    made = {partition.label: partition for partition in drive.partitions} if drive else dict[str, PartitionRecord]()
     joins = [
-        (array, partition, JoinStep(system, array, partition, plan.old.serial if one.copies and plan.old else None))
-        for one in plan.joins
-        if one.array
-        for array, partition in [(arrays[one.array], made[one.label])]
+        (array, partition, JoinStep(system, array, partition, plan.old.serial if join.copies and plan.old else None))
+        for join in plan.joins
+        if join.array
+        for array, partition in [(arrays[join.array], made[join.label])]
     ]
     if drive is not None:
         yield PartitionStep(system, drives, drive)

@@ -63,7 +63,7 @@ class PossibleChanges:
             return False
         if action == "replace":
             need = self._need(serial)
-            return need is not None and any(one.serial and unfit(one, need) is None for one in server.drives)
+            return need is not None and any(drive.serial and unfit(drive, need) is None for drive in server.drives)
         try:
             addition(server, serial) if action == "add" else removal(server, serial)
         except Refused:
@@ -102,13 +102,13 @@ def _array(record: ArrayRecord, live: LiveArray) -> ArrayNow:
     """An array as md has it; which member is in which slot is not known here, and planning does not ask."""
     members = [
         MemberNow(
-            name=one.device or "",
-            who=MemberRecord(serial=one.serial, wwid="", partuuid="", label=one.label),
+            name=member.device or "",
+            who=MemberRecord(serial=member.serial, wwid="", partuuid="", label=member.label),
             slot=None,
-            standing=STANDINGS[one.state],
+            standing=STANDINGS[member.state],
             copy=False,
         )
-        for one in live.members
-        if one.state in STANDINGS
+        for member in live.members
+        if member.state in STANDINGS
     ]
     return ArrayNow(record, len(record.array.members), members)

@@ -16,32 +16,32 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
     """Return what is shown before it is confirmed: the drives, what is written, the hash."""
     plan = proposal.plan
     yield f"{TITLES[plan.verb]}:"
-    found: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     if plan.old and not _is_same(plan):
-        found.append(("Old drive" if plan.new else "Drive", _about(plan.old)))
+        rows.append(("Old drive" if plan.new else "Drive", _about(plan.old)))
     if plan.new:
-        found.append(("New drive", f"{_about(plan.new)}; it is blank, and is written"))
-    found += [(f"Step {number}", step) for number, step in enumerate(proposal.steps, start=1)]
-    found += [("Differs", difference) for difference in proposal.differences]
-    yield from fields([*found, ("Hash", proposal.sha256)], indent=2)
+        rows.append(("New drive", f"{_about(plan.new)}; it is blank, and is written"))
+    rows += [(f"Step {number}", step) for number, step in enumerate(proposal.steps, start=1)]
+    rows += [("Differs", difference) for difference in proposal.differences]
+    yield from fields([*rows, ("Hash", proposal.sha256)], indent=2)
 
 
 def steps_in_words(plan: DrivePlan) -> list[str]:
     """Return what a change does, a sentence for each step."""
     steps = []
     if plan.new:
-        parts = ", ".join(f"{one.label} {binary(one.size)}" for one in plan.partitions)
+        parts = ", ".join(f"{partition.label} {binary(partition.size)}" for partition in plan.partitions)
         steps.append(f"Write a partition table to drive {plan.new.serial}: {parts}.")
-    for one in plan.joins:
-        if one.copies and plan.old:
+    for join in plan.joins:
+        if join.copies and plan.old:
             steps.append(
-                f"Array {one.array}: copy {plan.old.serial} to {one.label}; redundancy is kept, "
+                f"Array {join.array}: copy {plan.old.serial} to {join.label}; redundancy is kept, "
                 f"{plan.old.serial} stays in use until the end."
             )
         elif plan.verb == "add":
-            steps.append(f"Array {one.array}: add {one.label} as a hot spare.")
+            steps.append(f"Array {join.array}: add {join.label} as a hot spare.")
         else:
-            steps.append(f"Array {one.array}: add {one.label}; md rebuilds onto it where a member is missing.")
+            steps.append(f"Array {join.array}: add {join.label}; md rebuilds onto it where a member is missing.")
     steps += [f"Array {name}: remove {plan.old.serial}." for name in plan.leaves if plan.old]
     if plan.old and plan.leaves:
         steps.append(f"Then {named(plan.old.serial, plan.old.bay)} may be pulled.")
@@ -74,11 +74,11 @@ def progress_line(now: ChangeProgress) -> str:
     return f"{words}, {now.progress:.0%}{pace(now.bytes_per_second, now.seconds_left)}"
 
 
-def progress_lines(found: Sequence[ChangeProgress]) -> Iterator[str]:
+def progress_lines(changes: Sequence[ChangeProgress]) -> Iterator[str]:
     """Return the change that runs, or how the last one ended; `found` has one, or none."""
-    if not found:
+    if not changes:
         yield "no drive was changed yet"
-    for now in found:
+    for now in changes:
         if now.change.error and now.change.ended:
             yield f"failed: {now.change.error}"
         elif now.change.error:

@@ -78,15 +78,15 @@ def matches(server: Server, taken_out: Collection[str] = ()) -> list[Match]:
 
     A hot spare that is among those `taken_out` on purpose is not missing.
     """
-    spares = [one.serial for record in server.pool.arrays for one in record.spares if one.serial not in taken_out]
-    members = [one.serial for record in server.pool.arrays for one in record.members]
-    found = []
+    spares = [spare.serial for record in server.pool.arrays for spare in record.spares if spare.serial not in taken_out]
+    members = [member.serial for record in server.pool.arrays for member in record.members]
+    pairs = []
     for old in dict.fromkeys([*members, *spares]):
         bay = server.bays.get(old)
-        here = _in_bay(server.drives, bay) if bay and all(one.serial != old for one in server.drives) else []
+        here = _in_bay(server.drives, bay) if bay and all(drive.serial != old for drive in server.drives) else []
         if bay and len(here) == 1 and here[0].state is DriveState.BLANK:
-            found.append(Match(old, bay, here[0]))
-    return found
+            pairs.append(Match(old, bay, here[0]))
+    return pairs
 
 
 def _in_bay(drives: Sequence[Drive], bay: str) -> list[Drive]:

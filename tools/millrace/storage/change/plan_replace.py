@@ -44,30 +44,34 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     need = needed(server, old)
     records = arrays_of(server, old)
     leaving = changed(server, old, records)
-    copies = {one.array.name: _is_copied(server, one, old) for one in records}
+    copies = {record.array.name: _is_copied(server, record, old) for record in records}
     layout = _layout(server.pool, old, records)
     bay = server.bays.get(old)
     if new == old and (reason := _not_by_itself(server, records, old)):
         raise Refused(f"cannot replace {named(old, bay)} by itself: {reason}; nothing was written")
-    members = {one.serial for one in server.pool.drives}
+    members = {drive.serial for drive in server.pool.drives}
     drive = chosen(server.drives, need, f"cannot replace {named(old, bay)}", old, bay, new, members)
-    by_role = {one.array.role: one.array.name for one in records}
+    by_role = {record.array.role: record.array.name for record in records}
     partitions = [
         NewPartition(
-            role=one.role,
-            size=one.size,
+            role=partition.role,
+            size=partition.size,
             label=label,
-            array=by_role.get(one.role),
-            copies=copies.get(by_role.get(one.role, ""), False),
+            array=by_role.get(partition.role),
+            copies=copies.get(by_role.get(partition.role, ""), False),
         )
-        for one, label in zip(layout.partitions, _labels(server, layout, old), strict=True)
+        for partition, label in zip(layout.partitions, _labels(server, layout, old), strict=True)
     ]
     return DrivePlan(
         verb="replace",
         old=leaving,
         new=as_changed(drive),
         partitions=partitions,
-        leaves=[one.array.name for one in log_first(records) if server.arrays[one.array.name].member(old) is not None],
+        leaves=[
+            record.array.name
+            for record in log_first(records)
+            if server.arrays[record.array.name].member(old) is not None
+        ],
     )
 
 
@@ -77,9 +81,9 @@ def _not_by_itself(server: Server, records: Sequence[ArrayRecord], serial: str) 
     other = "name another drive with --with"
     if drive is None:
         return f"it is not in this server; put it back in, or {other}"
-    for one in records:
-        if member := server.arrays[one.array.name].member(serial):
-            return f"it is {_STANDINGS[member.standing]} of {md.title(one.array)}; {other}"
+    for record in records:
+        if member := server.arrays[record.array.name].member(serial):
+            return f"it is {_STANDINGS[member.standing]} of {md.title(record.array)}; {other}"
     erase = f"erase it first (millrace drive erase {quote(serial)}), or {other}"
     if drive.state is DriveState.BLANK:
         return None
@@ -107,15 +111,15 @@ def needed(server: Server, old: str) -> Need:
     """
     require_member(server.pool, server.arrays, old)
     records = arrays_of(server, old)
-    for one in records:
-        _is_copied(server, one, old)
+    for record in records:
+        _is_copied(server, record, old)
     if not recorded(server.pool, old):
         raise Refused(
             f"drive {old} never was in sync in {md.title(records[0].array)} and holds no place to replace; to take it "
             f"out: millrace drive remove {quote(old)}"
         )
     layout = _layout(server.pool, old, records)
-    return Need(sum(one.size for one in layout.partitions), sector(server, records))
+    return Need(sum(partition.size for partition in layout.partitions), sector(server, records))
 
 
 def require_member(pool: Pool, arrays: Mapping[str, ArrayNow], serial: str) -> None:
@@ -156,11 +160,11 @@ def as_changed(drive: Drive) -> ChangedDrive:
 
 def arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
     """Return the arrays of partitions that a drive belongs to. Refused: one of them does not run."""
-    found = []
+    records = []
     for record in server.pool.arrays:
         if record.array.over_arrays:
             continue
-        expected = any(one.serial == serial for one in (*record.members, *record.spares))
+        expected = any(member.serial == serial for member in (*record.members, *record.spares))
         now = server.arrays.get(record.array.name)
         if expected and now is None:
             raise Refused(
@@ -168,8 +172,8 @@ def arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
                 "see `systemctl status millrace-assemble`"
             )
         if expected or (now is not None and now.member(serial) is not None):
-            found.append(record)
-    return found
+            records.append(record)
+    return records
 
 
 def _is_copied(server: Server, record: ArrayRecord, serial: str) -> bool:
@@ -183,7 +187,9 @@ def _is_copied(server: Server, record: ArrayRecord, serial: str) -> bool:
             f"drive {serial} is being rebuilt in {md.title(record.array)}; wait for its end: millrace pool show"
         )
     if now.lacking:
-        gone = [one.serial for one in record.members if (held := now.member(one.serial)) is None or not held.in_use]
+        gone = [
+            member.serial for member in record.members if (held := now.member(member.serial)) is None or not held.in_use
+        ]
         raise Refused(
             f"{md.title(record.array)} is degraded, and {serial} still holds its data; replace the member that is "
             f"missing first: millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"

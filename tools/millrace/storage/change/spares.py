@@ -17,34 +17,42 @@ def addition(server: Server, new: str) -> DrivePlan:
 
     Refused: an array lacks a member, which the drive is to replace; no array has redundancy; or it does not fit.
     """
-    arrays = [one for one in server.pool.arrays if not one.array.over_arrays and one.array.level != "raid0"]
-    for one in arrays:
-        now = server.arrays.get(one.array.name)
+    arrays = [record for record in server.pool.arrays if not record.array.over_arrays and record.array.level != "raid0"]
+    for record in arrays:
+        now = server.arrays.get(record.array.name)
         if now is None:
-            raise Refused(f"{md.title(one.array)} does not run; see `systemctl status millrace-assemble`")
+            raise Refused(f"{md.title(record.array)} does not run; see `systemctl status millrace-assemble`")
         if now.lacking:
-            gone = [member.serial for member in one.members if now.member(member.serial) is None]
+            gone = [member.serial for member in record.members if now.member(member.serial) is None]
             raise Refused(
-                f"{md.title(one.array)} lacks a member and needs no spare; replace that one: "
+                f"{md.title(record.array)} lacks a member and needs no spare; replace that one: "
                 f"millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"
             )
-    data = min((one for one in arrays if one.array.role is Role.DATA), key=lambda one: len(one.spares), default=None)
-    layout = next((one for one in server.pool.drives if Role.DATA in {part.role for part in one.partitions}), None)
+    data = min(
+        (record for record in arrays if record.array.role is Role.DATA),
+        key=lambda record: len(record.spares),
+        default=None,
+    )
+    layout = next(
+        (drive for drive in server.pool.drives if Role.DATA in {part.role for part in drive.partitions}), None
+    )
     if data is None or layout is None:
         raise Refused("no array of the pool has redundancy, so that none takes a hot spare")
-    need = Need(sum(one.size for one in layout.partitions), sector(server, [data]))
+    need = Need(sum(partition.size for partition in layout.partitions), sector(server, [data]))
     drive = chosen(server.drives, need, f"cannot add drive {new}", "", None, new)
     joined: dict[Role, str] = {data.array.role: data.array.name}
-    joined |= {one.array.role: one.array.name for one in arrays if one.array.role is Role.LOG and not one.spares}
+    joined |= {
+        record.array.role: record.array.name for record in arrays if record.array.role is Role.LOG and not record.spares
+    }
     partitions = [
         NewPartition(
-            role=one.role,
-            size=one.size,
-            label=free_label(server.pool, one.role),
-            array=joined.get(one.role),
+            role=partition.role,
+            size=partition.size,
+            label=free_label(server.pool, partition.role),
+            array=joined.get(partition.role),
             copies=False,
         )
-        for one in layout.partitions
+        for partition in layout.partitions
     ]
     return DrivePlan(verb="add", old=None, new=as_changed(drive), partitions=partitions, leaves=[])
 
@@ -52,14 +60,14 @@ def addition(server: Server, new: str) -> DrivePlan:
 def removal(server: Server, serial: str) -> DrivePlan:
     """Plan to take a hot spare or a faulty member out of its arrays. Refused: it is missing, or an array needs it."""
     records = arrays_of(server, serial)
-    for one in records:
-        member = server.arrays[one.array.name].member(serial)
+    for record in records:
+        member = server.arrays[record.array.name].member(serial)
         if member is not None and member.in_use:
             raise Refused(
-                f"drive {serial} is in use in {md.title(one.array)}; to take it out with redundancy kept: "
+                f"drive {serial} is in use in {md.title(record.array)}; to take it out with redundancy kept: "
                 f"millrace drive replace {quote(serial)}"
             )
-    leaves = [one for one in log_first(records) if _has(server, one, serial)]
+    leaves = [record for record in log_first(records) if _has(server, record, serial)]
     if not leaves:
         raise Refused(f"drive {serial} is in no array now; if it is in the server, it may be pulled")
     return DrivePlan(
@@ -67,9 +75,9 @@ def removal(server: Server, serial: str) -> DrivePlan:
         old=changed(server, serial, records),
         new=None,
         partitions=[],
-        leaves=[one.array.name for one in leaves],
+        leaves=[record.array.name for record in leaves],
         # the place of a spare that failed stays, and is reported until another drive has it
-        fewer_spares=[one.array.name for one in leaves if _is_spare(server, one, serial)],
+        fewer_spares=[record.array.name for record in leaves if _is_spare(server, record, serial)],
     )
 
 

@@ -88,32 +88,34 @@ def _missing(facts: Facts, one: Identity) -> Judgement:
     return Judgement("missing", UNPLUGGED if one.bay in facts.unplugged else None)
 
 
-def _row(facts: Facts, judge: Judge, one: Identity, judgement: Judgement) -> DriveRow:
-    smart, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
+def _row(facts: Facts, judge: Judge, identity: Identity, judgement: Judgement) -> DriveRow:
+    smart, known = (
+        (facts.smart.get(identity.serial), facts.history.get(identity.serial)) if identity.serial else (None, None)
+    )
     end = wear.ends(known.wear, facts.today) if known else None
-    role, arrays = _part(facts, one.serial)
+    role, arrays = _part(facts, identity.serial)
     return DriveRow(
-        serial=one.serial,
-        name=one.name,
-        bay=one.bay,
-        model=one.model,
-        firmware=one.firmware,
-        size_bytes=one.size,
-        role="boot" if judgement.verdict == "boot" else "backend" if one.serial in judge.backends else role,
+        serial=identity.serial,
+        name=identity.name,
+        bay=identity.bay,
+        model=identity.model,
+        firmware=identity.firmware,
+        size_bytes=identity.size,
+        role="boot" if judgement.verdict == "boot" else "backend" if identity.serial in judge.backends else role,
         arrays=arrays,
         verdict=judgement.verdict,
         what=judgement.what,
         too_small_by=judgement.lacks,
-        temperature_celsius=smart.temperature if smart and one.name else None,
+        temperature_celsius=smart.temperature if smart and identity.name else None,
         wear_percent=smart.wear if smart else None,
         wear_ends=end.isoformat() if end else None,
         spare_percent=smart.available_spare if smart else None,
         media_errors=smart.media_errors if smart else None,
         power_on_hours=smart.power_on_hours if smart else None,
-        last_seen=one.last_seen,
+        last_seen=identity.last_seen,
         needs_bytes=None,
-        test=facts.tests.get(one.serial) if one.serial else None,
-        testing=facts.testing.get(one.serial) if one.serial else None,
+        test=facts.tests.get(identity.serial) if identity.serial else None,
+        testing=facts.testing.get(identity.serial) if identity.serial else None,
         test_seconds=None,
         actions=[],
     )
@@ -122,19 +124,21 @@ def _row(facts: Facts, judge: Judge, one: Identity, judgement: Judgement) -> Dri
 def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
     """What a drive is for in the pool, and its arrays: data before log, a member before a spare."""
     spares = (
-        {(array.array.name, one.serial) for array in facts.pool.arrays for one in array.spares} if facts.pool else ()
+        {(array.array.name, spare.serial) for array in facts.pool.arrays for spare in array.spares}
+        if facts.pool
+        else ()
     )
-    found = [
-        (one, member.state == "spare" or (one.name, serial) in spares)
-        for one in facts.live
-        if not one.legs
-        for member in one.members
+    parts = [
+        (array, member.state == "spare" or (array.name, serial) in spares)
+        for array in facts.live
+        if not array.legs
+        for member in array.members
         if member.serial == serial
     ]
-    roles = {array.role for array, spare in found if not spare}
-    names = [array.name for array, _ in found]
+    roles = {array.role for array, spare in parts if not spare}
+    names = [array.name for array, _ in parts]
     if Role.DATA in roles:
         return "data", names
     if Role.LOG in roles:
         return "log", names
-    return ("spare" if found else "none"), names
+    return ("spare" if parts else "none"), names

@@ -73,12 +73,12 @@ def facts() -> Facts:
     drives, pool, report = present(), known_pool(), smart.last()
     return Facts(
         present=drives,
-        contents={one.name: contents(one.name) for one in drives},
+        contents={drive.name: contents(drive.name) for drive in drives},
         examined=_examined(),
         pool=pool,
         live=live_arrays(pool, {}) if pool else [],
-        smart={one.serial: one for one in report.drives} if report else {},
-        history={one.serial: one for one in drive_history.load().drives},
+        smart={drive.serial: drive for drive in report.drives} if report else {},
+        history={drive.serial: drive for drive in drive_history.load().drives},
         today=datetime.now(UTC).date(),
         unfinished=_unfinished(drives),
         tests=drive_tests.by_serial(),
@@ -86,7 +86,7 @@ def facts() -> Facts:
         changing=_changing(),
         removed=removal_record.load(),
         apart=apart_record.recorded(),
-        unplugged={str(one.number) for one in without_addresses(paths.ROOT) if one.number is not None},
+        unplugged={str(slot.number) for slot in without_addresses(paths.ROOT) if slot.number is not None},
     )
 
 
@@ -94,10 +94,14 @@ def contents(name: str) -> Contents:
     """Return what is on a drive as far as udev has read it."""
     drive = block_dir(paths.ROOT, name)
     parts = partitions(drive)
-    properties = [udev.properties(paths.ROOT, one) for one in (drive, *(part.directory for part in parts))]
-    kinds = [kind for one in properties for kind in (one.get("ID_PART_TABLE_TYPE"), one.get("ID_FS_TYPE")) if kind]
+    properties = [udev.properties(paths.ROOT, directory) for directory in (drive, *(part.directory for part in parts))]
+    kinds = [
+        kind for device in properties for kind in (device.get("ID_PART_TABLE_TYPE"), device.get("ID_FS_TYPE")) if kind
+    ]
     return Contents(
-        arrays=frozenset(one.get("ID_FS_UUID", "") for one in properties if one.get("ID_FS_TYPE") == udev.MD_MEMBER),
+        arrays=frozenset(
+            device.get("ID_FS_UUID", "") for device in properties if device.get("ID_FS_TYPE") == udev.MD_MEMBER
+        ),
         millrace=are_ours(parts),
         other=", ".join(dict.fromkeys(map(in_words, kinds))) or ("partitions" if parts else None),
     )
@@ -108,13 +112,13 @@ def _unfinished(drives: Sequence[Drive]) -> dict[str, str]:
 
     A record is of the drive with its wwid: serial numbers are not unique.
     """
-    wwids = {one.serial: one.wwid for one in drives}
-    others = {one.serial for one in erasure.load() if wwids.get(one.serial, one.wwid) != one.wwid}
-    erased = {one.serial: one.ended for one in erasure.load() if one.state == "done" and one.ended}
+    wwids = {drive.serial: drive.wwid for drive in drives}
+    others = {record.serial for record in erasure.load() if wwids.get(record.serial, record.wwid) != record.wwid}
+    erased = {record.serial: record.ended for record in erasure.load() if record.state == "done" and record.ended}
     tested = {
-        serial: _tested(one)
-        for serial, one in drive_tests.not_blank().items()
-        if erased.get(serial, "") < (one.ended or one.began) and wwids.get(serial, one.wwid) == one.wwid
+        serial: _tested(test)
+        for serial, test in drive_tests.not_blank().items()
+        if erased.get(serial, "") < (test.ended or test.began) and wwids.get(serial, test.wwid) == test.wwid
     }
     return tested | {serial: why for serial, why in erasure.unfinished().items() if serial not in others}
 

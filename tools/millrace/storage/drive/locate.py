@@ -27,16 +27,16 @@ def locate(system: System, serial: str, seconds: int) -> Located:
 
     Refused: the drive is not in this server. Failed: it has not answered one read.
     """
-    found = _present(serial)
-    name = found.name or ""
+    drive = _present(serial)
+    name = drive.name or ""
     led, before = _led(name), _reads(name)
     with _lit(led) if led else _blinking(system, name, seconds):
         for pause in _pauses(seconds):
             system.wait(pause)
     reads = _reads(name) - before
     if led is None and reads <= 0:
-        raise Failed(f"{named(found)} has not answered a read in {seconds} s, so its LED did not blink: replace it")
-    return Located(serial=serial, bay=found.bay, by="locate LED" if led else "activity LED", reads=reads)
+        raise Failed(f"{named(drive)} has not answered a read in {seconds} s, so its LED did not blink: replace it")
+    return Located(serial=serial, bay=drive.bay, by="locate LED" if led else "activity LED", reads=reads)
 
 
 def off(system: System, serial: str) -> Located:

@@ -81,12 +81,12 @@ def days(rises: Rises, now: Mapping[str, int], boot: str, today: date, last: int
 
     Pure. The record is not changed.
     """
-    found = {one.key: one for one in rises.counters if one.key in now}
+    counters = {counter.key: counter for counter in rises.counters if counter.key in now}
     since = today - timedelta(days=last - 1)
     risen = {}
     for key, value in now.items():
-        counted = _counted(found.get(key), key, value, boot, today)
-        recent = {one.day: one.count for one in counted.days if since <= one.day <= today}
+        counted = _counted(counters.get(key), key, value, boot, today)
+        recent = {rise.day: rise.count for rise in counted.days if since <= rise.day <= today}
         if recent:
             risen[key] = recent
     return risen
@@ -109,7 +109,7 @@ def _counted(before: RisingCounter | None, key: str, value: int, boot: str, toda
         restarted = 0 if boot == LIFETIME else value
         more = value - before.last if went_on else restarted
         # a day that is yet to come was recorded while the clock was wrong
-        past = [one for one in before.days if today - KEPT_DAYS <= one.day <= today]
+        past = [rise for rise in before.days if today - KEPT_DAYS <= rise.day <= today]
     if more and past and past[-1].day == today:
         past = [*past[:-1], Rise(day=today, count=past[-1].count + more)]
     elif more:

@@ -84,22 +84,28 @@ def write(run: Runner = _IN_TIME, command: smart_events.Command = smart_events.a
     NVMe drives that answered report their next warning by themselves.
     """
     system = drives_in_use(paths.ROOT).system
-    drives_here = [one for one in present() if one.size]
+    drives_here = [drive for drive in present() if drive.size]
     with ThreadPoolExecutor(max_workers=max(len(drives_here), 1)) as together:
-        read = list(together.map(lambda one: _read(one, one.name in system, run), drives_here))
+        read = list(together.map(lambda drive: _read(drive, drive.name in system, run), drives_here))
     today = datetime.now(UTC).date()
-    counts = {one.serial: one.media_errors for one in read if one.serial and one.media_errors is not None}
+    counts = {
+        reading.serial: reading.media_errors for reading in read if reading.serial and reading.media_errors is not None
+    }
     counters = media_errors.count(media_errors.load(), counts, today)
     new = media_errors.recent(counters, today)
-    drives = [_with_new(one, new.get(one.serial)) for one in read]
+    drives = [_with_new(reading, new.get(reading.serial)) for reading in read]
     write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
     # After the report: what a drive does with a command that it does not know keeps no reading back.
-    warnings = {paths.ROOT / "dev" / one.name: one.critical_warning for one in read if one.critical_warning is not None}
+    warnings = {
+        paths.ROOT / "dev" / reading.name: reading.critical_warning
+        for reading in read
+        if reading.critical_warning is not None
+    }
     smart_events.enable_all(warnings, SECONDS, command)
     media_errors.save(counters)
-    worn = {one.serial: one.wear for one in read}
+    worn = {reading.serial: reading.wear for reading in read}
     drive_history.save(drive_history.seen(drive_history.load(), drives_here, worn, today))
-    hot = {one.serial: heat(one) for one in read}
+    hot = {reading.serial: heat(reading) for reading in read}
     rises.save(hardware_errors.recorded(rises.load(), drives_here, hot, today))
 
 

@@ -89,7 +89,7 @@ class Judge:
         if why and (why.startswith((RUNNING, drive_tests.RUNNING)) or not self._used_since(drive, contents)):
             return Judgement("unknown", why)
         if ours := self._ours(contents):
-            stopped = [one.name for one in self._facts.live if one.device is None and one.name in ours]
+            stopped = [array.name for array in self._facts.live if array.device is None and array.name in ours]
             return Judgement("unknown", f"array {stopped[0]} does not run") if stopped else self._returned(drive.serial)
         return self._stranger(drive, contents)
 
@@ -105,11 +105,11 @@ class Judge:
     def _member(self, serial: str) -> Judgement | None:
         """What md has of a drive, the worse of two arrays; None where it has nothing."""
         states = {
-            array.name: one.state
+            array.name: member.state
             for array in self._facts.live
             if not array.legs
-            for one in array.members
-            if one.serial == serial
+            for member in array.members
+            if member.serial == serial
         }
         absent = sorted(name for name, state in states.items() if state == MISSING)
         known = [state for state in states.values() if state != MISSING]
@@ -147,11 +147,11 @@ class Judge:
     def _stranger(self, drive: Drive, contents: Contents) -> Judgement:
         """A drive that is in no array of the pool."""
         before = self._examined.get(drive.serial or drive.name)
-        findings = [one.finding for one in before.evidence] if before else []
+        findings = [evidence.finding for evidence in before.evidence] if before else []
         # a mark beside it says nothing of what is there
-        found = next((one for one in findings if one not in MARKS), findings[0] if findings else None)
+        finding = next((finding for finding in findings if finding not in MARKS), findings[0] if findings else None)
         if before is not None and before.state is DriveState.BOOT:
-            return Judgement("boot", found)
+            return Judgement("boot", finding)
         if not self._facts.examined:
             # any drive could be the one that the system runs from
             return Judgement("unknown", "no inventory of this boot: systemctl status millrace-inventory")
@@ -167,10 +167,10 @@ class Judge:
         if mark := only_mark(before.evidence):
             return Judgement("unknown", INTERRUPTED if mark == ERASE_INTERRUPTED else drive_tests.INTERRUPTED)
         if before.state is DriveState.FOREIGN:
-            return Judgement("foreign", found)
+            return Judgement("foreign", finding)
         if before.state is DriveState.OURS:
             return Judgement("unknown", CHANGED)
-        return self._blank(drive) if before.state is DriveState.BLANK else Judgement("unknown", found)
+        return self._blank(drive) if before.state is DriveState.BLANK else Judgement("unknown", finding)
 
     def _drives(self) -> list[DriveRecord]:
         """The drives of the pool that another can take the place of: not the external device."""

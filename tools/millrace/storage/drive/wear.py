@@ -36,8 +36,8 @@ def ends(steps: Sequence[WearStep], today: date) -> date | None:
     that were seen to begin; a drive that has not had two in a year lasts for decades. A day that is yet to come was
     recorded while the clock was wrong, and says nothing.
     """
-    began = [(one.day, one.percent) for one in steps[1:]]
-    recent = [one for one in began if today - YEAR <= one[0] <= today]
+    began = [(step.day, step.percent) for step in steps[1:]]
+    recent = [step for step in began if today - YEAR <= step[0] <= today]
     if len(recent) < 2:
         return None
     (first, low), (last, high) = recent[0], recent[-1]

@@ -34,16 +34,16 @@ def find(rows: Sequence[DriveRow], name: str) -> DriveRow:
     Refused: there is none, or several.
     """
     kernel = name.removeprefix("/dev/")
-    for found in (
-        [one for one in rows if name and one.serial == name],
-        [one for one in rows if one.bay is not None and one.bay == name],
-        [one for one in rows if one.name is not None and one.name == kernel],
+    for drives in (
+        [row for row in rows if name and row.serial == name],
+        [row for row in rows if row.bay is not None and row.bay == name],
+        [row for row in rows if row.name is not None and row.name == kernel],
     ):
-        if len(found) > 1:
-            names = ", ".join(one.name or "-" for one in found)
-            raise Refused(f"{len(found)} drives answer to {shown(name)}: {names}; name one by its serial number")
-        if found:
-            return found[0]
+        if len(drives) > 1:
+            names = ", ".join(row.name or "-" for row in drives)
+            raise Refused(f"{len(drives)} drives answer to {shown(name)}: {names}; name one by its serial number")
+        if drives:
+            return drives[0]
     raise Refused(
         f"no drive has the serial number, bay or device name {shown(name)}; for all of them: millrace drive list"
     )
@@ -51,15 +51,15 @@ def find(rows: Sequence[DriveRow], name: str) -> DriveRow:
 
 def candidates(facts: Facts, rows: Sequence[DriveRow], policy: Policy) -> list[str]:
     """Return the serials of the blank drives that a pool may be made of. Refused: there is none."""
-    here = {one.serial: one for one in facts.present}
-    found = [
-        one.serial
-        for one in rows
-        if one.verdict in TESTABLE and one.serial in here and unsuitable(here[one.serial], policy) is None
+    here = {drive.serial: drive for drive in facts.present}
+    serials = [
+        row.serial
+        for row in rows
+        if row.verdict in TESTABLE and row.serial in here and unsuitable(here[row.serial], policy) is None
     ]
-    if not found:
+    if not serials:
         raise Refused("no drive of this server is blank and may be used for a pool; see `millrace drive list`")
-    return found
+    return serials
 
 
 def check(facts: Facts, row: DriveRow, drive: Drive | None, quick: bool) -> None:

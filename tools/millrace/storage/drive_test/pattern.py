@@ -61,15 +61,15 @@ class Pattern:
         if read == wanted:
             return None
         at = next(n for n in range(0, place.length, SECTOR) if read[n : n + SECTOR] != wanted[n : n + SECTOR])
-        found = read[at : at + SECTOR]
+        sector = read[at : at + SECTOR]
         where = place.offset + at
-        if found[NUMBER : NUMBER + RUN] == self.run and found[:NUMBER] != wanted[at : at + NUMBER]:
-            (number,) = array("Q", found[:NUMBER])
+        if sector[NUMBER : NUMBER + RUN] == self.run and sector[:NUMBER] != wanted[at : at + NUMBER]:
+            (number,) = array("Q", sector[:NUMBER])
             return (
                 f"returns at byte {where} what was written at byte {number * SECTOR}: it has less capacity than it "
                 "reports"
             )
-        lost = "zeros" if not any(found) else "something else"
+        lost = "zeros" if not any(sector) else "something else"
         return f"returns {lost} at byte {where} instead of what was written: it lost a write"
 
 

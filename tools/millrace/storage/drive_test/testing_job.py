@@ -107,10 +107,10 @@ def follow(system: System, order: DriveTestOrder) -> Iterator[DriveTestLine]:
             if shown.get(now.serial) != now:
                 yield now
                 shown[now.serial] = now
-    ended = [one for one in drive_tests.load() if one.id == order.id]
+    ended = [test for test in drive_tests.load() if test.id == order.id]
     if not ended:
         raise Failed(f"no drive is tested: {JOB.last_line(system.attempt)}")
-    yield from sorted(ended, key=lambda one: one.serial)
+    yield from sorted(ended, key=lambda test: test.serial)
 
 
 def cancel(system: System) -> list[DriveTest]:
@@ -133,10 +133,10 @@ def execute(system: System) -> list[DriveTest]:
     with JOB.execution() as began, ExitStack() as beginning:
         order = ORDER.read()
         # the decision was made for the drives that were there then; it is made again for those that are here now
-        beginning.enter_context(writing(about_to_test([one.serial for one in order.drives])))
-        found = [_same(_ready(system, one.serial, order.quick), one) for one in order.drives]
+        beginning.enter_context(writing(about_to_test([target.serial for target in order.drives])))
+        candidates = [_same(_ready(system, target.serial, order.quick), target) for target in order.drives]
         board = _Board()
-        jobs = [_Job(system, one, order, board) for one in found]
+        jobs = [_Job(system, candidate, order, board) for candidate in candidates]
         with ExitStack() as opened:
             for job in jobs:
                 opened.callback(job.close)
@@ -146,7 +146,7 @@ def execute(system: System) -> list[DriveTest]:
             # nobody else can open the drives now, and other drives need not wait for hours
             beginning.close()
             with ThreadPoolExecutor(len(jobs)) as together:
-                ended = list(together.map(lambda one: one.run(), jobs))
+                ended = list(together.map(lambda job: job.run(), jobs))
         _end(began, ended)
         return ended
 
@@ -167,15 +167,15 @@ def clean_up(system: System) -> None:
     """
     only_root()
     JOB.clean_up()
-    here = {one.serial: one.name for one in present()}
-    for one in drive_tests.load():
-        if one.state == "running":
+    here = {drive.serial: drive.name for drive in present()}
+    for test in drive_tests.load():
+        if test.state == "running":
             changes = {"state": "interrupted", "reason": KILLED, "ended": system.now()}
-            drive_tests.save(one.model_copy(update=changes))
-            if one.serial in here:
+            drive_tests.save(test.model_copy(update=changes))
+            if test.serial in here:
                 # what udev knew of the drive before is no longer there
-                reread(system, here[one.serial], log)
-                examined(here[one.serial])
+                reread(system, here[test.serial], log)
+                examined(here[test.serial])
 
 
 class _Board:
@@ -202,17 +202,17 @@ class _Board:
 class _Job:
     """The test of one drive, from its opening to its record."""
 
-    def __init__(self, system: System, found: Ready, order: DriveTestOrder, board: _Board) -> None:
+    def __init__(self, system: System, candidate: Ready, order: DriveTestOrder, board: _Board) -> None:
         self._board = board
-        self._system, self._found, self._quick = system, found, order.quick
+        self._system, self._found, self._quick = system, candidate, order.quick
         self._opened = ExitStack()
         self._tester: DriveTester | None = None
-        self._before = _smart(system, found.drive)
+        self._before = _smart(system, candidate.drive)
         self.record = DriveTest(
             id=order.id,
-            serial=found.drive.serial,
-            wwid=found.drive.wwid,
-            bay=found.row.bay,
+            serial=candidate.drive.serial,
+            wwid=candidate.drive.wwid,
+            bay=candidate.row.bay,
             scope="quick" if order.quick else "full",
             state="running",
             boot=boot_id(),
@@ -332,14 +332,14 @@ def _unfit(drive: Drive, errors: int | None) -> str | None:
     return f"the drive reports {errors} new media error{'s' * (errors > 1)}" if errors else None
 
 
-def _remarks(test: DriveTest, now: Drive, found: Ready) -> Iterator[str]:
+def _remarks(test: DriveTest, now: Drive, candidate: Ready) -> Iterator[str]:
     """What is worth knowing of a drive that passed."""
     longest = max(test.longest_write_ms or 0, test.longest_read_ms or 0)
     if longest >= SLOW_MS:
         yield f"one request took {longest / 1000:.1f} s"
     if (now.critical_warning or 0) & 1 << 1:
         yield "it was outside its temperature range"
-    before, after = found.drive.link, now.link
+    before, after = candidate.drive.link, now.link
     if before is not None and after is not None and (before.speed, before.width) != (after.speed, after.width):
         yield f"its PCIe link changed from {before.speed:g} GT/s ×{before.width} to {after.speed:g} GT/s ×{after.width}"
     if test.trim == "refused":
@@ -375,8 +375,8 @@ def _ready(system: System, serial: str, quick: bool) -> Ready:
     if drive.serial != serial or attached is None:
         raise Refused(f"{named(before)} was removed or replaced just now; nothing was written")
     now = may_erase.fresh(known, drive)
-    found = row(now, serial)
-    may_test.check(now, found, drive, quick)
+    drive_row = row(now, serial)
+    may_test.check(now, drive_row, drive, quick)
     if reason := system.in_use(drive.name):
-        raise Refused(f"{named(found)} is in use ({reason}): end its use first; nothing was written")
-    return Ready(found, drive, attached)
+        raise Refused(f"{named(drive_row)} is in use ({reason}): end its use first; nothing was written")
+    return Ready(drive_row, drive, attached)

@@ -45,14 +45,14 @@ def test_bar(lines: Iterable[DriveTestLine]) -> DriveTestLine | None:
     ended: list[DriveTest] = []
     tasks: dict[str, TaskID] = {}
     with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        for one in lines:
-            if isinstance(one, DriveTest):
-                ended.append(one)
+        for line in lines:
+            if isinstance(line, DriveTest):
+                ended.append(line)
                 continue
-            if one.serial not in tasks:
-                tasks[one.serial] = bar.add_task(one.serial)
-            words = f"{one.serial} {one.what}{pace(one.bytes_per_second, one.seconds_left)}"
-            bar.update(tasks[one.serial], description=words, completed=one.done, total=one.total)
+            if line.serial not in tasks:
+                tasks[line.serial] = bar.add_task(line.serial)
+            words = f"{line.serial} {line.what}{pace(line.bytes_per_second, line.seconds_left)}"
+            bar.update(tasks[line.serial], description=words, completed=line.done, total=line.total)
     for each in ended:
         click.echo(tested(each))
     return ended[-1] if ended else None

@@ -45,20 +45,20 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
     if drives and all_candidates:
         raise click.UsageError("--all-candidates takes no drives.")
     known = facts()
-    found = rows(known)
+    drive_rows = rows(known)
     serials = may_test.distinct(
-        may_test.candidates(known, found, in_force())
+        may_test.candidates(known, drive_rows, in_force())
         if all_candidates
-        else [may_test.find(found, one).serial for one in drives]
+        else [may_test.find(drive_rows, name).serial for name in drives]
     )
     ready = testing_job.ready(system, serials, quick)
-    show.text(before_tests([one.row for one in ready], quick))
+    show.text(before_tests([candidate.row for candidate in ready], quick))
     if not yes:
         confirm("Test these drives?", "--yes")
     order = testing_job.start(system, ready, quick)
     show.each(testing_job.follow(system, order), test_bar)
     results = by_serial()
-    bad = [one for one in serials if one not in results or results[one].state != "passed"]
+    bad = [serial for serial in serials if serial not in results or results[serial].state != "passed"]
     if bad:
         raise Failed(f"not passed: {', '.join(bad)}; see `millrace drive show`")
 

@@ -92,10 +92,10 @@ def execute(system: System) -> Erasure:
         order = ORDER.read()
         # the decision was made for the drive that was there then; it is made again for the one that is here now
         deciding.enter_context(writing(erasing(order.serial)))
-        found = _ready(system, order.serial, order.foreign)
-        if (found.drive.wwid, found.attached) != (order.wwid, order.attached):
-            raise Refused(f"{named(found.row)} was replaced meanwhile; nothing was written")
-        record = _begun(found, order, system)
+        candidate = _ready(system, order.serial, order.foreign)
+        if (candidate.drive.wwid, candidate.attached) != (order.wwid, order.attached):
+            raise Refused(f"{named(candidate.row)} was replaced meanwhile; nothing was written")
+        record = _begun(candidate, order, system)
 
         def begin() -> None:
             erasure.save(record)
@@ -103,8 +103,8 @@ def execute(system: System) -> Erasure:
             deciding.close()
 
         try:
-            erased = Eraser(system, found.drive, log).erase(order.attached, begin)
-            proved_blank(examined(found.drive.name))
+            erased = Eraser(system, candidate.drive, log).erase(order.attached, begin)
+            proved_blank(examined(candidate.drive.name))
         except MillraceError as error:
             if erasure.last(order.serial) == record:
                 erasure.save(_ended(record, system, state="failed", reason=str(error)))
@@ -121,14 +121,14 @@ def clean_up(system: System) -> None:
     """
     only_root()
     JOB.clean_up()
-    here = {one.serial: one.name for one in present()}
-    for one in erasure.load():
-        if one.state == "running":
-            erasure.save(_ended(one, system, state="interrupted", reason=KILLED))
-            if one.serial in here:
+    here = {drive.serial: drive.name for drive in present()}
+    for record in erasure.load():
+        if record.state == "running":
+            erasure.save(_ended(record, system, state="interrupted", reason=KILLED))
+            if record.serial in here:
                 # what udev knew of the drive before is no longer there
-                reread(system, here[one.serial], log)
-                examined(here[one.serial])
+                reread(system, here[record.serial], log)
+                examined(here[record.serial])
 
 
 def _ready(system: System, serial: str, foreign: bool) -> Ready:
@@ -141,11 +141,11 @@ def _ready(system: System, serial: str, foreign: bool) -> Ready:
     if drive.serial != serial or attached is None:
         raise Refused(f"{named(before)} was removed or replaced just now; nothing was written")
     now = may_erase.fresh(known, drive)
-    found = row(now, serial)
-    may_erase.check(now, found, drive, foreign)
+    drive_row = row(now, serial)
+    may_erase.check(now, drive_row, drive, foreign)
     if reason := system.in_use(drive.name):
-        raise Refused(f"{named(found)} is in use ({reason}): end its use first; nothing was written")
-    return Ready(found, drive, attached)
+        raise Refused(f"{named(drive_row)} is in use ({reason}): end its use first; nothing was written")
+    return Ready(drive_row, drive, attached)
 
 
 def examined(name: str) -> Drive:
@@ -159,12 +159,12 @@ def examined(name: str) -> Drive:
     return drive
 
 
-def _begun(found: Ready, order: Order, system: System) -> Erasure:
+def _begun(candidate: Ready, order: Order, system: System) -> Erasure:
     return Erasure(
         id=order.id,
-        serial=found.drive.serial,
-        wwid=found.drive.wwid,
-        bay=found.row.bay,
+        serial=candidate.drive.serial,
+        wwid=candidate.drive.wwid,
+        bay=candidate.row.bay,
         state="running",
         method=None,
         boot=boot_id(),

@@ -65,7 +65,7 @@ class Eraser:
         support = EraseSupport()
         if self._drive.transport == "nvme":
             support = erase_support(self._device, self._system.attempt)
-        if any(one in SANITIZE_ACTIONS for one in support.methods):
+        if any(method in SANITIZE_ACTIONS for method in support.methods):
             self._refuse_sanitizing()
         with exclusively(self._device, self._drive.size) as raw:
             if attached is None or self._system.diskseq(self._drive.name) != attached:

@@ -64,12 +64,12 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         return None
     if foreign:
         return None
-    if (one := facts.apart.get(row.serial)) and one.started:
+    if (apart := facts.apart.get(row.serial)) and apart.started:
         return (
             f"may have changes that the pool lacks ({row.what}): keep it until the files are compared with a backup, "
             "or see --foreign in --help"
         )
-    if one:
+    if apart:
         return (
             f"has changes that the pool lacks ({row.what}): copy what is needed from it in another server first, or "
             "see --foreign in --help"
@@ -99,11 +99,11 @@ def used(row: DriveRow, drive: Drive) -> str | None:
         if what.startswith("/") and what not in SYSTEM_MOUNTS:
             return f"carries {what}: unmount it first: umount {what}"
         return f"is the boot drive (it carries {what}), which is never erased: choose another drive"
-    for one in drive.evidence:
-        if one.probe in IN_USE:
-            return f"is in use ({one.finding}): end its use first; `lsblk` shows what is on it"
-        if one.probe in WHOSE:
-            return f"cannot be told from the boot drive or from another one ({one.finding}): correct that first"
+    for evidence in drive.evidence:
+        if evidence.probe in IN_USE:
+            return f"is in use ({evidence.finding}): end its use first; `lsblk` shows what is on it"
+        if evidence.probe in WHOSE:
+            return f"cannot be told from the boot drive or from another one ({evidence.finding}): correct that first"
     if row.verdict == "unknown" and row.what and row.what.endswith("does not run"):
         return f"carries data of this pool ({row.what}): start the pool first: millrace assemble"
     return None

@@ -43,31 +43,36 @@ def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], 
     )
 
 
-def connect(one: Connection, secret: str | None, run: Runner) -> ConnectionReport:
+def connect(connection: Connection, secret: str | None, run: Runner) -> ConnectionReport:
     """Connect a subsystem at its addresses and record it.
 
     Refused: it is connected already, also by hand. Failed: no address connects; nothing was recorded.
     """
     with connection_store.change():
         known = connection_store.connections()
-        if any(each.nqn == one.nqn for each in known):
+        if any(each.nqn == connection.nqn for each in known):
             raise Refused(
-                f"{one.nqn} is connected already: millrace backend list, or first millrace backend disconnect"
+                f"{connection.nqn} is connected already: millrace backend list, or first millrace backend disconnect"
             )
-        if any(each.nqn == one.nqn for each in nvme_host.controllers()):
-            raise Refused(f"{one.nqn} was connected by hand: first nvme disconnect --nqn={one.nqn}")
-        problems = _attach(one, one.addresses, secret, run)
-        if len(problems) == len(one.addresses):
-            raise Failed(f"{one.nqn} was not connected: {'; '.join(problems)}")
-        connection_store.save([*known, one], {**connection_store.secrets(), **({one.nqn: secret} if secret else {})})
-    wait_until(lambda: nvme_host.namespaces(one.nqn), bool, PAUSES)
-    row = nvme_host.row(one)
+        if any(each.nqn == connection.nqn for each in nvme_host.controllers()):
+            raise Refused(f"{connection.nqn} was connected by hand: first nvme disconnect --nqn={connection.nqn}")
+        problems = _attach(connection, connection.addresses, secret, run)
+        if len(problems) == len(connection.addresses):
+            raise Failed(f"{connection.nqn} was not connected: {'; '.join(problems)}")
+        connection_store.save(
+            [*known, connection], {**connection_store.secrets(), **({connection.nqn: secret} if secret else {})}
+        )
+    wait_until(lambda: nvme_host.namespaces(connection.nqn), bool, PAUSES)
+    row = nvme_host.row(connection)
     if problems:
         must(run, ["systemctl", "restart", "--no-block", UNIT])
     later = [f"{problem}; it is tried again until it connects" for problem in problems]
     bare = [] if row.namespaces else ["the subsystem has no namespace yet: its target has to add one"]
     return ConnectionReport(
-        nqn=one.nqn, connection=row, done=f"{one.nqn} is connected, now and at each boot.", warnings=[*later, *bare]
+        nqn=connection.nqn,
+        connection=row,
+        done=f"{connection.nqn} is connected, now and at each boot.",
+        warnings=[*later, *bare],
     )
 
 
@@ -75,12 +80,12 @@ def connect_all(run: Runner) -> list[str]:
     """Connect every path that is recorded and not there; return why some are not, a sentence each."""
     with connection_store.change():
         known = connection_store.connections()
-        secrets = connection_store.secrets() if any(one.authenticated for one in known) else {}
+        secrets = connection_store.secrets() if any(connection.authenticated for connection in known) else {}
         problems = []
-        for one in known:
-            missing = [path.address for path in nvme_host.row(one).paths if path.controller is None]
+        for connection in known:
+            missing = [path.address for path in nvme_host.row(connection).paths if path.controller is None]
             if missing:
-                problems += _attach(one, missing, secrets.get(one.nqn), run)
+                problems += _attach(connection, missing, secrets.get(connection.nqn), run)
         return problems
 
 
@@ -91,12 +96,14 @@ def disconnect(nqn: str) -> ConnectionReport:
     """
     with connection_store.change():
         known = connection_store.connections()
-        if not any(one.nqn == nqn for one in known):
+        if not any(connection.nqn == nqn for connection in known):
             raise Refused(f"{nqn} is not connected by Millrace: millrace backend list")
         _refuse_used(nqn)
         # first: a power cut leaves it disconnected, and no record of what is away
-        left = [one for one in known if one.nqn != nqn]
-        connection_store.save(left, connection_store.secrets() if any(one.authenticated for one in left) else {})
+        left = [connection for connection in known if connection.nqn != nqn]
+        connection_store.save(
+            left, connection_store.secrets() if any(connection.authenticated for connection in left) else {}
+        )
         if problems := _detach(nqn):
             raise Failed(f"{'; '.join(problems)}; it will not be connected at the next boot")
     return ConnectionReport(nqn=nqn, connection=None, done=f"{nqn} is disconnected, now and at each boot.")
@@ -110,9 +117,9 @@ def release() -> list[str]:
     """
     left = []
     with connection_store.change():
-        for one in connection_store.connections():
-            used = [each.name for each in nvme_host.namespaces(one.nqn) if nvme_host.is_in_use(each.name)]
-            left += [f"{one.nqn}: /dev/{name} is in use" for name in used] if used else _detach(one.nqn)
+        for connection in connection_store.connections():
+            used = [each.name for each in nvme_host.namespaces(connection.nqn) if nvme_host.is_in_use(each.name)]
+            left += [f"{connection.nqn}: /dev/{name} is in use" for name in used] if used else _detach(connection.nqn)
     return left
 
 

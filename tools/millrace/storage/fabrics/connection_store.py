@@ -32,7 +32,7 @@ def save(wanted: list[Connection], known: dict[str, str]) -> None:
 
     A connection never stands there without its secret: that comes first, and goes last.
     """
-    kept = {one.nqn: known[one.nqn] for one in wanted if one.authenticated}
+    kept = {connection.nqn: known[connection.nqn] for connection in wanted if connection.authenticated}
     try:
         if kept:
             write_model(paths.connection_secrets_file(), Secrets(secrets=kept), 0o600)

@@ -55,14 +55,14 @@ class Controller:
 
 def controllers() -> list[Controller]:
     """Return the controllers over TCP and RDMA, those that were connected by hand, too."""
-    found = []
+    fabric_controllers = []
     for name in sysfs.names(paths.ROOT / CONTROLLERS):
         place = paths.ROOT / CONTROLLERS / name
         if sysfs.text(place / "transport") not in ("tcp", "rdma"):
             continue
         # traddr=10.0.0.1,trsvcid=4420,src_addr=10.0.0.2
         where = dict(word.split("=", 1) for word in (sysfs.text(place / "address") or "").split(",") if "=" in word)
-        found.append(
+        fabric_controllers.append(
             Controller(
                 name=name,
                 nqn=sysfs.text(place / "subsysnqn") or "",
@@ -71,30 +71,30 @@ def controllers() -> list[Controller]:
                 state=sysfs.text(place / "state") or "unknown",
             )
         )
-    return found
+    return fabric_controllers
 
 
-def row(one: Connection) -> ConnectionRow:
+def row(connection: Connection) -> ConnectionRow:
     """Return a connection with its paths and block devices as they are now."""
-    here = {(each.address, each.port): each for each in controllers() if each.nqn == one.nqn}
-    seen = [(address, here.get((address, one.port))) for address in one.addresses]
+    here = {(each.address, each.port): each for each in controllers() if each.nqn == connection.nqn}
+    seen = [(address, here.get((address, connection.port))) for address in connection.addresses]
     return ConnectionRow(
-        nqn=one.nqn,
-        host_nqn=one.host_nqn,
-        transport=one.transport,
-        port=one.port,
-        authenticated=one.authenticated,
+        nqn=connection.nqn,
+        host_nqn=connection.host_nqn,
+        transport=connection.transport,
+        port=connection.port,
+        authenticated=connection.authenticated,
         paths=[
             PathRow(address=address, controller=each.name if each else None, state=each.state if each else MISSING)
             for address, each in seen
         ],
-        namespaces=namespaces(one.nqn),
+        namespaces=namespaces(connection.nqn),
     )
 
 
 def namespaces(nqn: str) -> list[NamespaceRow]:
     """Return the block devices of a subsystem; with several paths each is one device (native multipath)."""
-    found = []
+    rows = []
     for subsystem in sysfs.names(paths.ROOT / SUBSYSTEMS):
         if sysfs.text(paths.ROOT / SUBSYSTEMS / subsystem / "subsysnqn") != nqn:
             continue
@@ -104,8 +104,8 @@ def namespaces(nqn: str) -> list[NamespaceRow]:
             if name.startswith(f"nvme{subsystem.removeprefix('nvme-subsys')}n") and not (place / "partition").exists():
                 wwid = sysfs.text(place / "wwid") or name
                 sectors = sysfs.number(place / "size") or 0
-                found.append(NamespaceRow(name=name, device=f"/dev/disk/by-id/nvme-{wwid}", size=sectors * SECTOR))
-    return found
+                rows.append(NamespaceRow(name=name, device=f"/dev/disk/by-id/nvme-{wwid}", size=sectors * SECTOR))
+    return rows
 
 
 def host_nqn() -> str:
@@ -134,19 +134,19 @@ def _send(text: str) -> None:
         os.close(device)
 
 
-def options(one: Connection, address: str, secret: str | None) -> Sequence[str]:
+def options(connection: Connection, address: str, secret: str | None) -> Sequence[str]:
     """Return the options of a path as the kernel takes them (nvme-connect(1) has the same)."""
-    found = [
-        f"nqn={one.nqn}",
-        f"transport={one.transport}",
+    settings = [
+        f"nqn={connection.nqn}",
+        f"transport={connection.transport}",
         f"traddr={address}",
-        f"trsvcid={one.port}",
-        f"hostnqn={one.host_nqn}",
-        f"hostid={host_id(one.host_nqn)}",
+        f"trsvcid={connection.port}",
+        f"hostnqn={connection.host_nqn}",
+        f"hostid={host_id(connection.host_nqn)}",
         f"ctrl_loss_tmo={FOR_EVER}",
         f"reconnect_delay={RECONNECT_SECONDS}",
     ]
-    return [*found, *([f"dhchap_secret={secret}"] if secret else [])]
+    return [*settings, *([f"dhchap_secret={secret}"] if secret else [])]
 
 
 def host_id(host: str) -> UUID:

@@ -72,10 +72,10 @@ def approval_from_credential(now: str) -> Approval | None:
     full = [drive.serial for drive in written if drive.state is not DriveState.BLANK]
     if full:
         raise Refused(f"the credential {CREDENTIAL}=auto covers blank drives only; not blank: {', '.join(full)}")
-    if failed := [one for one in plan.findings if one.severity is Severity.FAIL]:
-        found = "; ".join(f"{one.place}: {one.what}" for one in failed)
+    if failed := [finding for finding in plan.findings if finding.severity is Severity.FAIL]:
+        reasons = "; ".join(f"{finding.place}: {finding.what}" for finding in failed)
         raise Refused(
-            f"the credential {CREDENTIAL}=auto approves no plan with a failure ({found}); correct it, or approve the "
+            f"the credential {CREDENTIAL}=auto approves no plan with a failure ({reasons}); correct it, or approve the "
             "plan by its hash"
         )
     return approve(digest, "credential", now)

@@ -172,13 +172,13 @@ class FilesystemStep:
 
     def _check_geometry(self) -> None:
         """mkfs.xfs corrects what it does not like with a word on its output; Failed names what it changed."""
-        found = self._superblock()
+        superblock = self._superblock()
         other = [
-            f"{key} {found.get(key, 'missing')} instead of {value}"
+            f"{key} {superblock.get(key, 'missing')} instead of {value}"
             for key, value in self._expected().items()
-            if found.get(key) != value
+            if superblock.get(key) != value
         ]
-        other += [f"{name} is off" for name in self._lacking(found)]
+        other += [f"{name} is off" for name in self._lacking(superblock)]
         if other:
             raise Failed(
                 f"the result of mkfs.xfs differs from the plan: {', '.join(other)} (in blocks of {BLOCK} bytes)"
@@ -214,7 +214,9 @@ def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
     )
     autofsck = [f"autofsck={filesystem.autofsck}"] if filesystem.autofsck is not None else []
     wanted = filesystem.features
-    features = {one: xfs_features.options(wanted, one) for one in ("-m", "-i", "-n")} if wanted is not None else {}
+    features = (
+        {option: xfs_features.options(wanted, option) for option in ("-m", "-i", "-n")} if wanted is not None else {}
+    )
     # nothing was tried with quota files in a directory of metadata
     metadata = [f"uuid={uuid}", *autofsck, *features.get("-m", []), *(["metadir=0"] if features else [])]
     inodes = ["-i", ",".join([f"size={xfs_features.INODE}", *features["-i"]])] if features else []

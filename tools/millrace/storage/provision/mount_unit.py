@@ -38,16 +38,16 @@ def differences(filesystem: Filesystem, mounted: Collection[str]) -> list[str]:
     """
     planned = _safe(filesystem)
     shown = {name: value for name, _, value in (option.partition("=") for option in mounted)}
-    found = []
+    problems = []
     for option in planned:
         name, _, value = option.partition("=")
         if name not in _OURS or (name == "noatime" and not _OTHER_ATIME.isdisjoint(planned)):
             continue
         if name not in shown:
-            found.append(f"{name} is missing")
+            problems.append(f"{name} is missing")
         elif _number(shown[name]) != _number(value):
-            found.append(f"{name} is {shown[name]}, not {value}")
-    return found
+            problems.append(f"{name} is {shown[name]}, not {value}")
+    return problems
 
 
 def _safe(filesystem: Filesystem) -> list[str]:

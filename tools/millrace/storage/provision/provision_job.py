@@ -54,9 +54,9 @@ def start(system: System, digest: str, by: str) -> Approval:
     """
     if JOB.runs(system.attempt):
         # the boot is still looking for an approval; one that ends this moment is started once more
-        found = approval.approve(digest, by, system.now())
+        approved = approval.approve(digest, by, system.now())
         JOB.start_again(system.attempt)
-        return found
+        return approved
     with JOB.starting(system.attempt, POOL, by):
         return approval.approve(digest, by, system.now())
 

@@ -109,9 +109,11 @@ def save(record: ArrayRecord, members: Sequence[Apart], why: str | None = None) 
     """
     with _lock():
         known = load()
-        new = {(one.array, one.partuuid, one.serial) for one in members}
-        others = [one for one in known.members if (one.array, one.partuuid, one.serial) not in new]
-        undecided = [one for one in known.undecided if one.array != record.array.name]
+        new = {(apart.array, apart.partuuid, apart.serial) for apart in members}
+        others = [apart for apart in known.members if (apart.array, apart.partuuid, apart.serial) not in new]
+        undecided = [
+            undecided_array for undecided_array in known.undecided if undecided_array.array != record.array.name
+        ]
         undecided += [Undecided(array=record.array.name, why=why)] if why else []
         return _write(known, ApartMembers(members=[*members, *others][:MOST], undecided=undecided))
 
@@ -121,11 +123,15 @@ def forget_newer(members: Mapping[str, Sequence[MemberRecord]]) -> None:
 
     OSError: as `save`.
     """
-    if not any(one.started for one in load().members):
+    if not any(apart.started for apart in load().members):
         return
     with _lock():
         known = load()
-        kept = [one for one in known.members if not one.started or absent([member(one)], members.get(one.array, ()))]
+        kept = [
+            apart
+            for apart in known.members
+            if not apart.started or absent([member(apart)], members.get(apart.array, ()))
+        ]
         _write(known, known.model_copy(update={"members": kept}))
 
 

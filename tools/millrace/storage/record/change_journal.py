@@ -91,13 +91,16 @@ def joining(array: str) -> list[MemberRecord]:
         return []
     if journal is None or journal.change.drive is None:
         return []
-    drive, labels = journal.change.drive, {one.label for one in journal.change.plan.joins if one.array == array}
+    drive, labels = (
+        journal.change.drive,
+        {partition.label for partition in journal.change.plan.joins if partition.array == array},
+    )
     if not labels or journal.state(f"join {array}") == "pending":
         return []
     return [
-        MemberRecord(serial=drive.serial, wwid=drive.wwid, partuuid=one.partuuid, label=one.label)
-        for one in drive.partitions
-        if one.label in labels
+        MemberRecord(serial=drive.serial, wwid=drive.wwid, partuuid=partition.partuuid, label=partition.label)
+        for partition in drive.partitions
+        if partition.label in labels
     ]
 
 
@@ -117,7 +120,7 @@ def in_words(plan: DrivePlan) -> str:
 
 def step_names(plan: DrivePlan) -> list[str]:
     """Return the names of all steps in their order."""
-    joined = [one.array for one in plan.joins]
+    joined = [join.array for join in plan.joins]
     partition = [f"partition {plan.new.serial}"] if plan.new else []
     return [
         *partition,
@@ -137,8 +140,8 @@ def _identities(plan: DrivePlan) -> DriveRecord | None:
         wwid=plan.new.wwid,
         disk_label=str(uuid.uuid4()),
         partitions=[
-            PartitionRecord(role=one.role, size=one.size, label=one.label, partuuid=str(uuid.uuid4()))
-            for one in plan.partitions
+            PartitionRecord(role=partition.role, size=partition.size, label=partition.label, partuuid=str(uuid.uuid4()))
+            for partition in plan.partitions
         ],
         discard=plan.new.discard,
     )

@@ -120,13 +120,15 @@ def last_of(array: str, needed: int, recorded: Iterable[Failure]) -> list[Failur
 
     `recorded` has no failure from before the last start of the array.
     """
-    known = _members_in_sync([one for one in recorded if digits(one.array) == digits(array)])
-    begin = max((at for at, one in enumerate(known) if one.broken and one.left == needed - 1), default=len(known))
-    found = known[begin:]
-    expected = [needed - 1 - at for at in range(len(found))]
-    same = len({one.boot for one in found}) == 1 and all(one.broken for one in found)
-    named = all(one.member for one in found)
-    return found if same and named and [one.left for one in found] == expected else []
+    known = _members_in_sync([failure for failure in recorded if digits(failure.array) == digits(array)])
+    begin = max(
+        (at for at, failure in enumerate(known) if failure.broken and failure.left == needed - 1), default=len(known)
+    )
+    failures = known[begin:]
+    expected = [needed - 1 - at for at in range(len(failures))]
+    same = len({failure.boot for failure in failures}) == 1 and all(failure.broken for failure in failures)
+    named = all(failure.member for failure in failures)
+    return failures if same and named and [failure.left for failure in failures] == expected else []
 
 
 def only_left(array: str, members: Sequence[str], recorded: Iterable[Failure]) -> tuple[str, float] | None:
@@ -135,10 +137,10 @@ def only_left(array: str, members: Sequence[str], recorded: Iterable[Failure]) -
     md marks no last member of a mirror as faulty, so the kernel logs nothing of it when it leaves, too. `members` are
     identities as in a Failure; `recorded` has no failure from before the last start of the array.
     """
-    known = _members_in_sync([one for one in recorded if digits(one.array) == digits(array)])
+    known = _members_in_sync([failure for failure in recorded if digits(failure.array) == digits(array)])
     if len(members) != 2 or not known or known[-1].left != 1 or known[-1].member not in members:
         return None
-    (left,) = [one for one in members if one != known[-1].member]
+    (left,) = [member for member in members if member != known[-1].member]
     return left, known[-1].at
 
 

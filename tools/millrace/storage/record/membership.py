@@ -29,9 +29,9 @@ def up_to_date(
     A missing member stays recorded, so that it can be named and waited for, until another is in sync in its slot.
     """
     left = absent(record.members, list(in_sync.values()))
-    kept = {slot: one for slot, one in enumerate(record.members) if slot not in in_sync and one in left}
+    kept = {slot: member for slot, member in enumerate(record.members) if slot not in in_sync and member in left}
     # a member that moved to another slot leaves its own to one that lost its place
-    displaced = (one for one in left if one not in kept.values())
+    displaced = (member for member in left if member not in kept.values())
     members = [in_sync.get(slot) or kept.get(slot) or next(displaced) for slot in range(len(record.members))]
     return record.model_copy(update={"members": members, "spares": _spares(record, members, live, spares)})
 

@@ -79,8 +79,8 @@ def current_arrays(pool: Pool) -> list[Array]:
         if record.array.over_arrays
         else record.array.model_copy(
             update={
-                "members": [one.serial for one in record.members],
-                "spares": [one.serial for one in record.spares],
+                "members": [member.serial for member in record.members],
+                "spares": [spare.serial for spare in record.spares],
             }
         )
         for record in pool.arrays

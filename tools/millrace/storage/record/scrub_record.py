@@ -247,10 +247,10 @@ def restorable(last: Scrubbed | None) -> int:
     return sum(one.end - one.begin for one in last.located if one.serial is not None) if last else 0
 
 
-def located_in_words(one: Scrubbed, bays: Mapping[str, str]) -> list[str]:
+def located_in_words(check: Scrubbed, bays: Mapping[str, str]) -> list[str]:
     """Return which drives are wrong where a check found mismatches, in sentences; `bays` by serial."""
     sectors = dict[tuple[str | None, bool], int]()
-    for each in one.located:
+    for each in check.located:
         key = (each.serial, each.data is not None)
         sectors[key] = sectors.get(key, 0) + each.end - each.begin
     said = []
@@ -260,21 +260,21 @@ def located_in_words(one: Scrubbed, bays: Mapping[str, str]) -> list[str]:
             continue
         drive = f"bay {bays[serial]} ({serial})" if serial in bays else serial
         said.append(f"{count} sectors of {'data' if data else 'parity, and no data,'} are wrong on {drive}")
-    if one.mismatches and (one.unlocated or not one.located):
-        rest = "the other wrong sectors are" if one.located else "which drive is wrong is"
-        said.append(f"{rest} not known: {one.unlocated or 'no drive was searched for until the next check'}")
+    if check.mismatches and (check.unlocated or not check.located):
+        rest = "the other wrong sectors are" if check.located else "which drive is wrong is"
+        said.append(f"{rest} not known: {check.unlocated or 'no drive was searched for until the next check'}")
     return said
 
 
-def files_in_words(record: ScrubRecord, one: ArrayScrub) -> str:
+def files_in_words(record: ScrubRecord, array: ArrayScrub) -> str:
     """Return which files are in doubt by the last check of an array: `in doubt: a, b and 3 more`."""
-    found = record.files_of(one)
-    if one.last is not None and not one.last.ranges:
+    search = record.files_of(array)
+    if array.last is not None and not array.last.ranges:
         return "the files in doubt are not known until the next check"
-    if found is None:
+    if search is None:
         return "the files in doubt are still being searched for"
-    least = "" if found.complete else " (not all files were searched)"
-    if not found.count:
+    least = "" if search.complete else " (not all files were searched)"
+    if not search.count:
         return f"no file is known to be in doubt{least}"
-    more = found.count - len(found.names[:NAMED])
-    return f"in doubt: {', '.join(found.names[:NAMED])}{f' and {more} more' if more else ''}{least}"
+    more = search.count - len(search.names[:NAMED])
+    return f"in doubt: {', '.join(search.names[:NAMED])}{f' and {more} more' if more else ''}{least}"

@@ -51,12 +51,12 @@ def checked_state(step: Step, journal: StepLog) -> Found:
 
     Refused: data is there that the step has not created, or data that it created is missing.
     """
-    state, found = journal.state(step.name), step.inspect()
-    if state == "pending" and found is not Found.ABSENT:
+    state, condition = journal.state(step.name), step.inspect()
+    if state == "pending" and condition is not Found.ABSENT:
         raise Refused(f"{step.title}: existing data was not created by provisioning; nothing was written")
-    if state == "done" and found in (Found.ABSENT, Found.INCOMPLETE):
+    if state == "done" and condition in (Found.ABSENT, Found.INCOMPLETE):
         raise Refused(f"{step.title}: data created by provisioning is missing; nothing was written")
-    return found
+    return condition
 
 
 def carry_out(step: Step, journal: StepLog) -> str:
@@ -64,18 +64,18 @@ def carry_out(step: Step, journal: StepLog) -> str:
 
     Refused: see `checked_state`. Failed: the result does not start, or differs from the plan.
     """
-    found = checked_state(step, journal)
-    if found is Found.STOPPED:
+    condition = checked_state(step, journal)
+    if condition is Found.STOPPED:
         step.activate()
-        found = step.inspect()
-    if found is Found.COMPLETE:
+        condition = step.inspect()
+    if condition is Found.COMPLETE:
         if journal.state(step.name) != "done":
             journal.done(step.name)
         return "already done"
     if journal.state(step.name) == "done":
         raise Failed(f"{step.title}: created, but does not start; see `journalctl -k` for the reason")
     journal.start(step.name)
-    if found is not Found.ABSENT:
+    if condition is not Found.ABSENT:
         step.undo()
     summary = step.create()
     if step.inspect() is not Found.COMPLETE:

@@ -107,9 +107,9 @@ def diagnose(system: System, pool: Pool) -> Diagnosis:
 
 def _require_lost(system: System, log: ArrayRecord) -> list[str]:
     """What is said of members that are present and cannot help; Refused where one of them has the log."""
-    found = members_present(system, log)
+    members = members_present(system, log)
     old, notes = [], []
-    for name, who in found.items():
+    for name, who in members.items():
         block = examine(system, name)
         if block is None:
             notes.append(f"{who.serial} ({name}) is present, but its md superblock cannot be read; it is not used")
@@ -119,13 +119,13 @@ def _require_lost(system: System, log: ArrayRecord) -> list[str]:
             old.append(who)
     if not old:
         return notes
-    serials = several([one.serial for one in old])
+    serials = several([member.serial for member in old])
     try:
         in_sync.refuse_stale(log, old)
     except Failed:
         return [*notes, f"{serials} left the log before it was lost: what it holds is too old, and is never replayed"]
     try:
-        revival.refuse_unseen(system, log, {name: who for name, who in found.items() if who in old})
+        revival.refuse_unseen(system, log, {name: who for name, who in members.items() if who in old})
     except Failed as error:
         raise LogIsThere(f"{serials} is present and may hold the log: {error}") from error
     raise LogIsThere(

@@ -43,7 +43,7 @@ def choose(
     used, or there are not two.
     """
     if serials:
-        return _on_drives(drives, pool, log, serials, {one.serial: one for one in before})
+        return _on_drives(drives, pool, log, serials, {drive.serial: drive for drive in before})
     return _planned(log, [], [], _on_partitions(system, drives, pool))
 
 
@@ -90,8 +90,8 @@ def proposed(system: System, pool: Pool, log: ArrayRecord, serials: Sequence[str
             new = choose(system, drives, pool, log, serials, planned.drives if planned else ())
         except Refused as problem:
             return f"not possible now: {problem}"
-    found = [(one.serial, drives.find(one)) for one in (*new.array.members, *new.array.spares)]
-    sides = [named(serial, place(drive) if drive else None) for serial, drive in found]
+    members = [(member.serial, drives.find(member)) for member in (*new.array.members, *new.array.spares)]
+    sides = [named(serial, place(drive) if drive else None) for serial, drive in members]
     spare = f", hot spare {sides[SIDES]}" if len(sides) > SIDES else ""
     what = "which are blank and are written" if new.drives else "on their free log partitions, which are written"
     return f"{' and '.join(sides[:SIDES])}{spare}, {what}"
@@ -129,7 +129,7 @@ def _on_drives(
             role=Role.LOG, size=size, label=free_label(labels, Role.LOG), partuuid=str(uuid.uuid4())
         )
         made.append(DriveRecord(serial=serial, wwid=drive.wwid, disk_label=str(uuid.uuid4()), partitions=[partition]))
-    return _planned(log, made, before, [_member(one, one.partitions[0]) for one in made])
+    return _planned(log, made, before, [_member(record, record.partitions[0]) for record in made])
 
 
 def _on_partitions(system: System, drives: Drives, pool: Pool) -> list[MemberRecord]:
@@ -150,7 +150,7 @@ def _on_partitions(system: System, drives: Drives, pool: Pool) -> list[MemberRec
         )
     pair = separated_pair(there)
     spare = most_separated(there, pair)
-    return [free[one.serial] for one in (*pair, *([spare] if spare else []))]
+    return [free[drive.serial] for drive in (*pair, *([spare] if spare else []))]
 
 
 def _is_free(system: System, drive: Drive, partition: PartitionRecord) -> bool:
@@ -169,15 +169,15 @@ def _planned(
     """Another UUID: a drive of the lost log that is back must never join."""
     members, spares = list(chosen[:SIDES]), list(chosen[SIDES:])
     array = log.array.model_copy(
-        update={"members": [one.serial for one in members], "spares": [one.serial for one in spares]}
+        update={"members": [member.serial for member in members], "spares": [spare.serial for spare in spares]}
     )
     return NewLog(
         drives=drives,
         array=ArrayRecord(array=array, uuid=md_uuid(), members=members, spares=spares),
         steps=[
             *(
-                StepRecord(name=f"partition {one.serial}", state="done" if one.serial in before else "pending")
-                for one in drives
+                StepRecord(name=f"partition {drive.serial}", state="done" if drive.serial in before else "pending")
+                for drive in drives
             ),
             StepRecord(name=f"array {array.name}", state="pending"),
         ],

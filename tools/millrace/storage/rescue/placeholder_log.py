@@ -31,7 +31,7 @@ def mount_point() -> Path:
 def clean_up(system: System) -> None:
     """Unmount and detach what a kill left behind. Failed: it is in use."""
     # the unit mounts it in a table of its own
-    if any(one.point == str(mount_point()) for one in table(process="self")):
+    if any(mount.point == str(mount_point()) for mount in table(process="self")):
         must(system.attempt, ["umount", str(mount_point())])
     backing = _backing()
     if backing.exists():

@@ -101,14 +101,18 @@ def _image(system: System, journal: RescueJournal, choices: Choices) -> str:
 def _judge(system: System, journal: RescueJournal) -> str:
     pool = load_pool()
     _require_unmounted(system, pool)
-    found = dry_run.judge(system, pool)
-    journal.keep(judgement=found)
-    read = found.note or (
-        f"{found.files} files ({size(found.size)}) in {found.directories} directories can be listed"
-        f"{', ' + str(found.unreadable) + ' places cannot be read' if found.unreadable else ''}"
-        f"{'' if found.complete else ', as far as the time limit of the search allowed'}"
+    judgement = dry_run.judge(system, pool)
+    journal.keep(judgement=judgement)
+    read = judgement.note or (
+        f"{judgement.files} files ({size(judgement.size)}) in {judgement.directories} directories can be listed"
+        f"{', ' + str(judgement.unreadable) + ' places cannot be read' if judgement.unreadable else ''}"
+        f"{'' if judgement.complete else ', as far as the time limit of the search allowed'}"
     )
-    damage = f"xfs_repair found {found.problem_count} problems" if found.problem_count else "xfs_repair found no damage"
+    damage = (
+        f"xfs_repair found {judgement.problem_count} problems"
+        if judgement.problem_count
+        else "xfs_repair found no damage"
+    )
     return f"{read}; {damage}"
 
 
@@ -123,7 +127,7 @@ def _log(system: System, journal: RescueJournal, choices: Choices, report: Repor
         before, new = new.drives, None
     if new is None or not _begun(new):
         journal.keep(new=new_log.choose(system, drives, pool, log_of(pool), choices.drives, before))
-    elif choices.drives and {*choices.drives} != {one.serial for one in (*new.array.members, *new.array.spares)}:
+    elif choices.drives and {*choices.drives} != {member.serial for member in (*new.array.members, *new.array.spares)}:
         raise Refused(f"the new log is being made on {new_log.in_words(new)}; go on without --with")
     # From here on there may be an empty log under the name of the pool's, which must not be mounted, in no boot.
     renew_mount_unit(system, pool)
@@ -179,11 +183,11 @@ def _record(system: System, new: NewLog, report: Report) -> None:
         pool = load_pool()
         old = log_of(pool)
         if old.uuid != new.array.uuid:
-            arrays = [new.array if one is old else one for one in pool.arrays]
-            lost = {one.serial for one in (*old.members, *old.spares)} - {
-                one.serial for one in (*new.array.members, *new.array.spares)
+            arrays = [new.array if array is old else array for array in pool.arrays]
+            lost = {member.serial for member in (*old.members, *old.spares)} - {
+                member.serial for member in (*new.array.members, *new.array.spares)
             }
-            kept = [one for one in pool.drives if not (one.serial in lost and _log_only(one))]
+            kept = [drive for drive in pool.drives if not (drive.serial in lost and _log_only(drive))]
             update = {"arrays": arrays, "drives": [*kept, *new.drives], "generation": pool.generation + 1}
             save_pool(pool.model_copy(update=update))
     in_sync.record(system, load_pool(), lambda line: report(one_line(line)))

@@ -72,9 +72,11 @@ def rescue(
             work = rescue_job.start(system, name, choices, by)
             if not detach:
                 _followed(system, work)
-            show(_known(system, now), lambda one: rescue_text.result(one, name))
+            show(_known(system, now), lambda state: rescue_text.result(state, name))
         elif show.as_json or not sys.stdin.isatty():
-            show(now, lambda one: [*rescue_text.lines(one), "To carry it out without a terminal: --step NAME --yes"])
+            show(
+                now, lambda state: [*rescue_text.lines(state), "To carry it out without a terminal: --step NAME --yes"]
+            )
         else:
             _led(system, now, choices, by, show)
 

@@ -106,14 +106,14 @@ def _start(
 
     with writing(REVIVING, wait=automatic):
         require_no_change()
-        found = _situations(system, wanted)
-        before = _plan(found, bays)
+        situations = _situations(system, wanted)
+        before = _plan(situations, bays)
         if digest is not None and before.sha256 != digest:
             raise Refused("the drives have changed since this was shown; nothing was written: run it again")
-        if digest is None and (doubts := [one.doubt for one in before.arrays if one.doubt]):
+        if digest is None and (doubts := [array.doubt for array in before.arrays if array.doubt]):
             raise Refused(f"{'; '.join(doubts)}; nothing was written: {REVIVE}")
-        broken = [one.record for one in found.values()]
-        if automatic and (spent := [why for one in broken if (why := revivals.refusal(one, system.now()))]):
+        broken = [case.record for case in situations.values()]
+        if automatic and (spent := [why for record in broken if (why := revivals.refusal(record, system.now()))]):
             raise Refused(f"{'; '.join(spent)}; check its drives and what they are connected to, then: {REVIVE}")
         _unmount(system, load_pool())
         # that may take minutes, in which names of the kernel went to other drives
@@ -170,22 +170,22 @@ def _situations(system: System, wanted: Collection[str]) -> dict[str, Situation]
     pool = load_pool()
     if pool.backend == "external":
         raise Refused(f"the pool is on an external device and has no arrays: connect it again, then: {AGAIN}")
-    stopped = [one for one in pool.arrays if not one.array.over_arrays and not md.works(system, one)]
+    stopped = [record for record in pool.arrays if not record.array.over_arrays and not md.works(system, record)]
     if not stopped:
         raise Refused("every array of the pool runs: there is nothing to revive; see millrace health")
     present, kept = {}, {}
-    for one in stopped:
-        gathered = members_present(system, one)
+    for record in stopped:
+        gathered = members_present(system, record)
         # since it was started without them the others went on
-        kept[one.uuid] = passed_over.present(system, one, gathered)
-        present[one.uuid] = {name: who for name, who in gathered.items() if name not in kept[one.uuid]}
+        kept[record.uuid] = passed_over.present(system, record, gathered)
+        present[record.uuid] = {name: who for name, who in gathered.items() if name not in kept[record.uuid]}
     _refuse_foreign(wanted, present, kept)
-    found = {}
-    for one in stopped:
-        names = [name for name, who in present[one.uuid].items() if who.serial in wanted]
-        found[one.uuid] = situation(system, one, present[one.uuid], names, kept[one.uuid])
-        _refuse(found[one.uuid], names)
-    return found
+    situations = {}
+    for record in stopped:
+        names = [name for name, who in present[record.uuid].items() if who.serial in wanted]
+        situations[record.uuid] = situation(system, record, present[record.uuid], names, kept[record.uuid])
+        _refuse(situations[record.uuid], names)
+    return situations
 
 
 def _refuse_foreign(
@@ -193,8 +193,8 @@ def _refuse_foreign(
     present: Mapping[str, Mapping[str, MemberRecord]],
     kept: Mapping[str, Mapping[str, MemberRecord]],
 ) -> None:
-    ours = {who.serial for found in present.values() for who in found.values()}
-    out = {who.serial for found in kept.values() for who in found.values()} - ours
+    ours = {who.serial for members in present.values() for who in members.values()}
+    out = {who.serial for members in kept.values() for who in members.values()} - ours
     if apart := sorted({*wanted} & out):
         raise BadInput(
             f"the array was started without {several(apart)} and has been written since, so it cannot start with what "
@@ -204,16 +204,16 @@ def _refuse_foreign(
         raise BadInput(f"{several(others)} is no member of an array that does not run; nothing was written")
 
 
-def _refuse(one: Situation, names: Collection[str]) -> None:
+def _refuse(case: Situation, names: Collection[str]) -> None:
     """Refused: the array cannot be started with what is there. BadInput: not with the members that are `names`."""
-    title, choice = md.title(one.record.array), one.choice
+    title, choice = md.title(case.record.array), case.choice
     if choice is None:
-        if len(one.blocks) < one.needed:
-            _missing(one)
-        in_sync.refuse_stale(one.record, list(one.found.values()))
+        if len(case.blocks) < case.needed:
+            _missing(case)
+        in_sync.refuse_stale(case.record, list(case.found.values()))
         return
     brought = {block.name for block in choice.brought}
-    if unused := sorted(one.found[name].serial for name in names if name in one.blocks and name not in brought):
+    if unused := sorted(case.found[name].serial for name in names if name in case.blocks and name not in brought):
         current = {block.name for block in choice.current}
         if not all(name in current for name in names if name not in brought):
             raise BadInput(
@@ -221,9 +221,9 @@ def _refuse(one: Situation, names: Collection[str]) -> None:
                 "and only such that were filled; nothing was written"
             )
     if choice.rivals and names:
-        raise BadInput(f"{title} is not started with {several(one.serials(choice.brought))}: {one.doubt}")
+        raise BadInput(f"{title} is not started with {several(case.serials(choice.brought))}: {case.doubt}")
     if not choice.possible:
-        raise Refused(f"{title} cannot be started: {one.doubt}; nothing was written")
+        raise Refused(f"{title} cannot be started: {case.doubt}; nothing was written")
 
 
 def _missing(one: Situation) -> None:
@@ -239,56 +239,56 @@ def _plan(found: Mapping[str, Situation], bays: Mapping[str, str]) -> Revival:
     return Revival(sha256=sha256(text.encode()).hexdigest(), arrays=arrays)
 
 
-def _array(one: Situation, bays: Mapping[str, str]) -> RevivedArray:
-    members = [_member(one, name, who, bays) for name, who in (*one.found.items(), *one.apart.items())]
+def _array(case: Situation, bays: Mapping[str, str]) -> RevivedArray:
+    members = [_member(case, name, who, bays) for name, who in (*case.found.items(), *case.apart.items())]
     gone = [
         RevivedMember(
             serial=serial, bay=bays.get(serial), device=None, slot=None, events=None, written=None, part="missing"
         )
-        for serial in one.missing
+        for serial in case.missing
     ]
-    array = one.record.array
+    array = case.record.array
     return RevivedArray(
-        uuid=one.record.uuid,
+        uuid=case.record.uuid,
         name=array.name,
         level=array.level,
-        needed=one.needed,
-        broke=_moment(one.broke),
-        possible=one.choice is None or one.choice.possible,
-        doubt=one.doubt,
-        recorded=bool(one.last),
-        older=one.is_older,
-        newer=one.newer,
-        since=_moment(one.since) if one.newer else None,
+        needed=case.needed,
+        broke=_moment(case.broke),
+        possible=case.choice is None or case.choice.possible,
+        doubt=case.doubt,
+        recorded=bool(case.last),
+        older=case.is_older,
+        newer=case.newer,
+        since=_moment(case.since) if case.newer else None,
         members=[*sorted(members, key=lambda member: (member.slot is None, member.slot or 0)), *gone],
     )
 
 
-def _member(one: Situation, name: str, who: MemberRecord, bays: Mapping[str, str]) -> RevivedMember:
-    block = one.blocks.get(name)
+def _member(case: Situation, name: str, who: MemberRecord, bays: Mapping[str, str]) -> RevivedMember:
+    block = case.blocks.get(name)
     return RevivedMember(
         serial=who.serial,
         bay=bays.get(who.serial),
         device=name,
         slot=block.slot if block else None,
         events=block.events if block else None,
-        written=_moment(one.written.get(name)),
-        part=_part(one, name, block),
+        written=_moment(case.written.get(name)),
+        part=_part(case, name, block),
     )
 
 
-def _part(one: Situation, name: str, block: Superblock | None) -> Part:
-    if name in one.apart:
+def _part(case: Situation, name: str, block: Superblock | None) -> Part:
+    if name in case.apart:
         return "kept-apart"
     if block is None:
         return "unreadable"
-    if one.choice is None:
+    if case.choice is None:
         return "not-filled" if block.slot is None or block.recovering else "current"
     parts: dict[Part, list[Superblock]] = {
-        "current": one.choice.current,
-        "brought-back": one.choice.brought,
-        "kept-apart": [other for other in one.choice.behind if one.found[other.name] in one.passed],
-        "rebuilt": one.choice.behind,
+        "current": case.choice.current,
+        "brought-back": case.choice.brought,
+        "kept-apart": [other for other in case.choice.behind if case.found[other.name] in case.passed],
+        "rebuilt": case.choice.behind,
     }
     return next((part for part, members in parts.items() if block in members), "not-filled")
 

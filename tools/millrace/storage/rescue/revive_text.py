@@ -19,22 +19,22 @@ PARTS: dict[Part, str] = {
 }
 
 
-def lines(found: Revival) -> Iterator[str]:
+def lines(revival: Revival) -> Iterator[str]:
     """Yield what a revival does, or what it did."""
-    if found.done:
-        yield from found.report
+    if revival.done:
+        yield from revival.report
         return
-    for one in found.arrays:
-        yield from _array(one)
-    forced = [one for one in found.arrays if _is_forced(one)]
-    if any(one.newer for one in forced):
+    for array in revival.arrays:
+        yield from _array(array)
+    forced = [array for array in revival.arrays if _is_forced(array)]
+    if any(array.newer for array in forced):
         yield "The start is recorded as unclean: files written since the members left may be damaged, and are searched"
         yield "for (millrace pool unclean)."
     elif forced:
         yield "The start is recorded as unclean: files written in the last minutes before may be damaged, and are"
         yield "searched for (millrace pool unclean). Earlier acknowledged writes are on the members that are started."
     yield "NFS, SMB and everything else that uses the pool are stopped, the arrays are started, the pool is served."
-    yield f"sha256 {found.sha256}"
+    yield f"sha256 {revival.sha256}"
 
 
 def _array(one: RevivedArray) -> Iterator[str]:
@@ -46,20 +46,20 @@ def _array(one: RevivedArray) -> Iterator[str]:
     yield ""
 
 
-def _risk(one: RevivedArray) -> Iterator[str]:
+def _risk(array: RevivedArray) -> Iterator[str]:
     """Yield what a start in spite of the doubt loses, and what to do instead."""
-    if not one.newer:
+    if not array.newer:
         return
-    newer, since = several(one.newer), f"after {moment(one.since)}" if one.since else "since they left"
-    lost, where = ("are", "they are") if one.older else ("may be", "they may be")
+    newer, since = several(array.newer), f"after {moment(array.since)}" if array.since else "since they left"
+    lost, where = ("are", "they are") if array.older else ("may be", "they may be")
     yield f"If the array starts without {newer}, writes acknowledged {since} {lost} lost: {where} only on {newer}."
-    missing = {member.serial for member in one.members if member.part == "missing"}
-    if gone := [serial for serial in one.newer if serial in missing]:
+    missing = {member.serial for member in array.members if member.part == "missing"}
+    if gone := [serial for serial in array.newer if serial in missing]:
         yield f"Put {several(gone)} back in first, then run this again."
-    elif one.older:
-        yield f"Choose the member that left last: --with {one.newer[0]}"
+    elif array.older:
+        yield f"Choose the member that left last: --with {array.newer[0]}"
     else:
-        recorded = "contradicts the superblocks" if one.recorded else "was not recorded"
+        recorded = "contradicts the superblocks" if array.recorded else "was not recorded"
         yield f"The order of failure {recorded}. Choose the member that left last: --with SERIAL"
 
 

@@ -34,23 +34,23 @@ def revive(
     only_root()
     system = Linux()
     with as_root():
-        places = {one.serial: place for one in present() if (place := one.bay or one.slot)}
+        places = {drive.serial: place for drive in present() if (place := drive.bay or drive.slot)}
         if automatic:
             show(reviving.revive_by_itself(system, places, _report), lambda _: ())
             return
-        found = reviving.plan(system, wanted, places)
+        revival = reviving.plan(system, wanted, places)
         if dry_run:
-            show(found, lines)
+            show(revival, lines)
             return
-        show.text(lines(found))
-        if yes and reviving.has_doubt(found) and not wanted:
+        show.text(lines(revival))
+        if yes and reviving.has_doubt(revival) and not wanted:
             raise Refused(
                 "something is in doubt, which --yes does not decide: name the members that left last (--with SERIAL), "
                 "or confirm the plan (--plan HASH); nothing was written"
             )
         if not (yes or digest):
             typed_yes("Start the arrays this way?", "--yes or --plan HASH")
-        show(reviving.revive(system, wanted, places, digest or found.sha256, _report), lines)
+        show(reviving.revive(system, wanted, places, digest or revival.sha256, _report), lines)
 
 
 def _report(line: str) -> None:

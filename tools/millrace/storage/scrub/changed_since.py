@@ -29,12 +29,12 @@ def changed_since(pool: Pool, arrays: Sequence[ArrayRecord], run: Runner) -> lis
     Failed: xfs_io fails.
     """
     record, notes = load(), list[str]()
-    for one in arrays:
-        kept = record.of(one.uuid, one.array.name)
-        areas = located(pool, one.array, kept.last) if kept.last else []
+    for array in arrays:
+        kept = record.of(array.uuid, array.array.name)
+        areas = located(pool, array.array, kept.last) if kept.last else []
         if not areas:
             continue
-        title, where = f"array {one.array.name}", pool.filesystem.mountpoint
+        title, where = f"array {array.array.name}", pool.filesystem.mountpoint
         if mounted(where) is None:
             notes.append(f"{title}: {where} is not mounted, so what was changed since the last check is not known")
             continue

@@ -32,20 +32,20 @@ class Damage:
 def damage(pool: Pool, record: ScrubRecord) -> Damage:
     """Return what is damaged by md's lists of bad blocks of now and by the last check of each array."""
     areas, mismatched, notes = list[Area](), list[Area](), list[str]()
-    for one in pool.arrays:
-        device = array_device(one.array.name)
-        if device is None or one.array.level == "raid0":
+    for array in pool.arrays:
+        device = array_device(array.array.name)
+        if device is None or array.array.level == "raid0":
             continue
-        kept = record.of(one.uuid, one.array.name)
+        kept = record.of(array.uuid, array.array.name)
         rows = [area for listed in bad_blocks(device).values() for area in listed]
         rows = minus(rows, [Area(each.begin, each.end) for each in kept.retired])
-        mismatches, about = _mismatches(pool, one, record)
+        mismatches, about = _mismatches(pool, array, record)
         notes += about
-        if one.array.role is Role.LOG:
-            notes += [f"array {one.array.name} cannot read {len(rows)} areas of the file system log"] if rows else []
+        if array.array.role is Role.LOG:
+            notes += [f"array {array.array.name} cannot read {len(rows)} areas of the file system log"] if rows else []
             continue
         mismatched += mismatches
-        areas += placed(pool, one.array, rows)
+        areas += placed(pool, array.array, rows)
     return Damage(merged([*areas, *mismatched]), notes, merged(mismatched))
 
 
@@ -85,7 +85,10 @@ def in_chunk(array: Array, row: Area, disk: int) -> Iterator[Area]:
 
 def in_data(pool: Pool, array: Array, area: Area) -> Iterator[Area]:
     """Yield the areas of the device of XFS for one of a leg; the array of one leg is that device itself."""
-    over = next((one.array for one in pool.arrays if one.array.over_arrays and array.name in one.array.members), None)
+    over = next(
+        (record.array for record in pool.arrays if record.array.over_arrays and array.name in record.array.members),
+        None,
+    )
     if over is None or over.chunk is None:
         yield area
         return
@@ -104,28 +107,28 @@ def bad_blocks(device: str) -> dict[str, list[Area]]:
 
     md.c rdev_set_badblocks: a list counts from the beginning of the member, its data begins at `offset`.
     """
-    md, found = block(device) / "md", dict[str, list[Area]]()
+    md, areas = block(device) / "md", dict[str, list[Area]]()
     for name in sysfs.names(md):
         if not name.startswith("dev-"):
             continue
         offset = sysfs.number(md / name / "offset") or 0
         lines = (sysfs.text(md / name / "bad_blocks") or "").splitlines()
         listed = [(int(begin) - offset, int(length)) for begin, length in map(str.split, lines)]
-        found[name.removeprefix("dev-")] = [Area(max(begin, 0), begin + length) for begin, length in listed]
-    return found
+        areas[name.removeprefix("dev-")] = [Area(max(begin, 0), begin + length) for begin, length in listed]
+    return areas
 
 
 def beyond(listed: Mapping[str, Sequence[Area]], redundancy: int) -> list[Area]:
     """Return the rows that more members have in their lists than the array can lose now: their data are lost."""
-    edges = [edge for areas in listed.values() for one in areas for edge in ((one.begin, 1), (one.end, -1))]
-    found, members, since = list[Area](), 0, 0
+    edges = [edge for areas in listed.values() for area in areas for edge in ((area.begin, 1), (area.end, -1))]
+    rows, members, since = list[Area](), 0, 0
     for place, change in sorted(edges):
         if members <= redundancy < members + change:
             since = place
         elif members + change <= redundancy < members:
-            found.append(Area(since, place))
+            rows.append(Area(since, place))
         members += change
-    return merged(found)
+    return merged(rows)
 
 
 def located(pool: Pool, array: Array, last: Scrubbed) -> list[Area]:
@@ -135,8 +138,8 @@ def located(pool: Pool, array: Array, last: Scrubbed) -> list[Area]:
     return [area for each in chunks for area in in_data(pool, array, each)]
 
 
-def _mismatches(pool: Pool, one: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list[str]]:
-    last = record.of(one.uuid, one.array.name).last
+def _mismatches(pool: Pool, array: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list[str]]:
+    last = record.of(array.uuid, array.array.name).last
     if last is None or not last.mismatches:
         return [], []
     rows = [Area(each.begin, each.end) for each in last.ranges]
@@ -146,13 +149,13 @@ def _mismatches(pool: Pool, one: ArrayRecord, record: ScrubRecord) -> tuple[list
     doubtful = (
         [Area(each.begin, each.end) for each in last.located if each.serial is None] if solved else minus(rows, known)
     )
-    title = f"array {one.array.name} ({one.array.level.upper()})"
+    title = f"array {array.array.name} ({array.array.level.upper()})"
     if not rows:
         unknown = f"{title}: {last.mismatches} sectors do not match; their place is not known until the next check"
         return [], [unknown]
-    if one.array.role is Role.LOG:
+    if array.array.role is Role.LOG:
         return [], [f"{title}: {last.mismatches} sectors of the file system log differ between its copies"]
     wide = not solved and any(each.end - each.begin > each.sectors for each in last.ranges)
     less = f"{title}: the places of {last.mismatches} sectors are known only roughly; a file may be listed in vain"
-    areas = [*placed(pool, one.array, doubtful), *located(pool, one.array, last)]
+    areas = [*placed(pool, array.array, doubtful), *located(pool, array.array, last)]
     return areas, [less] if wide else []

@@ -53,19 +53,19 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
     top = paths.ROOT / mountpoint.lstrip("/")
     if not os.path.ismount(top):
         raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
-    found = damage(pool, load())
+    damaged = damage(pool, load())
     began = stamp(now_here())
-    inodes, others = owners(found.areas, mountpoint, run)
-    differ, _ = owners(found.mismatched, mountpoint, run)
+    inodes, others = owners(damaged.areas, mountpoint, run)
+    differ, _ = owners(damaged.mismatched, mountpoint, run)
     named = file_names.names(top, inodes)
     doubtful = [name for inode, each in named.files.items() if inode in differ for name in each]
     kept = FileSearch(at=began, count=len(doubtful), names=sorted(doubtful)[:KEPT], complete=named.complete)
     change(lambda old: old.model_copy(update={"files": kept}))
     return DamagedFiles(
-        sectors=sum(one.end - one.begin for one in found.areas),
+        sectors=sum(area.end - area.begin for area in damaged.areas),
         files=sorted(name for each in named.files.values() for name in each),
         others=[*others, *named.others],
-        notes=[*found.notes, *named.notes],
+        notes=[*damaged.notes, *named.notes],
         complete=named.complete,
     )
 
@@ -80,8 +80,8 @@ def is_due(pool: Pool) -> bool:
 def owners(areas: Sequence[Area], mountpoint: str, run: Runner) -> tuple[set[int], list[str]]:
     """Return inodes with data in these areas, and what else is there, in the words of xfs_io. Failed: xfs_io fails."""
     inodes, others = set[int](), set[str]()
-    for one in areas:
-        asked = f"fsmap -d {one.begin} {one.end - 1}"
+    for area in areas:
+        asked = f"fsmap -d {area.begin} {area.end - 1}"
         for row in must(run, ["xfs_io", "-r", "-c", asked, mountpoint]).splitlines():
             owner = _ROW.search(row)
             inode = _INODE.search(owner[1]) if owner else None

@@ -83,13 +83,13 @@ def names(top: Path, inodes: Collection[int], most: int = sys.maxsize) -> FileNa
 
     Failed: it cannot be opened.
     """
-    found = FileNames(most=most)
+    file_names = FileNames(most=most)
     if not inodes:
-        return found
+        return file_names
     with nofollow.directory(top) as directory:
         if _has_parents(directory):
-            return _by_parents(directory, sorted(inodes), found)
-    return _by_walk(top, inodes, found)
+            return _by_parents(directory, sorted(inodes), file_names)
+    return _by_walk(top, inodes, file_names)
 
 
 def opened(top: Path, inodes: Collection[int]) -> Iterator[tuple[str, int]]:
@@ -104,10 +104,10 @@ def opened(top: Path, inodes: Collection[int]) -> Iterator[tuple[str, int]]:
             return
         reader = InodeNames(directory)
         for number in sorted(inodes):
-            found = _open(directory, reader, number)
-            if found is None:
+            file = _open(directory, reader, number)
+            if file is None:
                 continue
-            name, descriptor = found
+            name, descriptor = file
             try:
                 yield name, descriptor
             finally:
@@ -149,53 +149,53 @@ def _has_parents(top: int) -> bool:
         return False
 
 
-def _by_parents(top: int, inodes: list[int], found: FileNames) -> FileNames:
+def _by_parents(top: int, inodes: list[int], file_names: FileNames) -> FileNames:
     reader, end = InodeNames(top), time.monotonic() + LIMIT
     for at, number in enumerate(inodes):
         if time.monotonic() > end:
             left = len(inodes) - at
-            found.notes.append(f"{UNFINISHED}: {left} inode{'s have' if left > 1 else ' has'} no name yet")
-            found.complete = False
+            file_names.notes.append(f"{UNFINISHED}: {left} inode{'s have' if left > 1 else ' has'} no name yet")
+            file_names.complete = False
             break
         try:
             named = reader.named(number, MOST)
         except OSError as error:
-            found.add_other(f"inode {number}, whose name cannot be read ({error.strerror or error})")
+            file_names.add_other(f"inode {number}, whose name cannot be read ({error.strerror or error})")
             continue
         if named is not None:
-            _sort(named, found)
-    if found.many > NOTED:
-        found.notes.append(f"{found.many - NOTED} more have more than {MOST} names each")
-    return found
+            _sort(named, file_names)
+    if file_names.many > NOTED:
+        file_names.notes.append(f"{file_names.many - NOTED} more have more than {MOST} names each")
+    return file_names
 
 
-def _sort(named: Named, found: FileNames) -> None:
+def _sort(named: Named, file_names: FileNames) -> None:
     number, mode = named.inode.handle.number, named.inode.mode
     what = "file" if stat.S_ISREG(mode) else "directory" if stat.S_ISDIR(mode) else "special file"
     what = "symbolic link" if stat.S_ISLNK(mode) else what
     shown = [(printable_name(path), _is_own(path)) for path in named.paths]
     clients = [name for name, own in shown if not own]
     if stat.S_ISREG(mode) and clients:
-        found.add(number, clients)
+        file_names.add(number, clients)
     for name, own in shown:
         if own or not stat.S_ISREG(mode):
-            found.add_other(f"{what} of the server {name}" if own else f"{what} {name}")
+            file_names.add_other(f"{what} of the server {name}" if own else f"{what} {name}")
     if named.more and shown:
-        found.add_many(f"{shown[0][0]} has {named.inode.links} names, of which {len(shown)} are listed")
+        file_names.add_many(f"{shown[0][0]} has {named.inode.links} names, of which {len(shown)} are listed")
     if named.problem:
-        found.add_other(f"{what} with inode {number}, which {named.problem}")
+        file_names.add_other(f"{what} with inode {number}, which {named.problem}")
 
 
-def _by_walk(top: Path, inodes: Collection[int], found: FileNames) -> FileNames:
+def _by_walk(top: Path, inodes: Collection[int], file_names: FileNames) -> FileNames:
     missing, end = set(inodes), time.monotonic() + LIMIT
     for name, held in regular_files(top, paths.POOL_OWN):
         if name is None or held is None or time.monotonic() > end:
-            found.notes.append(WALKED)
-            found.complete = False
+            file_names.notes.append(WALKED)
+            file_names.complete = False
             break
         if held.st_ino in inodes:
-            found.add(held.st_ino, [name])
+            file_names.add(held.st_ino, [name])
             missing.discard(held.st_ino)
-    for one in sorted(missing):
-        found.add_other(f"inode {one}: a directory, a file of the server, or removed meanwhile")
-    return found
+    for inode in sorted(missing):
+        file_names.add_other(f"inode {inode}: a directory, a file of the server, or removed meanwhile")
+    return file_names

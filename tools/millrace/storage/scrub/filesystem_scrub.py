@@ -23,10 +23,10 @@ def check(pool: Pool, run: Runner, now: Callable[[], datetime]) -> ScrubRecord:
     # one thread: clients come first
     result = run(["xfs_scrub", "-b", "-n", mountpoint])
     ended = now()
-    found = FilesystemScrub(
+    scrub = FilesystemScrub(
         started=stamp(began), ended=stamp(ended), seconds=(ended - began).total_seconds(), problem=_problem(result)
     )
-    return change(lambda old: old.model_copy(update={"filesystem": found}))
+    return change(lambda old: old.model_copy(update={"filesystem": scrub}))
 
 
 def _problem(result: Result) -> str | None:

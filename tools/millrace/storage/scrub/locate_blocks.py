@@ -79,8 +79,8 @@ class _Search:
                     return Located(self._blocks(), "their place is known only roughly")
                 if len(self._found) >= MOST:
                     return Located(self._blocks(), f"more than {MOST} blocks do not match")
-                if found := mismatched(self._array, self._members, begin, end):
-                    self._solve(found[0], found[-1] + STRIPE)
+                if sectors := mismatched(self._array, self._members, begin, end):
+                    self._solve(sectors[0], sectors[-1] + STRIPE)
         return Located(self._blocks(), "")
 
     def _solve(self, begin: int, end: int) -> None:
@@ -88,10 +88,10 @@ class _Search:
         order = self._array.order(begin)
         with raid6_rows.quiesced(self._array, begin, end):
             content = self._members.read(begin, end)
-        found = syndrome(content, order)
-        for at in found.blocks():
+        row_syndrome = syndrome(content, order)
+        for at in row_syndrome.blocks():
             sector = begin + at // SECTOR
-            slot = None if self._is_listed(sector) else explains(found.block(at), order)
+            slot = None if self._is_listed(sector) else explains(row_syndrome.block(at), order)
             self._found.append(Wrong(sector, slot))
             if slot is not None:
                 self._digests[sector] = digest(content[slot][at : at + BLOCK])
@@ -100,26 +100,26 @@ class _Search:
         return any(one.begin < sector + STRIPE and sector < one.end for one in self._listed)
 
     def _blocks(self) -> list[LocatedBlocks]:
-        found = list[LocatedBlocks]()
-        for one in agreeing(self._found):
-            new = self._block(one)
-            last = found[-1] if found else None
+        blocks = list[LocatedBlocks]()
+        for wrong in agreeing(self._found):
+            new = self._block(wrong)
+            last = blocks[-1] if blocks else None
             if last and (last.end, last.serial, last.data) == (new.begin, new.serial, new.data):
                 digests = [*last.digests, *new.digests]
-                found[-1] = last.model_copy(update={"end": new.end, "digests": digests})
+                blocks[-1] = last.model_copy(update={"end": new.end, "digests": digests})
             else:
-                found.append(new)
-        return found
+                blocks.append(new)
+        return blocks
 
-    def _block(self, one: Wrong) -> LocatedBlocks:
-        end = one.sector + STRIPE
-        if one.slot is None:
-            return LocatedBlocks(begin=one.sector, end=end, serial=None)
-        data = self._array.order(one.sector).data
+    def _block(self, wrong: Wrong) -> LocatedBlocks:
+        end = wrong.sector + STRIPE
+        if wrong.slot is None:
+            return LocatedBlocks(begin=wrong.sector, end=end, serial=None)
+        data = self._array.order(wrong.sector).data
         return LocatedBlocks(
-            begin=one.sector,
+            begin=wrong.sector,
             end=end,
-            serial=serial_of(self._array.members[one.slot].name),
-            data=data.index(one.slot) if one.slot in data else None,
-            digests=[self._digests[one.sector]],
+            serial=serial_of(self._array.members[wrong.slot].name),
+            data=data.index(wrong.slot) if wrong.slot in data else None,
+            digests=[self._digests[wrong.sector]],
         )

@@ -57,15 +57,15 @@ class LostRows:
 
 def lost(pool: Pool) -> list[LostRows]:
     """Return what is lost of each array that has data; a log is written again by its drive's replacement."""
-    found = []
-    for one in due.arrays(pool):
-        if one.array.role is Role.LOG:
+    lost_rows = []
+    for array in due.arrays(pool):
+        if array.array.role is Role.LOG:
             continue
-        members = len(one.members) - 1 if one.array.level == "raid1" else LOST_MEMBERS[one.array.level]
-        rows = merged([_blocks(row) for row in beyond(bad_blocks(array_device(one.array.name) or "none"), members)])
+        members = len(array.members) - 1 if array.array.level == "raid1" else LOST_MEMBERS[array.array.level]
+        rows = merged([_blocks(row) for row in beyond(bad_blocks(array_device(array.array.name) or "none"), members)])
         if rows:
-            found.append(LostRows(one, rows, merged(placed(pool, one.array, rows))))
-    return found
+            lost_rows.append(LostRows(array, rows, merged(placed(pool, array.array, rows))))
+    return lost_rows
 
 
 def in_use(pool: Pool, record: ScrubRecord) -> dict[str, int]:

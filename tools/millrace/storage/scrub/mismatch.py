@@ -80,16 +80,16 @@ class Windows:
 
 def combined(ranges: Iterable[MismatchRange]) -> list[MismatchRange]:
     """Return ranges in their order, those that overlap or touch as one; the nearest as one where they are too many."""
-    found: list[MismatchRange] = []
-    for one in sorted(ranges, key=lambda each: each.begin):
-        if found and one.begin <= found[-1].end:
-            found[-1] = _joined(found[-1], one)
+    union: list[MismatchRange] = []
+    for mismatch in sorted(ranges, key=lambda each: each.begin):
+        if union and mismatch.begin <= union[-1].end:
+            union[-1] = _joined(union[-1], mismatch)
         else:
-            found.append(one)
-    while len(found) > MOST:
-        gap = min(range(len(found) - 1), key=lambda at: found[at + 1].begin - found[at].end)
-        found[gap : gap + 2] = [_joined(found[gap], found[gap + 1])]
-    return found
+            union.append(mismatch)
+    while len(union) > MOST:
+        gap = min(range(len(union) - 1), key=lambda at: union[at + 1].begin - union[at].end)
+        union[gap : gap + 2] = [_joined(union[gap], union[gap + 1])]
+    return union
 
 
 def is_exact(one: MismatchRange) -> bool:
@@ -102,13 +102,17 @@ def narrowed(watch: Watch, ranges: Sequence[MismatchRange]) -> tuple[list[Mismat
 
     OSError: md refuses.
     """
-    found, waiting, reads = [one for one in ranges if is_exact(one)], [one for one in ranges if not is_exact(one)], 0
+    mismatches, waiting, reads = (
+        [mismatch for mismatch in ranges if is_exact(mismatch)],
+        [mismatch for mismatch in ranges if not is_exact(mismatch)],
+        0,
+    )
     while waiting:
         wide = waiting.pop()
         begin, end = wide.begin - wide.begin % 8, watch.aligned(wide.end)
         step = watch.aligned(max((end - begin) // PARTS, SMALL))
         if watch.aligned(begin + step) >= end or reads >= READS:
-            found.append(wide)
+            mismatches.append(wide)
             continue
         while begin < end:
             to = min(watch.aligned(begin + step), end)
@@ -116,12 +120,12 @@ def narrowed(watch: Watch, ranges: Sequence[MismatchRange]) -> tuple[list[Mismat
             reads += 1
             if isinstance(count, ScrubStop):
                 rest = MismatchRange(begin=begin, end=end, sectors=wide.sectors)
-                return combined([*found, *waiting, rest]), count
+                return combined([*mismatches, *waiting, rest]), count
             if count:
                 part = MismatchRange(begin=begin, end=to, sectors=min(count, to - begin))
-                (found if is_exact(part) else waiting).append(part)
+                (mismatches if is_exact(part) else waiting).append(part)
             begin = to
-    return combined(found), None
+    return combined(mismatches), None
 
 
 def _exact(area: Area) -> MismatchRange:

@@ -68,15 +68,15 @@ def survey(pool: Pool, run: Runner) -> Retirement:
 
     Refused: nothing is lost, the pool is not mounted, or an array is degraded or busy. Failed: a tool fails.
     """
-    found = _asked(pool, run)
+    lost_rows = _asked(pool, run)
     with retired_files.directory(pool) as directory:
         held, unreadable, readable = retired_files.held(directory), list[str](), list[str]()
-        wanted = _wanted(found, held, pool, run)
+        wanted = _wanted(lost_rows, held, pool, run)
         for name, file, parts in retired_files.files(pool, wanted):
-            bad = any(_read(file, one) is None for part in parts for one in _each(part))
+            bad = any(_read(file, block) is None for part in parts for block in _each(part))
             (unreadable if bad else readable).append(name)
-        left = _left(found, held, pool, run)
-    return _result(found, left, sorted(unreadable), sorted(readable), [])
+        left = _left(lost_rows, held, pool, run)
+    return _result(lost_rows, left, sorted(unreadable), sorted(readable), [])
 
 
 def retire(pool: Pool, run: Runner, zero: bool) -> Retirement:
@@ -84,21 +84,21 @@ def retire(pool: Pool, run: Runner, zero: bool) -> Retirement:
 
     Refused: nothing is lost, the pool is not mounted, or an array is degraded or busy. Failed: a tool fails.
     """
-    found, notes = _asked(pool, run), list[str]()
+    lost_rows, notes = _asked(pool, run), list[str]()
     unreadable, readable, seen = list[str](), list[str](), set[str]()
     with locks.held(paths.state_dir() / "retire.lock"), retired_files.directory(pool) as directory:
         retired_files.sweep(directory)
         # first, so that no new block is placed there
-        take_free(found, directory, pool, run)
-        wanted = _wanted(found, retired_files.held(directory), pool, run)
+        take_free(lost_rows, directory, pool, run)
+        wanted = _wanted(lost_rows, retired_files.held(directory), pool, run)
         for name, file, parts in retired_files.files(pool, wanted):
-            said = [_take(directory, file, one, zero, pool, run) for part in parts for one in _each(part)]
+            said = [_take(directory, file, block, zero, pool, run) for part in parts for block in _each(part)]
             (unreadable if any(bad for bad, _ in said) else readable).append(name)
             seen.add(parts[0].what)
             notes += sorted({f"{name}: {why}" for _, why in said if why})
-        left = _left(found, retired_files.held(directory), pool, run)
-    _record(pool, found, left)
-    return _result(found, left, sorted(unreadable), sorted(readable), [*notes, *_others(left, seen)])
+        left = _left(lost_rows, retired_files.held(directory), pool, run)
+    _record(pool, lost_rows, left)
+    return _result(lost_rows, left, sorted(unreadable), sorted(readable), [*notes, *_others(left, seen)])
 
 
 def _asked(pool: Pool, run: Runner) -> list[LostRows]:
@@ -138,42 +138,42 @@ def _read(file: int, one: Owner) -> bytes | None:
         return None
 
 
-def _take(directory: Path, file: int, one: Owner, zero: bool, pool: Pool, run: Runner) -> tuple[bool, str]:
+def _take(directory: Path, file: int, block: Owner, zero: bool, pool: Pool, run: Runner) -> tuple[bool, str]:
     """Retire a block of a file; return whether it cannot be read, and why it stays in use, empty where it does not."""
-    data = _read(file, one)
+    data = _read(file, block)
     if data == b"":
         return False, "it has space behind its end that is preallocated; run this again when it was written"
     if data is None and not zero:
         return True, "data are lost; restore it under another name and delete it, or use --zero-files"
     try:
-        if not _hold(directory, file, one, pool, run):
+        if not _hold(directory, file, block, pool, run):
             return data is None, "space that is preallocated and not written cannot be retired"
         for _ in range(TRIES):
             if data is None:
                 with remap.alone(file) as alone:
                     if not alone:
                         return True, "it is open; close it on the clients, and run this again"
-                    if _is_of(one, pool, run):
-                        remap.punch(file, one.offset, BYTES)
+                    if _is_of(block, pool, run):
+                        remap.punch(file, block.offset, BYTES)
                 return True, ""
-            if not _is_of(one, pool, run) or _exchange(directory, file, one, data):
+            if not _is_of(block, pool, run) or _exchange(directory, file, block, data):
                 return False, ""
-            data = _read(file, one)
+            data = _read(file, block)
     except OSError as error:
-        return data is None, f"the block at byte {one.offset} cannot be retired: {error.strerror or error}"
+        return data is None, f"the block at byte {block.offset} cannot be retired: {error.strerror or error}"
     return False, "it is being written; run this again"
 
 
-def _hold(directory: Path, file: int, one: Owner, pool: Pool, run: Runner) -> bool:
+def _hold(directory: Path, file: int, block: Owner, pool: Pool, run: Runner) -> bool:
     """Let a file of the server share the block; return whether it does."""
-    held = directory / str(one.area.begin)
+    held = directory / str(block.area.begin)
     if not held.exists():
         new = held.with_name(f"{held.name}.new")
         with retired_files.created(new) as mine:
-            reflink.clone_range(file, one.offset, min(BYTES, os.fstat(file).st_size - one.offset), mine, 0)
+            reflink.clone_range(file, block.offset, min(BYTES, os.fstat(file).st_size - block.offset), mine, 0)
         new.rename(held)
     inode = held.stat().st_ino
-    if any(owner.inode == inode for owner in owners(one.area, pool.filesystem.mountpoint, run)):
+    if any(owner.inode == inode for owner in owners(block.area, pool.filesystem.mountpoint, run)):
         return True
     held.unlink()
     return False
@@ -197,15 +197,15 @@ def _exchange(directory: Path, file: int, one: Owner, data: bytes) -> bool:
         new.unlink()
 
 
-def _left(found: Sequence[LostRows], held: Mapping[int, Path], pool: Pool, run: Runner) -> dict[Area, list[str]]:
+def _left(lost_rows: Sequence[LostRows], held: Mapping[int, Path], pool: Pool, run: Runner) -> dict[Area, list[str]]:
     """What of the areas something else than our files has, and what that is."""
     left: dict[Area, list[str]] = {}
-    for area in retired_files.areas(found):
+    for area in retired_files.areas(lost_rows):
         seen = list[Area]()
-        for one in owners(area, pool.filesystem.mountpoint, run):
-            seen.append(one.area)
-            if one.inode not in held:
-                left.setdefault(one.area, []).append(one.what)
+        for owner in owners(area, pool.filesystem.mountpoint, run):
+            seen.append(owner.area)
+            if owner.inode not in held:
+                left.setdefault(owner.area, []).append(owner.what)
         for unknown in minus([area], seen):
             left.setdefault(unknown, []).append("unknown")
     return left

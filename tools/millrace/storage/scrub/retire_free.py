@@ -20,32 +20,32 @@ STEP = 1 << 30
 """Bytes of free space that are taken at a time on the way to an area."""
 
 
-def take_free(found: Sequence[LostRows], directory: Path, pool: Pool, run: Runner) -> None:
+def take_free(lost_rows: Sequence[LostRows], directory: Path, pool: Pool, run: Runner) -> None:
     """Take what is free of these areas, as far as it can be. Failed: xfs_io fails."""
-    free = _free(found, pool.filesystem.mountpoint, run)
-    before = [one for _, one, _ in free]
+    free = _free(lost_rows, pool.filesystem.mountpoint, run)
+    before = [owner for _, owner, _ in free]
     held = retired_files.held(directory)
-    clients = {one.inode: before for one in before if one.inode is not None and one.inode not in held}
-    for extent, one, areas in free:
-        if one.inode in held:
-            with retired_files.opened(held[one.inode]) as file:
-                _extend(directory, file, one, extent, areas, pool, run)
+    clients = {owner.inode: before for owner in before if owner.inode is not None and owner.inode not in held}
+    for extent, owner, areas in free:
+        if owner.inode in held:
+            with retired_files.opened(held[owner.inode]) as file:
+                _extend(directory, file, owner, extent, areas, pool, run)
     for _, file, _ in retired_files.files(pool, clients):
-        for extent, one, areas in free:
-            if one.inode == os.fstat(file).st_ino:
-                _extend(directory, file, one, extent, areas, pool, run)
+        for extent, owner, areas in free:
+            if owner.inode == os.fstat(file).st_ino:
+                _extend(directory, file, owner, extent, areas, pool, run)
 
 
-def _free(found: Sequence[LostRows], mountpoint: str, run: Runner) -> list[tuple[Area, Owner, list[Area]]]:
+def _free(lost_rows: Sequence[LostRows], mountpoint: str, run: Runner) -> list[tuple[Area, Owner, list[Area]]]:
     """The free extents with a block of a file before them, that block, and the areas within."""
     free: dict[int, tuple[Area, Owner, list[Area]]] = {}
-    for area in retired_files.areas(found):
-        for one in owners(area, mountpoint, run):
-            before = _before(one.area, mountpoint, run) if one.is_free else None
+    for area in retired_files.areas(lost_rows):
+        for owner in owners(area, mountpoint, run):
+            before = _before(owner.area, mountpoint, run) if owner.is_free else None
             if before is not None:
-                extent = Area(before.area.end, one.area.end)
+                extent = Area(before.area.end, owner.area.end)
                 known = free.setdefault(extent.begin, (extent, before, []))
-                known[2].append(one.area)
+                known[2].append(owner.area)
     return list(free.values())
 
 
@@ -54,9 +54,9 @@ def _before(area: Area, mountpoint: str, run: Runner) -> Owner | None:
     begin, back = area.begin, BLOCK
     while begin > 0:
         begin, end = max(area.begin - back, 0), begin
-        used = [one for one in owners(Area(begin, end), mountpoint, run) if not one.is_free]
+        used = [owner for owner in owners(Area(begin, end), mountpoint, run) if not owner.is_free]
         if used:
-            last = max(used, key=lambda one: one.area.end)
+            last = max(used, key=lambda owner: owner.area.end)
             if last.inode is None:
                 return None
             block = Area(last.area.end - BLOCK, last.area.end)
@@ -75,7 +75,7 @@ def _extend(
         with retired_files.created(new) as mine:
             _grow(mine, file, before, extent, areas)
             inode = os.fstat(mine).st_ino
-        there = [any(one.inode == inode for one in owners(area, pool.filesystem.mountpoint, run)) for area in areas]
+        there = [any(owner.inode == inode for owner in owners(area, pool.filesystem.mountpoint, run)) for area in areas]
         if any(there):
             new.rename(new.with_suffix(""))
     except OSError:
@@ -88,7 +88,7 @@ def _extend(
 def _grow(mine: int, file: int, before: Owner, extent: Area, areas: Sequence[Area]) -> None:
     reflink.clone_range(file, before.offset, min(BYTES, os.fstat(file).st_size - before.offset), mine, 0)
     at, end, last = BYTES, _place(extent, areas[-1].end), 0
-    keep = [(_place(extent, one.begin), _place(extent, one.end)) for one in areas]
+    keep = [(_place(extent, area.begin), _place(extent, area.end)) for area in areas]
     while at < end:
         to = min(at + STEP, end)
         remap.preallocate(mine, at, to - at)

@@ -52,9 +52,9 @@ def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRec
     closes = None if by_hand else due.until(policy, context.now())
     begun = record.round or Round(started=stamp(context.now()), by="policy")
     record = change(lambda old: old.model_copy(update={"round": begun, "stopped": None}))
-    left = {one.uuid for one in due.left(pool, record)}
+    left = {array.uuid for array in due.left(pool, record)}
     for group in due.groups(pool):
-        watches = [Watch(pool, one, policy, closes, context) for one in group if one.uuid in left]
+        watches = [Watch(pool, array, policy, closes, context) for array in group if array.uuid in left]
         if not watches:
             continue
         stopped = due.obstacle(pool, context.run, context.now()) or _side_by_side(watches)
@@ -69,8 +69,8 @@ def begin(pool: Pool, run: Runner) -> ScrubRecord:
     Refused: an array is degraded or busy, or a benchmark runs.
     """
     settle(pool)
-    if found := due.obstacle(pool, run, now_here()):
-        raise Refused(f"no array is checked now: {found.reason}; see `millrace pool show`")
+    if obstacle := due.obstacle(pool, run, now_here()):
+        raise Refused(f"no array is checked now: {obstacle.reason}; see `millrace pool show`")
     started = stamp(now_here())
 
     def by_hand(old: ScrubRecord) -> ScrubRecord:
@@ -103,9 +103,9 @@ def give_way(pool: Pool, run: Runner) -> None:
 
 def settle(pool: Pool) -> ScrubRecord:
     """End a check that the service has left running, restore the limits, and record where it was."""
-    for one in due.arrays(pool):
-        settle_repair(one)
-        begun, device = load().of(one.uuid, one.array.name).under_way, array_device(one.array.name)
+    for array in due.arrays(pool):
+        settle_repair(array)
+        begun, device = load().of(array.uuid, array.array.name).under_way, array_device(array.array.name)
         if begun is None or begun.most is None or begun.least is None:
             continue
         sector = begun.sector
@@ -114,7 +114,7 @@ def settle(pool: Pool) -> ScrubRecord:
             sector = max(sector, resync.resume_at(device))
         with suppress(OSError):
             resync.limit(device or "none", Limits(begun.least, begun.most))
-        _keep(one, begun.model_copy(update={"sector": sector, "least": None, "most": None}))
+        _keep(array, begun.model_copy(update={"sector": sector, "least": None, "most": None}))
     return load()
 
 
@@ -131,20 +131,20 @@ def _side_by_side(watches: Sequence[Watch]) -> ScrubStop | None:
     checks, stopped = [_Check(watch) for watch in watches], None
     first = watches[0]
     try:
-        for one in checks:
-            one.begin()
-        while stopped is None and (running := [one for one in checks if one.runs]):
-            for one in running:
-                one.look()
+        for check in checks:
+            check.begin()
+        while stopped is None and (running := [check for check in checks if check.runs]):
+            for check in running:
+                check.look()
             stopped = first.reason(first.context.wait(POLL))
             # one that does not run any more takes no limits
-            for one in running if stopped is None else []:
-                stopped = one.go_on() or stopped
-        for one in checks:
-            one.end()
-        for one in checks if stopped is None else []:
-            stopped = stopped or one.finish()
-        return stopped if any(not one.finished for one in checks) else None
+            for check in running if stopped is None else []:
+                stopped = check.go_on() or stopped
+        for check in checks:
+            check.end()
+        for check in checks if stopped is None else []:
+            stopped = stopped or check.finish()
+        return stopped if any(not check.finished for check in checks) else None
     finally:
         settle(first.pool)
 
@@ -219,7 +219,7 @@ class _Check:
             self._seen = _keep(self._one, self._after(max(resync.resume_at(self._device), self._before.sector)))
             return
         self._seen = _keep(self._one, self._after(self._before.sectors))
-        if all(mismatch.is_exact(one) for one in self._seen.ranges):
+        if all(mismatch.is_exact(mismatch_range) for mismatch_range in self._seen.ranges):
             # the others may read for hours
             self.finish()
 

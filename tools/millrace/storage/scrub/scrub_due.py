@@ -54,14 +54,14 @@ def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) 
 
     A round that was stopped goes on in the next window; one that an administrator stopped, not in the same.
     """
-    found = parse_window(policy.window).open_at(now)
-    if found is None or policy.every == "never":
+    window = parse_window(policy.window).open_at(now)
+    if window is None or policy.every == "never":
         return False
-    opened = found[0]
+    opened = window[0]
     if record.round is not None:
         held = record.stopped if record.stopped and record.stopped.by == "administrator" else None
         return held is None or datetime.fromisoformat(held.at) < opened
-    begun = [one.last.started for array in arrays(pool) if (one := record.of(array.uuid, "")).last]
+    begun = [scrub.last.started for array in arrays(pool) if (scrub := record.of(array.uuid, "")).last]
     if len(begun) < len(arrays(pool)) or _started_unclean(pool, record, now):
         return True
     return opened - datetime.fromisoformat(min(begun)) >= timedelta(days=DAYS[policy.every]) - SLACK

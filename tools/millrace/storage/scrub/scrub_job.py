@@ -33,14 +33,18 @@ def _glance() -> Glance | None:
         pool, record = load_pool(), load()
     except MillraceError:
         return None
-    read = [(record.of(one.uuid, one.array.name), now) for one in due.arrays(pool) if (now := running(one.array.name))]
+    read = [
+        (record.of(array.uuid, array.array.name), now)
+        for array in due.arrays(pool)
+        if (now := running(array.array.name))
+    ]
     if not read:
         return Glance(f"{ROUND}, stopped: {record.stopped.reason}") if record.round and record.stopped else None
     names, action = ", ".join(kept.array for kept, _ in read), read[0][1].action
     progress = [
         kept.under_way.sector / max(kept.under_way.sectors, 1) if kept.under_way else now.progress for kept, now in read
     ]
-    known = [one for one in progress if one is not None]
+    known = [fraction for fraction in progress if fraction is not None]
     left = [now.seconds_left for _, now in read if now.seconds_left is not None]
     rates = [now.bytes_per_second for _, now in read if now.bytes_per_second is not None]
     return Glance(

@@ -48,8 +48,8 @@ def seen(pool: Pool, policy: ScrubPolicy, record: ScrubRecord) -> tuple[CheckPac
         return pace, None
     if not pace.kept:
         return pace, f"{in_words(pace, policy)} {pace.todo}."
-    uuids = {one.array.name: one.uuid for one in pool.arrays}
-    rates = {one.name: _slow(record.of(uuids[one.name], one.name), _bytes(one)) for one in _arrays(pool)}
+    uuids = {array_record.array.name: array_record.uuid for array_record in pool.arrays}
+    rates = {array.name: _slow(record.of(uuids[array.name], array.name), _bytes(array)) for array in _arrays(pool)}
     known = [rate for rate in rates.values() if rate is not None]
     if not known:
         return pace, None

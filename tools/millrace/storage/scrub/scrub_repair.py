@@ -58,36 +58,38 @@ def to_repair(pool: Pool, array: str | None) -> list[ArrayRecord]:
     Refused: there is none.
     """
     known = due.arrays(pool)
-    if array is not None and array not in [one.array.name for one in known]:
-        names = ", ".join(one.array.name for one in known)
+    if array is not None and array not in [array_record.array.name for array_record in known]:
+        names = ", ".join(array_record.array.name for array_record in known)
         raise Refused(f"no array {array} has redundancy to repair; those that have: {names or 'none'}")
-    wanted = [one for one in known if array in (None, one.array.name)]
+    wanted = [array_record for array_record in known if array in (None, array_record.array.name)]
     record = load()
-    found = [one for one in wanted if (last := record.of(one.uuid, "").last) and last.mismatches]
-    if not found:
+    arrays = [
+        array_record for array_record in wanted if (last := record.of(array_record.uuid, "").last) and last.mismatches
+    ]
+    if not arrays:
         which = f"of array {array}" if array else "of any array"
         raise Refused(
             f"the last check {which} found no sector that does not match; check again: millrace pool scrub start"
         )
-    return found
+    return arrays
 
 
 def explained(arrays: Sequence[ArrayRecord], keep_data: bool, bays: Mapping[str, str]) -> Iterator[str]:
     """Yield what a repair of these arrays does; `bays` by serial."""
     record = load()
-    for one in arrays:
-        last = record.of(one.uuid, one.array.name).last
+    for raid in arrays:
+        last = record.of(raid.uuid, raid.array.name).last
         assert last is not None
         where = f"{len(last.ranges)} range{'s' * (len(last.ranges) > 1)}" if last.ranges else "unknown places"
-        yield f"array {one.array.name} ({one.array.level.upper()}): {last.mismatches} sectors in {where} do not match"
+        yield f"array {raid.array.name} ({raid.array.level.upper()}): {last.mismatches} sectors in {where} do not match"
         yield from notes(located_in_words(last, bays))
         known = 0 if keep_data else restorable(last)
         if known:
             yield from notes([f"{known} sectors are written to the wrong drive, from the other drives"])
         if known < last.mismatches:
             rest = "the others: " if known else ""
-            yield from notes([f"{rest}{_KEEP if restorable(last) and keep_data else _MEANING[one.array.level]}"])
-        if one.array.role is Role.LOG:
+            yield from notes([f"{rest}{_KEEP if restorable(last) and keep_data else _MEANING[raid.array.level]}"])
+        if raid.array.role is Role.LOG:
             yield from notes(
                 ["XFS reads its log after a power cut only: the copies are made equal, and no file is in doubt"]
             )
@@ -110,12 +112,12 @@ def ask(pool: Pool, arrays: Sequence[ArrayRecord], run: Runner, keep_data: bool 
     Refused: an array is degraded or busy, drives are being changed, or a benchmark runs; or the last check of a RAID6
     was made by a release that did not search for the wrong drive.
     """
-    for one in arrays:
-        last = load().of(one.uuid, one.array.name).last
-        if one.array.level == "raid6" and not keep_data and last and not (last.located or last.unlocated):
-            raise Refused(_UNSEARCHED.format(name=one.array.name))
-    if found := due.obstacle(pool, run, now_here()):
-        raise Refused(f"nothing is repaired now: {found.reason}; see `millrace pool show`")
+    for array in arrays:
+        last = load().of(array.uuid, array.array.name).last
+        if array.array.level == "raid6" and not keep_data and last and not (last.located or last.unlocated):
+            raise Refused(_UNSEARCHED.format(name=array.array.name))
+    if obstacle := due.obstacle(pool, run, now_here()):
+        raise Refused(f"nothing is repaired now: {obstacle.reason}; see `millrace pool show`")
     asked = stamp(now_here())
 
     def confirmed(old: ScrubRecord) -> ScrubRecord:
@@ -143,9 +145,9 @@ def repair_all(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubS
     return None
 
 
-def settle_repair(one: ArrayRecord) -> None:
+def settle_repair(array: ArrayRecord) -> None:
     """End a repair that the service has left running, and restore the limits; it begins its range again later."""
-    begun, device = load().of(one.uuid, one.array.name).repair, array_device(one.array.name)
+    begun, device = load().of(array.uuid, array.array.name).repair, array_device(array.array.name)
     if device is not None:
         raid6_rows.release_left(device)
     if begun is None or begun.least is None or begun.most is None:
@@ -160,17 +162,17 @@ def settle_repair(one: ArrayRecord) -> None:
         if begun.cache is not None and resync.cache(device) == resync.SMALLEST_CACHE:
             with suppress(OSError):
                 resync.resize_cache(device, begun.cache)
-    _keep(one, begun.model_copy(update={"least": None, "most": None, "cache": None}))
+    _keep(array, begun.model_copy(update={"least": None, "most": None, "cache": None}))
 
 
 def _repair(watch: Watch) -> ScrubStop | None:
-    one = watch.one
-    begun = load().of(one.uuid, one.array.name).repair
+    array = watch.one
+    begun = load().of(array.uuid, array.array.name).repair
     assert begun is not None
     try:
         limits = resync.limits(watch.device)
         state = {"least": limits.least, "most": limits.most, "cache": resync.cache(watch.device)}
-        begun = _keep(one, begun.model_copy(update=state))
+        begun = _keep(array, begun.model_copy(update=state))
         if begun.write_back:
             restored = _write_back(watch, begun)
             if isinstance(restored, ScrubStop):
@@ -183,7 +185,7 @@ def _repair(watch: Watch) -> ScrubStop | None:
             def advanced(to: int, count: int, begun: Repair = begun) -> None:
                 rest = begun.ranges[0].model_copy(update={"begin": to})
                 _keep(
-                    one,
+                    array,
                     begun.model_copy(
                         update={"ranges": [rest, *begun.ranges[1:]], "rewritten": begun.rewritten + count}
                     ),
@@ -192,16 +194,16 @@ def _repair(watch: Watch) -> ScrubStop | None:
             count = watch.window(resync.REPAIR, first.begin, end, advanced)
             if isinstance(count, ScrubStop):
                 return count
-            begun = _keep(one, begun.model_copy(update={"ranges": begun.ranges[1:], "rewritten": rewritten + count}))
+            begun = _keep(array, begun.model_copy(update={"ranges": begun.ranges[1:], "rewritten": rewritten + count}))
         return _verify(watch, begun)
     except Refused as error:
         # it could be located during the check, and cannot be now
         return watch.because("array", str(error))
     except OSError as error:
         why = error.strerror or error
-        raise Failed(f"md does not repair array {one.array.name}: {why}; see journalctl -k") from error
+        raise Failed(f"md does not repair array {array.array.name}: {why}; see journalctl -k") from error
     finally:
-        settle_repair(one)
+        settle_repair(array)
 
 
 def _write_back(watch: Watch, begun: Repair) -> Repair | ScrubStop:
@@ -210,15 +212,15 @@ def _write_back(watch: Watch, begun: Repair) -> Repair | ScrubStop:
     Of a range in which a block does not match that no administrator has seen, nothing is computed. Failed: a drive
     fails.
     """
-    one = watch.one
-    last = load().of(one.uuid, one.array.name).last
+    array = watch.one
+    last = load().of(array.uuid, array.array.name).last
     located = last.located if last else []
     unlocated = [each for each in located if each.serial is None]
     left = list[MismatchRange]()
     for wanted in begun.ranges:
         done = write_back(watch, wanted, located)
         begun = _keep(
-            one,
+            array,
             begun.model_copy(
                 update={"rewritten": begun.rewritten + done.restored, "restored": begun.restored + done.restored}
             ),
@@ -231,7 +233,7 @@ def _write_back(watch: Watch, begun: Repair) -> Repair | ScrubStop:
         else:
             kept = (len(done.rest) - len(known)) * STRIPE
             begun = begun.model_copy(update={"kept": begun.kept + kept})
-    return _keep(one, begun.model_copy(update={"write_back": False, "ranges": left}))
+    return _keep(array, begun.model_copy(update={"write_back": False, "ranges": left}))
 
 
 def _verify(watch: Watch, done: Repair) -> ScrubStop | None:
@@ -246,7 +248,7 @@ def _verify(watch: Watch, done: Repair) -> ScrubStop | None:
             return count
         if count:
             left.append(MismatchRange(begin=begin, end=end, sectors=min(count, end - begin)))
-    still = sum(one.sectors for one in left)
+    still = sum(mismatch_range.sectors for mismatch_range in left)
     found_again = locate(watch.device, left)
     repaired = Repaired(
         ended=stamp(watch.context.now()),

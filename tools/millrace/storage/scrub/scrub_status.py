@@ -79,7 +79,7 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
     record = load()
     lost = in_use(pool, record)
     pace, problem = seen(pool, policy, record)
-    wrong = any(one.last and one.last.mismatches for one in record.arrays)
+    wrong = any(array.last and array.last.mismatches for array in record.arrays)
     known = bays() if wrong else {}
     opening = due.next_window(policy, pool, record, now)
     return ScrubStatus(
@@ -90,33 +90,33 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
         next=opening.isoformat(timespec="minutes") if opening else None,
         round=record.round,
         stopped=record.stopped,
-        arrays=[_of(record, one, lost.get(one.uuid, 0), known) for one in due.arrays(pool)],
+        arrays=[_of(record, array, lost.get(array.uuid, 0), known) for array in due.arrays(pool)],
         filesystem=record.filesystem,
     )
 
 
-def lines(found: ScrubStatus) -> Iterator[str]:
+def lines(state: ScrubStatus) -> Iterator[str]:
     """Return text for a terminal."""
-    if found.every == "never":
-        yield f"policy: only by hand, {_pace(found.pace)}"
+    if state.every == "never":
+        yield f"policy: only by hand, {_pace(state.pace)}"
     else:
-        yield f"policy: every {found.every}, {found.window}, {_pace(found.pace)}; next: {_next(found)}"
-    if found.problem:
-        yield found.problem
-    for one in found.arrays:
-        yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
-        if one.kept.last and one.kept.last.mismatches:
-            yield from notes(one.wrong)
-            yield from notes([one.doubt])
-        if one.lost:
-            yield from notes([f"{one.lost} sectors of each member are lost; take them out of use: {RETIRE}"])
-        if one.kept.retired:
-            sectors = sum(row.end - row.begin for row in one.kept.retired)
+        yield f"policy: every {state.every}, {state.window}, {_pace(state.pace)}; next: {_next(state)}"
+    if state.problem:
+        yield state.problem
+    for array in state.arrays:
+        yield f"array {array.kept.array}: {in_words(array.kept.last)}{_now(array)}"
+        if array.kept.last and array.kept.last.mismatches:
+            yield from notes(array.wrong)
+            yield from notes([array.doubt])
+        if array.lost:
+            yield from notes([f"{array.lost} sectors of each member are lost; take them out of use: {RETIRE}"])
+        if array.kept.retired:
+            sectors = sum(row.end - row.begin for row in array.kept.retired)
             yield from notes([f"{sectors} sectors of each member are lost and retired: no file uses them"])
-        if one.kept.repair is not None:
+        if array.kept.repair is not None:
             yield from notes(["a repair is confirmed and not at its end"])
-        if one.kept.repaired is not None:
-            done = one.kept.repaired
+        if array.kept.repaired is not None:
+            done = array.kept.repaired
             yield from notes(
                 [f"repaired {moment(done.ended)}: {done.rewritten} sectors rewritten, {done.left} still do not match"]
             )
@@ -124,11 +124,11 @@ def lines(found: ScrubStatus) -> Iterator[str]:
                 yield from notes([f"{done.restored} of these were restored on the wrong drive from the others"])
             if done.kept:
                 yield from notes([done.kept])
-    checked = found.filesystem
+    checked = state.filesystem
     if checked is not None:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
-    if found.round and found.stopped:
-        yield f"stopped {moment(found.stopped.at)}: {found.stopped.reason}"
+    if state.round and state.stopped:
+        yield f"stopped {moment(state.stopped.at)}: {state.stopped.reason}"
 
 
 def _pace(found: CheckPace) -> str:
@@ -140,17 +140,17 @@ def _next(found: ScrubStatus) -> str:
     return moment(found.next) if found.next else "-"
 
 
-def _now(one: ScrubOfArray) -> str:
-    begun = one.kept.under_way
-    if one.sync is not None and one.kept.repair is not None:
-        done = f"{int(100 * (one.sync.progress or 0))} % done"
-        return f"; repair is running, {done}{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
+def _now(array: ScrubOfArray) -> str:
+    begun = array.kept.under_way
+    if array.sync is not None and array.kept.repair is not None:
+        done = f"{int(100 * (array.sync.progress or 0))} % done"
+        return f"; repair is running, {done}{pace(array.sync.bytes_per_second, array.sync.seconds_left)}"
     if begun is None:
         return ""
     share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
-    if one.sync is None:
+    if array.sync is None:
         return f"; a check of {moment(begun.started)} waits at {share}"
-    return f"; {one.sync.action} is running, {share} done{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
+    return f"; {array.sync.action} is running, {share} done{pace(array.sync.bytes_per_second, array.sync.seconds_left)}"
 
 
 def running(name: str) -> Sync | None:
@@ -160,12 +160,12 @@ def running(name: str) -> Sync | None:
     return found if found and found.action in ("check", "repair") else None
 
 
-def _of(record: ScrubRecord, one: ArrayRecord, lost: int, bays: Mapping[str, str]) -> ScrubOfArray:
-    kept, sync = record.of(one.uuid, one.array.name), running(one.array.name)
+def _of(record: ScrubRecord, array: ArrayRecord, lost: int, bays: Mapping[str, str]) -> ScrubOfArray:
+    kept, sync = record.of(array.uuid, array.array.name), running(array.array.name)
     files: FileSearch | None = None
     doubt = ""
     if kept.last is not None and kept.last.mismatches:
-        if one.array.role is Role.LOG:
+        if array.array.role is Role.LOG:
             doubt = "no file is in doubt: it is the file system log"
         else:
             files, doubt = record.files_of(kept), files_in_words(record, kept)

@@ -93,14 +93,14 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
     if keep_data and write_back:
         raise BadInput("--keep-data and --write-back contradict each other: use one of them")
     pool = load_pool()
-    found = scrub_repair.to_repair(pool, array)
-    for line in scrub_repair.explained(found, keep_data, bays()):
+    arrays = scrub_repair.to_repair(pool, array)
+    for line in scrub_repair.explained(arrays, keep_data, bays()):
         click.echo(line, err=True)
-    newer = [] if keep_data else changed_since(pool, found, attempt)
+    newer = [] if keep_data else changed_since(pool, arrays, attempt)
     for line in newer:
         click.echo(line, err=True)
     if not yes or (newer and not write_back):
-        for line in scrub_repair.doubtful(found, pool, attempt):
+        for line in scrub_repair.doubtful(arrays, pool, attempt):
             click.echo(line, err=True)
     if newer and not write_back:
         raise Refused(
@@ -109,7 +109,7 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
         )
     if not yes:
         confirm("Rewrite these sectors?", "--yes")
-    scrub_job.repair(pool, found, attempt, keep_data)
+    scrub_job.repair(pool, arrays, attempt, keep_data)
     show(_status(), lines)
 
 
@@ -131,14 +131,14 @@ def retire(zero_files: bool, yes: bool, dry_run: bool, show: Output) -> None:
     pool = load_pool()
     survey = retirement.survey(pool, attempt)
     if dry_run:
-        show(survey, lambda found: retirement.explained(found, zero_files))
+        show(survey, lambda surveyed: retirement.explained(surveyed, zero_files))
         return
     for line in retirement.explained(survey, zero_files):
         click.echo(line, err=True)
     if not yes:
         typed_yes("Retire these areas?", "--yes")
-    found = retirement.retire(pool, attempt, zero_files)
-    show(found, retirement.lines, found.left)
+    retired = retirement.retire(pool, attempt, zero_files)
+    show(retired, retirement.lines, retired.left)
 
 
 @scrub.command()
@@ -152,8 +152,8 @@ def filesystem(show: Output) -> None:
     from millrace.system.run import attempt
 
     only_root()
-    found = filesystem_scrub.check(load_pool(), attempt, now_here)
-    show(found, lambda _: lines(_status()))
+    record = filesystem_scrub.check(load_pool(), attempt, now_here)
+    show(record, lambda _: lines(_status()))
 
 
 @scrub.command(hidden=True)
@@ -168,11 +168,11 @@ def run(show: Output) -> None:
 
     with as_root():
         pool = load_pool()
-        found = scrub_job.execute(pool, in_force().scrub, CheckContext(quickly, termination()))
+        record = scrub_job.execute(pool, in_force().scrub, CheckContext(quickly, termination()))
         if damaged_files.is_due(pool):
             # it opens directories of all users, which this service may not
             must(quickly, ["systemctl", "start", "--no-block", damaged_files.UNIT])
-    show(found, _ended)
+    show(record, _ended)
 
 
 @scrub.command(hidden=True)

@@ -54,18 +54,20 @@ def is_ours(array: str) -> bool:
     return any(link.is_symlink() and Path(os.readlink(link)).name == array for link in links)
 
 
-def record(found: Unreadable, reads: Callable[[str, int], bool]) -> range | None:
+def record(stripe: Unreadable, reads: Callable[[str, int], bool]) -> range | None:
     """List a stripe and those around it that cannot be read; return their sectors, None where nothing was to do.
 
     `reads` returns whether a member can read the stripe that begins with a sector. OSError: the member has left its
     array, or md refuses the entry because the list is full.
     """
-    path = paths.ROOT / "sys/class/block" / found.array / "md" / f"dev-{found.member}" / "bad_blocks"
-    listed = [range(int(one), int(one) + int(length)) for one, length in map(str.split, path.read_text().splitlines())]
-    begin = found.sector - found.sector % STRIPE
+    path = paths.ROOT / "sys/class/block" / stripe.array / "md" / f"dev-{stripe.member}" / "bad_blocks"
+    listed = [
+        range(int(start), int(start) + int(length)) for start, length in map(str.split, path.read_text().splitlines())
+    ]
+    begin = stripe.sector - stripe.sector % STRIPE
 
     def bad(sector: int) -> bool:
-        return sector >= 0 and not any(sector in one for one in listed) and not reads(found.member, sector)
+        return sector >= 0 and not any(sector in one for one in listed) and not reads(stripe.member, sector)
 
     if not bad(begin):
         return None
@@ -109,17 +111,17 @@ def messages(log: int) -> Iterator[str]:
 
 def main(log: int, reads: Callable[[str, int], bool] = reads_from_drive) -> None:
     """Follow the kernel and record what it reports of the pool; an entry that fails is logged, and tried again."""
-    for found in filter(None, map(parsed, messages(log))):
-        if not is_ours(found.array):
+    for stripe in filter(None, map(parsed, messages(log))):
+        if not is_ours(stripe.array):
             continue
         try:
-            sectors = record(found, reads)
+            sectors = record(stripe, reads)
         except OSError as error:
-            print(f"{found.member} cannot read sector {found.sector}, which cannot be listed: {error}", flush=True)
+            print(f"{stripe.member} cannot read sector {stripe.sector}, which cannot be listed: {error}", flush=True)
             continue
         if sectors is not None:
-            where = f"{len(sectors)} sectors of {found.member} from {sectors.start}"
-            print(f"{found.array}: {where} cannot be read and are listed as bad blocks", flush=True)
+            where = f"{len(sectors)} sectors of {stripe.member} from {sectors.start}"
+            print(f"{stripe.array}: {where} cannot be read and are listed as bad blocks", flush=True)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,11 @@ def write_back(watch: Watch, wanted: MismatchRange, located: list[LocatedBlocks]
     OSError: md refuses.
     """
     array, done = raid6_rows.raid6(watch.device), WrittenBack()
-    mine = [one for one in located if one.serial is not None and wanted.begin < one.end and one.begin < wanted.end]
+    mine = [
+        blocks
+        for blocks in located
+        if blocks.serial is not None and wanted.begin < blocks.end and blocks.begin < wanted.end
+    ]
     end = watch.aligned(wanted.end)
     with raid6_rows.opened(array) as members:
         if mine:
@@ -51,8 +55,8 @@ def write_back(watch: Watch, wanted: MismatchRange, located: list[LocatedBlocks]
             try:
                 with raid6_rows.quiesced(array, wanted.begin, end):
                     try:
-                        for one in mine:
-                            done.restored += _restore(array, members, one)
+                        for blocks in mine:
+                            done.restored += _restore(array, members, blocks)
                     finally:
                         # also after a write that failed half-way, and what a run before may have written
                         done.stopped = _forget(watch, end)
@@ -67,18 +71,18 @@ def drop_pages() -> None:
     sysfs.write(paths.ROOT / "proc/sys/vm/drop_caches", "1")
 
 
-def _restore(array: Raid6, members: Rows, one: LocatedBlocks) -> int:
+def _restore(array: Raid6, members: Rows, blocks: LocatedBlocks) -> int:
     """Restore the blocks of one drive; return how many sectors were written. Failed: a drive fails."""
     written = 0
-    for sector, known in zip(range(one.begin, one.end, STRIPE), one.digests, strict=True):
+    for sector, known in zip(range(blocks.begin, blocks.end, STRIPE), blocks.digests, strict=True):
         order, content = array.order(sector), members.read(sector, sector + STRIPE)
-        found = syndrome(content, order)
-        slot = explains(found, order) if list(found.blocks()) else None
-        if slot is None or serial_of(array.members[slot].name) != one.serial:
+        row_syndrome = syndrome(content, order)
+        slot = explains(row_syndrome, order) if list(row_syndrome.blocks()) else None
+        if slot is None or serial_of(array.members[slot].name) != blocks.serial:
             continue
         if locate_blocks.digest(content[slot]) != known:
             continue
-        members.write(slot, sector, restored(content[slot], slot, found, order))
+        members.write(slot, sector, restored(content[slot], slot, row_syndrome, order))
         if list(syndrome(members.read(sector, sector + STRIPE), order).blocks()):
             raise Failed(f"sector {sector} of {array.device} does not match after it was written")
         written += STRIPE
@@ -89,13 +93,13 @@ def _keep_replaced(watch: Watch, array: Raid6, members: Rows, located: list[Loca
     """Keep what the wrong drive returned, a file each block. Failed: the boot drive cannot be written."""
     slots = {serial_of(member.name): slot for slot, member in enumerate(array.members)}
     try:
-        for one in located:
-            for sector in range(one.begin, one.end, STRIPE) if one.data is not None else ():
-                slot = slots.get(one.serial or "")
+        for blocks in located:
+            for sector in range(blocks.begin, blocks.end, STRIPE) if blocks.data is not None else ():
+                slot = slots.get(blocks.serial or "")
                 block = members.read(sector, sector + STRIPE)[slot] if slot is not None else b""
                 # a run that was killed has replaced it already
-                if locate_blocks.digest(block) in one.digests:
-                    name = f"{watch.one.array.name}-{sector}-{one.serial}"
+                if locate_blocks.digest(block) in blocks.digests:
+                    name = f"{watch.one.array.name}-{sector}-{blocks.serial}"
                     files.write_blocks(paths.replaced_blocks() / name, [block], 0o600)
     except OSError as error:
         why = error.strerror or error
@@ -116,5 +120,5 @@ def _forget(watch: Watch, end: int) -> ScrubStop | None:
     whole = replace(watch, closes=None, context=replace(watch.context, wait=wait))
     start = end if end + OTHERS <= resync.sectors(watch.device) else 0
     with resync.smallest_cache(watch.device):
-        found = whole.window(resync.CHECK, start, watch.aligned(start + OTHERS))
-    return found if isinstance(found, ScrubStop) else watch.reason(any(asked))
+        count = whole.window(resync.CHECK, start, watch.aligned(start + OTHERS))
+    return count if isinstance(count, ScrubStop) else watch.reason(any(asked))

@@ -64,8 +64,8 @@ def carry_on(pool: Pool, policy: Policy, context: CheckContext) -> TrimRecord:
     if not by_hand and (due.hindrance(pool, policy) or not due.is_due(policy, record, now)):
         return record
     closes = None if by_hand else scrub_due.until(policy.scrub, now)
-    if found := due.obstacle(pool, policy, context.run, now):
-        return _stop(uuid, record.round, found)
+    if obstacle := due.obstacle(pool, policy, context.run, now):
+        return _stop(uuid, record.round, obstacle)
     shape = geometry(pool, context.run)
     by: By = "administrator" if by_hand else "policy"
     if record.round is not None and record.round.size == shape.size:
@@ -106,8 +106,8 @@ def begin(pool: Pool, policy: Policy, run: Runner) -> TrimRecord:
     now = now_here()
     if why := due.hindrance(pool, policy):
         raise Refused(f"free space is not trimmed: {why}")
-    if found := due.obstacle(pool, policy, run, now):
-        raise Refused(f"nothing is trimmed now: {found.reason}; see `millrace pool show`")
+    if obstacle := due.obstacle(pool, policy, run, now):
+        raise Refused(f"nothing is trimmed now: {obstacle.reason}; see `millrace pool show`")
     new = _new(geometry(pool, run), now, "administrator")
 
     def by_hand(old: TrimRecord) -> TrimRecord:

@@ -40,10 +40,10 @@ def is_due(policy: Policy, record: TrimRecord, now: datetime) -> bool:
 
     One that an administrator stopped, or that the kernel refused, waits for the next window.
     """
-    found = parse_window(policy.scrub.window).open_at(now)
-    if found is None:
+    window = parse_window(policy.scrub.window).open_at(now)
+    if window is None:
         return False
-    opened = found[0]
+    opened = window[0]
     if record.round is not None:
         held = record.stopped if record.stopped and record.stopped.by in ("administrator", "refused") else None
         return held is None or datetime.fromisoformat(held.at) < opened
@@ -66,12 +66,12 @@ def obstacle(pool: Pool, policy: Policy, run: Runner, now: datetime) -> TrimStop
         return stopped("plan", why, now)
     if mounted(pool.filesystem.mountpoint) is None:
         return stopped("array", f"{pool.filesystem.mountpoint} is not mounted", now)
-    if found := scrub_due.other_job("trim", run):
-        return stopped(_STOPPED_BY.get(found.kind.name, "array"), found.what, now)
+    if job := scrub_due.other_job("trim", run):
+        return stopped(_STOPPED_BY.get(job.kind.name, "array"), job.what, now)
     if busy := scrub_due.busy_array(pool, now):
         return stopped(busy.by, busy.reason, now)
-    devices = [array_device(one.array.name) for one in pool.arrays]
-    if any(resync.action(one) == resync.CHECK for one in devices if one):
+    devices = [array_device(record.array.name) for record in pool.arrays]
+    if any(resync.action(device) == resync.CHECK for device in devices if device):
         return stopped("check", kinds.SCRUB.busy, now)
     return None
 

@@ -51,17 +51,17 @@ def status(pool: Pool, policy: Policy, run: Runner, now: datetime) -> TrimStatus
     )
 
 
-def lines(found: TrimStatus) -> Iterator[str]:
+def lines(state: TrimStatus) -> Iterator[str]:
     """Return text for a terminal."""
-    if found.hindrance:
-        yield f"free space is not trimmed: {found.hindrance}"
+    if state.hindrance:
+        yield f"free space is not trimmed: {state.hindrance}"
     else:
-        following = moment(found.next) if found.next else "-"
-        yield f"policy: once a week, {found.window}, {found.share * 100:g} % of the time at most; next: {following}"
-    yield f"free space: {in_words(found.last)}{_now(found)}"
-    if found.stopped and not found.running:
-        word = "stopped" if found.round else "not started"
-        yield f"{word} {moment(found.stopped.at)}: {found.stopped.reason}"
+        following = moment(state.next) if state.next else "-"
+        yield f"policy: once a week, {state.window}, {state.share * 100:g} % of the time at most; next: {following}"
+    yield f"free space: {in_words(state.last)}{_now(state)}"
+    if state.stopped and not state.running:
+        word = "stopped" if state.round else "not started"
+        yield f"{word} {moment(state.stopped.at)}: {state.stopped.reason}"
 
 
 def in_words(last: Trimmed | None) -> str:

@@ -68,8 +68,8 @@ def run(show: Output) -> None:
     with as_root():
         # a slice ends by itself: a limit would end it halfway, and count as refused
         context = CheckContext(attempt, termination())
-        found = trims.carry_on(load_pool(), in_force(), context)
-    show(found, _ended)
+        record = trims.carry_on(load_pool(), in_force(), context)
+    show(record, _ended)
 
 
 def _ended(found: "TrimRecord") -> list[str]:

@@ -41,15 +41,18 @@ def chunks(pool: Pool, array: Array, rows: Sequence[Area], slots: Sequence[int] 
 
 def rows(pool: Pool, array: Array, area: Area) -> list[Area]:
     """Return the rows of an array that hold an area of the device of XFS; the rows between two stripes in whole."""
-    found = [area]
-    over = next((one.array for one in pool.arrays if one.array.over_arrays and array.name in one.array.members), None)
+    areas = [area]
+    over = next(
+        (record.array for record in pool.arrays if record.array.over_arrays and array.name in record.array.members),
+        None,
+    )
     if over is not None and over.chunk is not None:
         leg, legs = over.members.index(array.name), len(over.members)
-        found = list(_projected(area, over.chunk // SECTOR, legs, leg))
+        areas = list(_projected(area, over.chunk // SECTOR, legs, leg))
     if array.level == "raid1" or array.chunk is None:
-        return merged(found)
+        return merged(areas)
     data = len(array.members) - LOST_MEMBERS[array.level]
-    return merged([row for each in found for row in _projected(each, array.chunk // SECTOR, data, None)])
+    return merged([row for each in areas for row in _projected(each, array.chunk // SECTOR, data, None)])
 
 
 def device_span(pool: Pool, array: Array, row: Area) -> Area:
@@ -58,7 +61,10 @@ def device_span(pool: Pool, array: Array, row: Area) -> Area:
         return row
     chunk, data = array.chunk // SECTOR, len(array.members) - LOST_MEMBERS[array.level]
     begin, end = row.begin // chunk * chunk * data, -(-row.end // chunk) * chunk * data
-    over = next((one.array for one in pool.arrays if one.array.over_arrays and array.name in one.array.members), None)
+    over = next(
+        (record.array for record in pool.arrays if record.array.over_arrays and array.name in record.array.members),
+        None,
+    )
     if over is None or over.chunk is None:
         return Area(begin, end)
     wide, legs = over.chunk // SECTOR, len(over.members)

@@ -80,30 +80,30 @@ def search(pool: Pool, run: Runner, clock: Callable[[], float] = time.monotonic)
 
     notes = list[str]()
     told = _told(pool, starts.starts, run)
-    guessed = [(one, each) for one, each in _arrays(pool, starts.starts) if not each.is_told_by_parity]
-    found = _Owners()
+    guessed = [(array, each) for array, each in _arrays(pool, starts.starts) if not each.is_told_by_parity]
+    owners = _Owners()
     if guessed:
         since = min(each.in_doubt_since.timestamp() for _, each in guessed) - MARGIN
         written, all_read = _written_since(top(pool), since, limited())
         notes += [] if all_read else ["not all files were searched for those written last"]
         is_over = limited()
-        for one, each in guessed:
-            if not _guess(pool, one, each, written, found, run, is_over):
+        for array, each in guessed:
+            if not _guess(pool, array, each, written, owners, run, is_over):
                 notes.append("the search ended before all rows were read")
     notes += list(_doubts(pool, starts.starts))
     certain = file_names.names(top(pool), told.inodes, LISTED)
-    guesses = file_names.names(top(pool), found.inodes - told.inodes, LISTED)
+    guesses = file_names.names(top(pool), owners.inodes - told.inodes, LISTED)
     notes += [*certain.notes, *guesses.notes]
     names = [*_sorted(certain), *_sorted(guesses)][:LISTED]
-    others = sorted({*told.others, *found.others} - {_FREE}) + sorted([*certain.others, *guesses.others])
+    others = sorted({*told.others, *owners.others} - {_FREE}) + sorted([*certain.others, *guesses.others])
     result = Suspects(
         count=certain.count + guesses.count,
         listed=len(names),
         complete=not notes,
         by_parity=certain.count,
-        others=[one_line(one) for one in others[:LISTED]],
+        others=[one_line(other) for other in others[:LISTED]],
         more_others=len(others[LISTED:]) + certain.more_others + guesses.more_others,
-        notes=[one_line(one) for one in dict.fromkeys(notes)],
+        notes=[one_line(note) for note in dict.fromkeys(notes)],
     )
     return save_suspects(starts.model_copy(update={"suspects": result}), names)
 
@@ -145,40 +145,40 @@ def _told(pool: Pool, starts: Sequence[Unclean], run: Runner) -> _Owners:
 
 def _guess(
     pool: Pool,
-    one: ArrayRecord,
+    array: ArrayRecord,
     each: Unclean,
     written: set[int],
-    found: _Owners,
+    owners: _Owners,
     run: Runner,
     is_over: Callable[[], bool],
 ) -> bool:
     """Add the owners of the missing chunks in rows that hold data of these inodes; return whether all were read."""
     if each.outside or each.older:
         # any of their chunks may be the old one
-        found.inodes |= written
-    device = array_device(one.array.name)
+        owners.inodes |= written
+    device = array_device(array.array.name)
     if device is None:
         return False
-    slots = _slots(one, each)
+    slots = _slots(array, each)
     try:
         regions = _regions(each, device)
     except OSError:
         return False
     for region in regions if written else ():
-        span = missing_chunks.device_span(pool, one.array, region)
-        step = _step(pool, one)
+        span = missing_chunks.device_span(pool, array.array, region)
+        step = _step(pool, array)
         for begin in range(span.begin, span.end, step):
-            if is_over() or len(found.inodes) > INODES:
+            if is_over() or len(owners.inodes) > INODES:
                 return False
             part = list(_extents(Area(begin, min(begin + step, span.end)), pool.filesystem.mountpoint, run))
             touched = [area for area, inode, _ in part if inode in written]
-            rows = merged([row for area in touched for row in missing_chunks.rows(pool, one.array, area)])
-            lost = missing_chunks.chunks(pool, one.array, rows, slots)
+            rows = merged([row for area in touched for row in missing_chunks.rows(pool, array.array, area)])
+            lost = missing_chunks.chunks(pool, array.array, rows, slots)
             for inode, what in _within(lost, part):
                 if inode:
-                    found.inodes.add(inode)
+                    owners.inodes.add(inode)
                 else:
-                    found.others.add(what)
+                    owners.others.add(what)
     return True
 
 
@@ -212,14 +212,14 @@ def _extents(area: Area, mountpoint: str, run: Runner) -> Iterator[tuple[Area, i
 
 def _within(lost: Sequence[Area], part: Sequence[tuple[Area, int | None, str]]) -> Iterator[tuple[int | None, str]]:
     """Yield the owners of these areas; both are in their order, and files may share an extent."""
-    ordered, at = sorted(part, key=lambda one: one[0].begin), 0
-    for one in lost:
-        while at < len(ordered) and ordered[at][0].end <= one.begin:
+    ordered, at = sorted(part, key=lambda extent: extent[0].begin), 0
+    for chunk in lost:
+        while at < len(ordered) and ordered[at][0].end <= chunk.begin:
             at += 1
         for area, inode, what in ordered[at:]:
-            if area.begin >= one.end:
+            if area.begin >= chunk.end:
                 break
-            if area.end > one.begin:
+            if area.end > chunk.begin:
                 yield inode, what
 
 
@@ -228,14 +228,14 @@ def _written_since(directory: Path, since: float, is_over: Callable[[], bool]) -
 
     A client cannot set the time of a change. It has no upper limit: a clock may have been wrong at the start.
     """
-    found = set[int]()
+    inodes = set[int]()
     # Without the server's own directory, in which the heartbeat writes twice a minute.
     for name, held in regular_files(directory, paths.POOL_OWN):
-        if name is None or held is None or is_over() or len(found) > INODES:
-            return found, False
+        if name is None or held is None or is_over() or len(inodes) > INODES:
+            return inodes, False
         if held.st_ctime >= since:
-            found.add(held.st_ino)
-    return found, True
+            inodes.add(held.st_ino)
+    return inodes, True
 
 
 def _slots(one: ArrayRecord, each: Unclean) -> list[int] | None:
@@ -253,16 +253,16 @@ def _recorded_slots(one: ArrayRecord, each: Unclean) -> list[int] | None:
 
 def _doubts(pool: Pool, starts: Sequence[Unclean]) -> Iterator[str]:
     """Yield why other files are possible."""
-    logs = {one.array.name for one in pool.arrays if one.array.role is Role.LOG}
-    for one in starts:
-        if one.array in logs or one.is_told_by_parity:
+    logs = {array.array.name for array in pool.arrays if array.array.role is Role.LOG}
+    for start in starts:
+        if start.array in logs or start.is_told_by_parity:
             continue
-        if one.outside or one.older:
-            yield f"array {one.array}: other files are possible, its members may differ in any row"
-            if not one.dated:
-                yield f"array {one.array}: files are missing from the list if its first member left earlier"
+        if start.outside or start.older:
+            yield f"array {start.array}: other files are possible, its members may differ in any row"
+            if not start.dated:
+                yield f"array {start.array}: files are missing from the list if its first member left earlier"
             continue
-        why = one.problem or "it has no second parity"
-        yield f"array {one.array}: other files are possible, the rows in doubt are a guess ({why})"
-        if not one.dated or datetime.fromisoformat(one.last_write) > datetime.now(UTC):
-            yield f"array {one.array}: the clock was wrong, so files written last may be missing from the search"
+        why = start.problem or "it has no second parity"
+        yield f"array {start.array}: other files are possible, the rows in doubt are a guess ({why})"
+        if not start.dated or datetime.fromisoformat(start.last_write) > datetime.now(UTC):
+            yield f"array {start.array}: the clock was wrong, so files written last may be missing from the search"

@@ -50,22 +50,22 @@ class _DegradedWatch(Watch):
 
 def check_all(pool: Pool, context: CheckContext) -> ScrubStop | None:
     """Check every array that waits for it, and record its torn rows; return what stopped it for another time."""
-    for one in pool.arrays:
-        if not unclean.holds(one.array.name):
+    for array in pool.arrays:
+        if not unclean.holds(array.array.name):
             continue
-        _end_left(one)
-        found = _tried(pool, one, context)
-        if isinstance(found, ScrubStop):
-            if found.by in ("service", "administrator"):
-                return found
-            found = found.reason
-        if isinstance(found, str):
-            _settle(one, {"check": "failed", "problem": found})
+        _end_left(array)
+        outcome = _tried(pool, array, context)
+        if isinstance(outcome, ScrubStop):
+            if outcome.by in ("service", "administrator"):
+                return outcome
+            outcome = outcome.reason
+        if isinstance(outcome, str):
+            _settle(array, {"check": "failed", "problem": outcome})
             continue
-        rows = merged([Area(each.begin, each.end) for each in found])
+        rows = merged([Area(each.begin, each.end) for each in outcome])
         torn = [TornRows(begin=each.begin, end=each.end) for each in rows]
-        rough = not all(map(mismatch.is_exact, found))
-        _settle(one, {"check": "found", "torn": torn, "rough": rough, "problem": None})
+        rough = not all(map(mismatch.is_exact, outcome))
+        _settle(array, {"check": "found", "torn": torn, "rough": rough, "problem": None})
     return None
 
 
@@ -73,23 +73,23 @@ def repair_all(pool: Pool, context: CheckContext) -> list[str]:
     """Make P and Q of recorded torn rows match again; return a sentence for each array where that did not work."""
     said = []
     starts = unclean.pending()
-    for one in pool.arrays:
-        mine = [each for each in starts.starts if each.array == one.array.name] if starts else []
+    for array in pool.arrays:
+        mine = [each for each in starts.starts if each.array == array.array.name] if starts else []
         torn = merged([Area(row.begin, row.end) for each in mine if each.check == "found" for row in each.torn])
         if not any(each.check == "found" for each in mine):
             continue
-        _end_left(one)
+        _end_left(array)
         try:
             # a rebuild corrects them too
-            rebuilt = resync.action(array_device(one.array.name) or "none") == "recover"
-            problem = None if rebuilt else _repaired(_watch(pool, one, context), torn)
+            rebuilt = resync.action(array_device(array.array.name) or "none") == "recover"
+            problem = None if rebuilt else _repaired(_watch(pool, array, context), torn)
         except OSError as error:
             problem = error.strerror or str(error)
         if problem:
-            said.append(f"array {one.array.name}: torn rows are not repaired yet: {problem}")
+            said.append(f"array {array.array.name}: torn rows are not repaired yet: {problem}")
             continue
         unclean.change(
-            one.array.name,
+            array.array.name,
             lambda each: each.model_copy(update={"check": "done"}) if each.check == "found" else each,
         )
     return said
@@ -99,22 +99,22 @@ def _watch(pool: Pool, one: ArrayRecord, context: CheckContext) -> Watch:
     return _DegradedWatch(pool, one, ScrubPolicy(), None, context)
 
 
-def _tried(pool: Pool, one: ArrayRecord, context: CheckContext) -> list[MismatchRange] | ScrubStop | str:
+def _tried(pool: Pool, array: ArrayRecord, context: CheckContext) -> list[MismatchRange] | ScrubStop | str:
     """Check an array; again where the check was ended and the array is as before."""
-    found: list[MismatchRange] | ScrubStop | str = ""
+    outcome: list[MismatchRange] | ScrubStop | str = ""
     for _ in range(TRIES):
-        reason = _unfit(one, (resync.IDLE,))
+        reason = _unfit(array, (resync.IDLE,))
         try:
-            found = reason or _check(_watch(pool, one, context))
+            outcome = reason or _check(_watch(pool, array, context))
         except OSError as error:
             return f"md does not check the array: {error.strerror or error}"
-        if not isinstance(found, ScrubStop) or found.by != "array" or _unfit(one, (resync.IDLE,)):
+        if not isinstance(outcome, ScrubStop) or outcome.by != "array" or _unfit(array, (resync.IDLE,)):
             break
-    return found
+    return outcome
 
 
 def _check(watch: Watch) -> list[MismatchRange] | ScrubStop:
-    found, since = list[MismatchRange](), epoch(stamp(watch.context.now()))
+    mismatches, since = list[MismatchRange](), epoch(stamp(watch.context.now()))
     for part in _parts(watch):
         count = watch.window(resync.CHECK, part.begin, part.end)
         if isinstance(count, ScrubStop):
@@ -122,14 +122,14 @@ def _check(watch: Watch) -> list[MismatchRange] | ScrubStop:
         if not count:
             continue
         logged = mismatch.logged(watch.device, since, watch.context.run)
-        places = [one for one in logged if part.begin <= one.begin and one.end <= part.end]
+        places = [place for place in logged if part.begin <= place.begin and place.end <= part.end]
         seen = mismatch.Windows(part.begin)
         seen.saw(part.begin, count, part.end)
         ranges, stopped = mismatch.narrowed(watch, seen.ranges(places, part.end))
         if stopped is not None:
             return stopped
-        found += ranges
-    return found
+        mismatches += ranges
+    return mismatches
 
 
 def _parts(watch: Watch) -> list[Area]:
@@ -148,18 +148,18 @@ def _repaired(watch: Watch, torn: Sequence[Area]) -> str | None:
     return None
 
 
-def _unfit(one: ArrayRecord, allowed: Sequence[str]) -> str | None:
+def _unfit(array: ArrayRecord, allowed: Sequence[str]) -> str | None:
     """Why P and Q of an array cannot tell its torn rows."""
-    device = array_device(one.array.name)
+    device = array_device(array.array.name)
     if device is None or not (block(device) / "md").is_dir():
         return "the array is not running"
     missing = sysfs.number(block(device) / "md/degraded") or 0
-    if missing >= LOST_MEMBERS[one.array.level]:
+    if missing >= LOST_MEMBERS[array.array.level]:
         return "another member failed before the check had ended"
     doing = resync.action(device)
     if doing not in allowed:
         return f"md reports {doing}, which corrects the parity that tells torn rows"
-    if not missing and unclean.holds(one.array.name):
+    if not missing and unclean.holds(array.array.name):
         return "the array was rebuilt before the check had ended"
     return None
 

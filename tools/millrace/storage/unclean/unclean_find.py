@@ -40,7 +40,7 @@ def begin(pool: Pool, run: Runner) -> None:
 
 def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> bool:
     """Return whether another start was recorded meanwhile."""
-    held = any(unclean.holds(one.array.name) for one in pool.arrays)
+    held = any(unclean.holds(array.array.name) for array in pool.arrays)
     try:
         stopped = torn_rows.check_all(pool, context)
     except OSError as error:
@@ -52,13 +52,13 @@ def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> b
         report(f"the parity check is stopped and begins again at the next start: {stopped.reason}")
         return False
     try:
-        found = suspects.search(pool, context.run)
+        starts = suspects.search(pool, context.run)
         for line in torn_rows.repair_all(pool, context):
             report(line)
     finally:
         if held:
             add_members(context.run)
-    return found is not None and found.suspects is None
+    return starts is not None and starts.suspects is None
 
 
 def add_members(run: Runner) -> None:
@@ -66,41 +66,41 @@ def add_members(run: Runner) -> None:
     run(["systemctl", "start", "--no-block", "millrace-readd.service", "millrace-replace@boot.service"])
 
 
-def lines(found: UncleanStarts, names: Sequence[str]) -> Iterator[str]:
+def lines(starts: UncleanStarts, names: Sequence[str]) -> Iterator[str]:
     """Return text for a terminal: the starts, then the names, a line each."""
-    for one in found.starts:
-        missing = f" without {', '.join(one.missing)}" if one.missing else ""
-        happened = f"last written {one.last_write}, started unclean {one.started}"
-        if one.outside:
-            left = f"first member left {one.since}{'' if one.dated else ' or earlier'}"
-            happened = f"{left}, broke {one.last_write}, started outside Millrace, seen {one.started}"
-        yield f"array {one.array} ({one.level}): {happened}{missing}"
-        yield f"  {check_in_words(one)}"
-    if not found.starts:
+    for start in starts.starts:
+        missing = f" without {', '.join(start.missing)}" if start.missing else ""
+        happened = f"last written {start.last_write}, started unclean {start.started}"
+        if start.outside:
+            left = f"first member left {start.since}{'' if start.dated else ' or earlier'}"
+            happened = f"{left}, broke {start.last_write}, started outside Millrace, seen {start.started}"
+        yield f"array {start.array} ({start.level}): {happened}{missing}"
+        yield f"  {check_in_words(start)}"
+    if not starts.starts:
         yield "no array was started unclean while degraded"
         return
-    if found.suspects is None:
+    if starts.suspects is None:
         yield "files that may be damaged were not searched for yet: millrace pool unclean --find"
         return
-    told = min(found.suspects.by_parity, len(names))
+    told = min(starts.suspects.by_parity, len(names))
     if told:
         yield "files in rows whose parity does not match:"
         yield from names[:told]
     if names[told:]:
-        outside = any(one.outside for one in found.starts)
+        outside = any(start.outside for start in starts.starts)
         where = "written since the first member left, or in" if outside else "in"
         yield f"files that are a guess, {where} rows that were written last:"
         yield from names[told:]
     if not names:
-        yield "no file is known to be damaged" if found.suspects.complete else "no file was found; others are possible"
+        yield "no file is known to be damaged" if starts.suspects.complete else "no file was found; others are possible"
 
 
-def notes(found: UncleanStarts) -> list[str]:
+def notes(starts: UncleanStarts) -> list[str]:
     """Return what is not a file, and what is not known, in sentences."""
-    seen = found.suspects
+    seen = starts.suspects
     if seen is None:
         return []
-    said = [f"{one} may be damaged" for one in seen.others[:OTHERS]]
+    said = [f"{other} may be damaged" for other in seen.others[:OTHERS]]
     if unsaid := len(seen.others[OTHERS:]) + seen.more_others:
         said.append(f"{unsaid} more owners that are no file with a name: use --json")
     if seen.others or seen.more_others:
@@ -109,19 +109,19 @@ def notes(found: UncleanStarts) -> list[str]:
     return [*said, *seen.notes, *more]
 
 
-def check_in_words(one: Unclean) -> str:
+def check_in_words(start: Unclean) -> str:
     """Return what a parity check has told of a start."""
-    torn = sum(row.end - row.begin for row in one.torn)
-    match one.check:
-        case "none" if one.outside:
+    torn = sum(row.end - row.begin for row in start.torn)
+    match start.check:
+        case "none" if start.outside:
             return "members may differ in any row; millrace pool scrub start compares them"
         case "none":
             return "no second parity is left, so the rows in doubt are not known"
         case "waiting":
             return "its parity is being checked for torn rows; missing members and hot spares are added after that"
         case "failed":
-            return f"its parity does not tell the torn rows: {one.problem}"
+            return f"its parity does not tell the torn rows: {start.problem}"
         case "found" | "done":
-            repaired = "" if one.check == "done" or not torn else "; they are repaired after the search for files"
-            rough = " at most" if one.rough else ""
+            repaired = "" if start.check == "done" or not torn else "; they are repaired after the search for files"
+            rough = " at most" if start.rough else ""
             return f"the parity check found {torn} sectors{rough} of each member in torn rows{repaired}"

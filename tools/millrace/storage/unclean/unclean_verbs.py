@@ -29,12 +29,12 @@ def unclean_(find: bool, show: Output) -> None:
 
     with as_root():
         if find:
-            found = unclean_find.find(load_pool(), CheckContext(attempt, termination()), _report)
+            starts = unclean_find.find(load_pool(), CheckContext(attempt, termination()), _report)
         else:
-            found = unclean.pending()
-        found = found or unclean.UncleanStarts(starts=[])
+            starts = unclean.pending()
+        starts = starts or unclean.UncleanStarts(starts=[])
         names = suspects.names()
-    show(found, lambda one: unclean_find.lines(one, names), unclean_find.notes(found))
+    show(starts, lambda unclean_starts: unclean_find.lines(unclean_starts, names), unclean_find.notes(starts))
 
 
 @click.command()
@@ -49,10 +49,15 @@ def acknowledge(show: Output) -> None:
     from millrace.system.run import attempt
 
     with as_root():
-        found = unclean.acknowledge()
-        if any(one.check == "waiting" for one in found.starts):
+        starts = unclean.acknowledge()
+        if any(start.check == "waiting" for start in starts.starts):
             unclean_find.add_members(attempt)
-    show(found, lambda one: [f"{len(one.starts)} unclean start{'s' * (len(one.starts) != 1)} acknowledged"])
+    show(
+        starts,
+        lambda unclean_starts: [
+            f"{len(unclean_starts.starts)} unclean start{'s' * (len(unclean_starts.starts) != 1)} acknowledged"
+        ],
+    )
 
 
 def _report(line: str) -> None:

@@ -247,15 +247,15 @@ class Job:
         """Return the last job of this kind: "waiting" where its journal is open and nobody works on it, "interrupted"
         where its process was killed. None: there was none.
         """
-        found = record.load(self.kind.name)
-        if found is None or found.state != "running" or self._is_starting() or not self.has_ended(run):
-            return found
+        job_record = record.load(self.kind.name)
+        if job_record is None or job_record.state != "running" or self._is_starting() or not self.has_ended(run):
+            return job_record
         # between the look at the record and that at the unit it may have ended well
-        found = record.load(self.kind.name)
-        if found is None or found.state != "running":
-            return found
+        job_record = record.load(self.kind.name)
+        if job_record is None or job_record.state != "running":
+            return job_record
         state: record.JobState = "waiting" if self.is_open() else "interrupted"
-        return found.model_copy(update={"state": state, "reason": None if state == "waiting" else KILLED})
+        return job_record.model_copy(update={"state": state, "reason": None if state == "waiting" else KILLED})
 
     def is_open(self) -> bool:
         """Whether its journal is not at its end, or cannot be read."""
@@ -274,10 +274,10 @@ class Job:
         if not (self.kind.works(self.state(run))):
             raise Refused(f"no {self.kind.title} is under way: millrace job list")
         self.stop(run)
-        found = self.last(run)
-        if found is not None and found.state in ("running", "interrupted", "cancelled"):
-            found = record.end(found, "cancelled", f"by {invoking_user()}")
-        return found
+        job_record = self.last(run)
+        if job_record is not None and job_record.state in ("running", "interrupted", "cancelled"):
+            job_record = record.end(job_record, "cancelled", f"by {invoking_user()}")
+        return job_record
 
     def clean_up(self) -> JobRecord | None:
         """Record a job that was killed as interrupted, and remove its order and progress; its unit does so at its end.
@@ -286,9 +286,9 @@ class Job:
         """
         # its end has freed the lock of the process that was killed
         with self.alone():
-            found, ended = record.load(self.kind.name), None
-            if found is not None and found.state == "running" and not self.is_open():
-                ended = record.end(found, "interrupted", KILLED)
+            job_record, ended = record.load(self.kind.name), None
+            if job_record is not None and job_record.state == "running" and not self.is_open():
+                ended = record.end(job_record, "interrupted", KILLED)
             self.clear()
         return ended
 
@@ -317,7 +317,7 @@ def _enter_start(stack: ExitStack, title: str, pause: Pause) -> None:
             return busy
         return None
 
-    if busy := wait_until(entered, lambda found: found is None, repeat(POLL, round(START_LIMIT / POLL)), pause):
+    if busy := wait_until(entered, lambda holder: holder is None, repeat(POLL, round(START_LIMIT / POLL)), pause):
         raise busy
 
 

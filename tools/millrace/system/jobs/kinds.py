@@ -94,15 +94,15 @@ def _round_of(path: Callable[[], Path], stopped: bool = False) -> Callable[[], b
 
     def has_round() -> bool:
         try:
-            found = json.loads(path().read_text())
+            document = json.loads(path().read_text())
         except FileNotFoundError:
             return False
         except (OSError, ValueError):
             return True
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             return False
-        repairs = any(one.get("repair") is not None for one in found.get("arrays", []))
-        return repairs or (found.get("round") is not None and (stopped or found.get("stopped") is None))
+        repairs = any(array.get("repair") is not None for array in document.get("arrays", []))
+        return repairs or (document.get("round") is not None and (stopped or document.get("stopped") is None))
 
     return has_round
 

@@ -91,8 +91,8 @@ def obstacle(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) ->
     """
     rule = RULES[starts]
     for name in rule.opened:
-        if name not in allowed and (found := _opened(BY_NAME[name])):
-            return found
+        if name not in allowed and (blocker := _opened(BY_NAME[name])):
+            return blocker
     asked = [BY_NAME[name] for name in (*rule.running, *rule.opened) if name not in allowed]
     found_states = states([kind.unit for kind in asked], run)
     return next((_of(kind) for kind in asked if kind.works(found_states[kind.unit])), None)

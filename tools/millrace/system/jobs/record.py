@@ -65,15 +65,15 @@ def end(found: JobRecord, state: JobState, reason: str | None = None) -> JobReco
     return ended
 
 
-def _save(found: JobRecord) -> bool:
+def _save(record: JobRecord) -> bool:
     # No job is refused, and none fails, because its record has no room on the boot drive.
     with suppress(OSError):
-        directory = file(found.name).parent
+        directory = file(record.name).parent
         if not directory.exists():
             directory.mkdir(parents=True)
             # the umask of some units lets root alone read it
             directory.chmod(0o755)
-        write_model(file(found.name), found)
+        write_model(file(record.name), record)
         return True
     return False
 

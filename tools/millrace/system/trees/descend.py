@@ -64,8 +64,8 @@ def descend(
                     path = first.pop() if first else _next(waiting)
                     running[pool.submit(visit, path)] = path
                 ended, _ = wait(running, seconds, FIRST_COMPLETED)
-                for one in ended:
-                    path, inner = running.pop(one), one.result()
+                for future in ended:
+                    path, inner = running.pop(future), future.result()
                     if inner:
                         waiting.append((path, inner))
                 tick()
@@ -74,8 +74,8 @@ def descend(
                 stop()
             raise
         finally:
-            for one in running:
-                one.cancel()
+            for future in running:
+                future.cancel()
 
 
 def _next(waiting: list[tuple[Path, list[str]]]) -> Path:

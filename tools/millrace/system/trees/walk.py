@@ -35,8 +35,8 @@ def opened_files(top: Path, skipped: str, inodes: Container[int]) -> Iterator[tu
         except OSError:
             continue
         try:
-            found = os.fstat(descriptor)
-            if stat.S_ISREG(found.st_mode) and (found.st_ino, found.st_dev) == (held.st_ino, held.st_dev):
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and (status.st_ino, status.st_dev) == (held.st_ino, held.st_dev):
                 yield name, descriptor
         finally:
             os.close(descriptor)

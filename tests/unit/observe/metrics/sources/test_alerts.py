@@ -21,18 +21,18 @@ SECONDS = 1_795_176_000
 def test_queue_of_a_route_that_does_not_deliver(tmp_path: Path) -> None:
     with server(tmp_path):
         write_model(paths.alert_report_file(), alert_report())
-        found = parsed(exposition(alerts.families()))
-    assert (value(found, "millrace_alert_open", level="FAIL"), value(found, "millrace_alert_open", level="WARN")) == (
+        series = parsed(exposition(alerts.families()))
+    assert (value(series, "millrace_alert_open", level="FAIL"), value(series, "millrace_alert_open", level="WARN")) == (
         1,
         0,
     )
-    assert [value(found, "millrace_alert_route_up", route=one) for one in ("ops", "hook")] == [1, 0]
-    assert [value(found, "millrace_alert_queue_messages", route=one) for one in ("ops", "hook")] == [0, 7]
-    assert value(found, "millrace_alert_queue_oldest_timestamp_seconds", route="hook") == SECONDS
+    assert [value(series, "millrace_alert_route_up", route=route) for route in ("ops", "hook")] == [1, 0]
+    assert [value(series, "millrace_alert_queue_messages", route=route) for route in ("ops", "hook")] == [0, 7]
+    assert value(series, "millrace_alert_queue_oldest_timestamp_seconds", route="hook") == SECONDS
     # nothing waits: it has no age, and not that of 1970
-    assert values(found, "millrace_alert_queue_oldest_timestamp_seconds", route="ops") == []
-    assert value(found, "millrace_alert_dropped_messages_total", route="hook") == 3
-    assert value(found, "millrace_alert_delivery_timestamp_seconds", route="ops") == SECONDS
+    assert values(series, "millrace_alert_queue_oldest_timestamp_seconds", route="ops") == []
+    assert value(series, "millrace_alert_dropped_messages_total", route="hook") == 3
+    assert value(series, "millrace_alert_delivery_timestamp_seconds", route="ops") == SECONDS
 
 
 def test_server_on_which_alerts_never_ran_has_none(tmp_path: Path) -> None:

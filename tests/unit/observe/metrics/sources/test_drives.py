@@ -22,23 +22,23 @@ def test_drive_in_use_and_a_missing_one(tmp_path: Path) -> None:
         box.provision()
         box.look()
         box.pull("data", 3)
-        found = parsed(exposition(drives.families()))
+        series = parsed(exposition(drives.families()))
     here, gone = serial(0), serial(3)
-    assert value(found, "millrace_drive_temperature_celsius", serial=here, bay="1") == 40
-    assert value(found, "millrace_drive_wear_ratio", serial=here) == 0.03
-    assert value(found, "millrace_drive_spare_ratio", serial=here) == 1
-    assert value(found, "millrace_drive_media_errors_total", serial=here) == 0
-    assert value(found, "millrace_drive_power_on_seconds_total", serial=here) == 9120 * 3600
-    assert value(found, "millrace_drive_size_bytes", serial=here) == 7_681_501_126_656
-    assert value(found, "millrace_drive_info", serial=here, role="data", device="nvme0n1") == 1
-    assert value(found, "millrace_drive_verdict", serial=here, millrace_drive_verdict="in-sync") == 1
-    assert value(found, "millrace_drive_verdict", serial=gone, bay="4", millrace_drive_verdict="missing") == 1
-    assert sum(values(found, "millrace_drive_verdict", serial=gone)) == 1
-    assert value(found, "millrace_drive_smart_up", serial=here) == 1
-    assert len(values(found, "millrace_smart_age_seconds")) == 1
+    assert value(series, "millrace_drive_temperature_celsius", serial=here, bay="1") == 40
+    assert value(series, "millrace_drive_wear_ratio", serial=here) == 0.03
+    assert value(series, "millrace_drive_spare_ratio", serial=here) == 1
+    assert value(series, "millrace_drive_media_errors_total", serial=here) == 0
+    assert value(series, "millrace_drive_power_on_seconds_total", serial=here) == 9120 * 3600
+    assert value(series, "millrace_drive_size_bytes", serial=here) == 7_681_501_126_656
+    assert value(series, "millrace_drive_info", serial=here, role="data", device="nvme0n1") == 1
+    assert value(series, "millrace_drive_verdict", serial=here, millrace_drive_verdict="in-sync") == 1
+    assert value(series, "millrace_drive_verdict", serial=gone, bay="4", millrace_drive_verdict="missing") == 1
+    assert sum(values(series, "millrace_drive_verdict", serial=gone)) == 1
+    assert value(series, "millrace_drive_smart_up", serial=here) == 1
+    assert len(values(series, "millrace_smart_age_seconds")) == 1
     # of a drive that is gone nothing is known of now
-    assert values(found, "millrace_drive_smart_up", serial=gone) == []
-    assert values(found, "millrace_drive_temperature_celsius", serial=gone) == []
+    assert values(series, "millrace_drive_smart_up", serial=gone) == []
+    assert values(series, "millrace_drive_temperature_celsius", serial=gone) == []
 
 
 def test_drive_that_does_not_respond_to_smart(tmp_path: Path) -> None:
@@ -47,11 +47,11 @@ def test_drive_that_does_not_respond_to_smart(tmp_path: Path) -> None:
         box.look()
         report = smart.last()
         assert report is not None
-        silent = [one.model_copy(update={"known": one.serial != serial(0)}) for one in report.drives]
+        silent = [drive.model_copy(update={"known": drive.serial != serial(0)}) for drive in report.drives]
         write_model(paths.smart_file(), report.model_copy(update={"drives": silent}))
-        found = parsed(exposition(drives.families()))
-    assert value(found, "millrace_drive_smart_up", serial=serial(0)) == 0
-    assert value(found, "millrace_drive_smart_up", serial=serial(1)) == 1
+        series = parsed(exposition(drives.families()))
+    assert value(series, "millrace_drive_smart_up", serial=serial(0)) == 0
+    assert value(series, "millrace_drive_smart_up", serial=serial(1)) == 1
 
 
 def test_drive_that_is_no_nvme_drive_is_never_silent(tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_drive_that_is_no_nvme_drive_is_never_silent(tmp_path: Path) -> None:
         report = smart.last()
         assert report is not None
         other = {"known": False, "transport": "sata"}
-        read = [one.model_copy(update=other if one.serial == serial(0) else {}) for one in report.drives]
+        read = [drive.model_copy(update=other if drive.serial == serial(0) else {}) for drive in report.drives]
         write_model(paths.smart_file(), report.model_copy(update={"drives": read}))
-        found = parsed(exposition(drives.families()))
-    assert values(found, "millrace_drive_smart_up", serial=serial(0)) == []
+        series = parsed(exposition(drives.families()))
+    assert values(series, "millrace_drive_smart_up", serial=serial(0)) == []
 
 
 def test_drive_that_was_never_read_has_no_figures(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_day_on_which_a_drive_is_worn_out_is_a_time(tmp_path: Path) -> None:
         known, today = drive_history.load().drives, facts().today
         days = [(400, 20), (60, 86), (30, 92)]
         worn = [WearStep(percent=percent, day=today - timedelta(days=ago)) for ago, percent in days]
-        changed = [one.model_copy(update={"wear": worn}) if one.serial == serial(0) else one for one in known]
+        changed = [drive.model_copy(update={"wear": worn}) if drive.serial == serial(0) else drive for drive in known]
         drive_history.save(KnownDrives(drives=changed))
-        found = parsed(exposition(drives.families()))
-    end = value(found, "millrace_drive_wear_end_timestamp_seconds", serial=serial(0))
+        series = parsed(exposition(drives.families()))
+    end = value(series, "millrace_drive_wear_end_timestamp_seconds", serial=serial(0))
     assert datetime.fromtimestamp(end, UTC).date() == today + timedelta(days=int(8 * 60 / 7) - 30)
-    assert values(found, "millrace_drive_wear_end_timestamp_seconds", serial=serial(1)) == []
+    assert values(series, "millrace_drive_wear_end_timestamp_seconds", serial=serial(1)) == []

@@ -37,13 +37,13 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 
 def test_operations_that_node_exporter_does_not_count_have_their_names(box: Box) -> None:
-    found = parsed(exposition(nfs.families()))
+    series = parsed(exposition(nfs.families()))
     by_name = {
-        name: value(found, "millrace_nfsd_operations_total", operation=name)
+        name: value(series, "millrace_nfsd_operations_total", operation=name)
         for name in ("backchannel_ctl", "bind_conn_to_session")
     }
     assert by_name == {"backchannel_ctl": 8, "bind_conn_to_session": 6}
-    assert len(values(found, "millrace_nfsd_operations_total")) == 2
+    assert len(values(series, "millrace_nfsd_operations_total")) == 2
     # RFC 8881, section 16.2, and RFC 8276: the last of each
     numbers = {name: number for number, name in enumerate(nfs.OPERATIONS, start=nfs.FIRST)}
     assert (numbers["sequence"], numbers["reclaim_complete"], numbers["removexattr"]) == (53, 58, 75)

@@ -21,13 +21,13 @@ def test_findings_by_level_and_when_they_were_made(tmp_path: Path) -> None:
     with server(tmp_path) as box:
         box.provision()
         box.look()
-        found = parsed(exposition(source.health_families()))
+        series = parsed(exposition(source.health_families()))
         text = paths.health_file().read_text()
     # a link of the server is slow
-    assert value(found, "millrace_health_level", millrace_health_level="WARN") == 1
-    assert value(found, "millrace_health_findings", level="WARN") == text.count('"level": "WARN"') - 1 > 0
-    assert value(found, "millrace_health_findings", level="FAIL") == 0
-    assert value(found, "millrace_health_timestamp_seconds") == NOW.timestamp()
+    assert value(series, "millrace_health_level", millrace_health_level="WARN") == 1
+    assert value(series, "millrace_health_findings", level="WARN") == text.count('"level": "WARN"') - 1 > 0
+    assert value(series, "millrace_health_findings", level="FAIL") == 0
+    assert value(series, "millrace_health_timestamp_seconds") == NOW.timestamp()
 
 
 def test_each_finding_has_a_series_and_their_number_is_bounded(tmp_path: Path) -> None:
@@ -37,11 +37,11 @@ def test_each_finding_has_a_series_and_their_number_is_bounded(tmp_path: Path) -
     findings = [one(0, Level.OK), *(one(number, Level.WARN) for number in range(1, 200)), one(200, Level.FAIL)]
     with server(tmp_path):
         write_model(paths.health_file(), Health(at=NOW.isoformat(), level=Level.FAIL, findings=findings))
-        found = parsed(exposition(source.health_families()))
+        series = parsed(exposition(source.health_families()))
     name = "millrace_health_finding_start_timestamp_seconds"
-    assert value(found, name, key="drives/S200", check="drives", subject="S200", level="FAIL") == NOW.timestamp()
-    assert len(values(found, name)) == 100 and values(found, name, subject="S0") == []
-    assert value(found, "millrace_health_findings", level="WARN") == 199
+    assert value(series, name, key="drives/S200", check="drives", subject="S200", level="FAIL") == NOW.timestamp()
+    assert len(values(series, name)) == 100 and values(series, name, subject="S0") == []
+    assert value(series, "millrace_health_findings", level="WARN") == 199
 
 
 def test_server_whose_health_was_never_checked_is_a_failure_of_the_source(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def test_sessions_are_not_asked_for_where_nobody_is_connected(tmp_path: Path, mo
         box.provision()
         monkeypatch.setattr(smb, "smb_sessions", never)
         monkeypatch.setattr(smb.counters, "tcp_clients", lambda port: 0)
-        found = parsed(exposition(smb.families()))
-    counted = [value(found, f"millrace_smbd_{name}") for name in ("clients", "sessions", "open_files")]
+        series = parsed(exposition(smb.families()))
+    counted = [value(series, f"millrace_smbd_{name}") for name in ("clients", "sessions", "open_files")]
     assert counted == [0, 0, 0]
 
 

@@ -31,23 +31,23 @@ def test_checks_kept_state_certificate_and_update(tmp_path: Path) -> None:
             paths.keep_file(), KeepStatus(directory="/srv/pool/.millrace", written=AT, verified=AT, unread=["x"])
         )
         records.save_last(LastUpdate(version="0.2", before="0.1", state="failed", at=AT, by="admin"))
-        found = parsed(exposition(upkeep.families()))
-    assert value(found, "millrace_array_scrub_timestamp_seconds", array="data") == SECONDS
+        series = parsed(exposition(upkeep.families()))
+    assert value(series, "millrace_array_scrub_timestamp_seconds", array="data") == SECONDS
     # one that was never checked has no time, and not that of 1970
-    assert values(found, "millrace_array_scrub_timestamp_seconds", array="log") == []
-    assert value(found, "millrace_array_scrub_bad_areas", array="data") == 2
-    assert (value(found, "millrace_pool_scrub_timestamp_seconds"), value(found, "millrace_pool_scrub_sound")) == (
+    assert values(series, "millrace_array_scrub_timestamp_seconds", array="log") == []
+    assert value(series, "millrace_array_scrub_bad_areas", array="data") == 2
+    assert (value(series, "millrace_pool_scrub_timestamp_seconds"), value(series, "millrace_pool_scrub_sound")) == (
         SECONDS,
         1,
     )
-    assert (value(found, "millrace_keep_verified_timestamp_seconds"), value(found, "millrace_keep_complete")) == (
+    assert (value(series, "millrace_keep_verified_timestamp_seconds"), value(series, "millrace_keep_complete")) == (
         SECONDS,
         0,
     )
-    assert value(found, "millrace_update_outcome", millrace_update_outcome="failed", version="0.2") == 1
-    assert value(found, "millrace_update_outcome", millrace_update_outcome="accepted") == 0
-    assert value(found, "millrace_update_timestamp_seconds") == SECONDS
-    assert value(found, "millrace_update_on_trial") == 0
+    assert value(series, "millrace_update_outcome", millrace_update_outcome="failed", version="0.2") == 1
+    assert value(series, "millrace_update_outcome", millrace_update_outcome="accepted") == 0
+    assert value(series, "millrace_update_timestamp_seconds") == SECONDS
+    assert value(series, "millrace_update_on_trial") == 0
 
 
 def test_server_without_a_pool_has_no_times_of_one(tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_end_of_the_certificate(tmp_path: Path) -> None:
         box.provision()
         box.shares()
         box.look()
-        found = parsed(exposition(upkeep.families()))
-    assert value(found, "millrace_certificate_end_timestamp_seconds") > SECONDS
+        series = parsed(exposition(upkeep.families()))
+    assert value(series, "millrace_certificate_end_timestamp_seconds") > SECONDS
     # a state that was never kept is neither complete nor not
-    assert len(values(found, "millrace_keep_complete")) == len(
-        values(found, "millrace_keep_verified_timestamp_seconds")
+    assert len(values(series, "millrace_keep_complete")) == len(
+        values(series, "millrace_keep_verified_timestamp_seconds")
     )

@@ -23,7 +23,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 def test_traffic_log_and_waits_of_the_pool(box: Box) -> None:
     xfs_stats(box, XFS)
-    found = parsed(exposition(xfs.families()))
+    series = parsed(exposition(xfs.families()))
     expected = {
         "read_bytes": 9_000_000_000,
         "written_bytes": 3_221_225_472,
@@ -34,9 +34,9 @@ def test_traffic_log_and_waits_of_the_pool(box: Box) -> None:
         "log_force_waits": 31,
         "log_space_waits": 4,
     }
-    assert {name: value(found, f"millrace_xfs_{name}_total") for name in expected} == expected
-    assert value(found, "millrace_xfs_transactions_total", wait="yes") == 5
-    assert value(found, "millrace_xfs_transactions_total", wait="no") == 900
+    assert {name: value(series, f"millrace_xfs_{name}_total") for name in expected} == expected
+    assert value(series, "millrace_xfs_transactions_total", wait="yes") == 5
+    assert value(series, "millrace_xfs_transactions_total", wait="no") == 900
 
 
 @pytest.mark.parametrize("broken", [XFS.replace("xpc", "xpx"), XFS.replace("33 31", ""), XFS.replace("4000", "-")])

@@ -32,8 +32,8 @@ def plan(request: RunRequest, site: Site) -> dict[str, Any]:
     measure = sizes(request, site.free, site.memory, site.cores, layouts(steps))
     rungs = [_rung(step.work, measure) for step in steps]
     held: dict[str, int] = {}
-    for one in rungs:
-        held[one["layout"]] = max(one["jobs"] * one["per_job"] * one["size"], held.get(one["layout"], 0))
+    for rung in rungs:
+        held[rung["layout"]] = max(rung["jobs"] * rung["per_job"] * rung["size"], held.get(rung["layout"], 0))
     space = sum(held.values())
     content = {"repeats": measure.repeats, "space": space, "model": request.model, "rungs": rungs}
     return {**content, "sha256": digest(content)}

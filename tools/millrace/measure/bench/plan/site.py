@@ -56,7 +56,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     plan = approved_plan()
     by_role: dict[Role, set[str]] = {Role.DATA: set(), Role.LOG: set()}
     for record in pool.arrays:
-        by_role.setdefault(record.array.role, set()).update(one.serial for one in record.members)
+        by_role.setdefault(record.array.role, set()).update(member.serial for member in record.members)
     if pool.backend == "external":
         for serial, role in roles(pool).items():
             by_role[role].add(serial)
@@ -68,9 +68,9 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
         title=plan.title if plan else "",
         arrays=current_arrays(pool),
         sysctl=list(in_force(pool).sysctl),
-        data=[one for one in inventory.drives if one.serial in by_role[Role.DATA]],
-        log=[one for one in inventory.drives if one.serial in log],
-        blank=[one for one in inventory.drives if one.state is DriveState.BLANK],
+        data=[drive for drive in inventory.drives if drive.serial in by_role[Role.DATA]],
+        log=[drive for drive in inventory.drives if drive.serial in log],
+        blank=[drive for drive in inventory.drives if drive.state is DriveState.BLANK],
         device=pool.filesystem.device,
         mountpoint=mountpoint,
         free=space.f_bavail * space.f_frsize,

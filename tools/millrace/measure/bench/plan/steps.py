@@ -76,16 +76,16 @@ def planned_steps(request: RunRequest, site: Site) -> list[Step]:
 def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Step]:
     measured = [work for work in chosen if Layer.L0 in work.layers]
     reads = [work for work in measured if not work.writes]
-    paths = tuple(f"/dev/{one.name}" for one in site.data)
+    paths = tuple(f"/dev/{drive.name}" for drive in site.data)
     if site.pool.backend == "external":
         # the one device is L1, and the drives behind it do not show
         paths, steps = (), [Step(Layer.L0, "drives", work, skipped=EXTERNAL) for work in reads]
     else:
-        steps = [Step(Layer.L0, "drives", work, paths, tuple(one.serial for one in site.data)) for work in reads]
+        steps = [Step(Layer.L0, "drives", work, paths, tuple(drive.serial for drive in site.data)) for work in reads]
     if request.mode == "full" and paths:
-        for one in [*site.data, *site.log]:
-            steps += [Step(Layer.L0, one.serial, work, (f"/dev/{one.name}",), (one.serial,)) for work in reads]
-    blank = {one.serial: one for one in site.blank}
+        for drive in [*site.data, *site.log]:
+            steps += [Step(Layer.L0, drive.serial, work, (f"/dev/{drive.name}",), (drive.serial,)) for work in reads]
+    blank = {drive.serial: drive for drive in site.blank}
     for serial in request.write_drives:
         if serial not in blank:
             raise Refused(f"{serial} is not a blank drive of this server and is not written: `millrace inventory`")
@@ -102,7 +102,7 @@ def _array(site: Site, chosen: Sequence[Work]) -> list[Step]:
 
 def _remote(site: Site, chosen: Sequence[Work]) -> list[Step]:
     """What the clients that were named measure."""
-    without = [one.name for one in site.clients if not one.facts.rdma]
+    without = [client.name for client in site.clients if not client.facts.rdma]
     reasons = {
         "nfs-tcp": None,
         "nfs-rdma": "this server has no RDMA device" if "nfs-rdma" not in site.protocols else None,

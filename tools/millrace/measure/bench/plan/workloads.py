@@ -143,8 +143,10 @@ def _checkpoint(operation: Operation, pattern: str) -> Work:
 
 def _training(profile: Profile, block: int) -> Work:
     """Emulated accelerators; fio only lays their files out."""
-    emulated = [one for one in TRAININGS if one.profile == profile]
-    batches = ", ".join(f"{one.batch} computed on for {one.compute:g} s ({one.accelerator})" for one in emulated)
+    emulated = [training for training in TRAININGS if training.profile == profile]
+    batches = ", ".join(
+        f"{training.batch} computed on for {training.compute:g} s ({training.accelerator})" for training in emulated
+    )
     return Work(
         profile=profile,
         operation="train",

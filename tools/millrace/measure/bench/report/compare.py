@@ -56,10 +56,10 @@ def compare(first: Run, second: Run) -> Comparison:
     if not same:
         raise Refused(f"{first.id} and {second.id} did not do the same work anywhere: no comparison is possible")
     changes = [
-        change(name, one, other)
+        change(name, series, other)
         for name in same
-        for one in before[name].series
-        if (other := after[name].find(one.quantity, one.direction)) is not None and one.median > 0
+        for series in before[name].series
+        if (other := after[name].find(series.quantity, series.direction)) is not None and series.median > 0
     ]
     differ = [f"only one of them is {label}" for label in sorted(set(first.labels) ^ set(second.labels))]
     left = [name for name in dict.fromkeys([*before, *after]) if name not in same]

@@ -34,10 +34,10 @@ def rows(run: Run) -> Iterator[Row]:
         for latency in rung.latencies:
             for name in PERCENTILES:
                 yield *fixed, *what, f"latency_{name}", latency.direction, "s", 0, getattr(latency, name)
-        for one in rung.accelerators:
-            yield *fixed, *what, f"accelerators_{one.accelerator}", "read", "1", 0, one.count
-            if one.au is not None:
-                yield *fixed, *what, f"utilisation_{one.accelerator}", "read", "%", 0, one.au
+        for accelerator in rung.accelerators:
+            yield *fixed, *what, f"accelerators_{accelerator.accelerator}", "read", "1", 0, accelerator.count
+            if accelerator.au is not None:
+                yield *fixed, *what, f"utilisation_{accelerator.accelerator}", "read", "%", 0, accelerator.au
         if rung.checkpoint:
             for direction, seconds in (("write", rung.checkpoint.save_seconds), ("read", rung.checkpoint.load_seconds)):
                 if seconds is not None:
@@ -71,12 +71,12 @@ def as_xlsx(run: Run) -> bytes:
         head = ("rung", "figure", "unit", "median", "low", "high", "of predicted", "of below", "flags", "diagnosis")
         summary.write_row(0, 0, head)
         spans: dict[str, list[int]] = {}
-        found = [(rung, main) for rung in _done(run) if (main := headline(rung)) is not None]
-        for number, (rung, main) in enumerate(sorted(found, key=lambda one: one[1].quantity), start=1):
+        headlines = [(rung, main) for rung in _done(run) if (main := headline(rung)) is not None]
+        for number, (rung, main) in enumerate(sorted(headlines, key=lambda pair: pair[1].quantity), start=1):
             ceiling = rung.ceiling
             values = (rung.id, main.quantity, UNITS[main.quantity], main.median, main.low, main.high)
             parts = (ceiling.of_predicted, ceiling.of_below, ", ".join(rung.flags), rung.diagnosis)
-            summary.write_row(number, 0, (*values, *("" if one is None else one for one in parts)))
+            summary.write_row(number, 0, (*values, *("" if part is None else part for part in parts)))
             spans.setdefault(main.quantity, []).append(number)
         for place, (quantity, lines) in enumerate(spans.items()):
             chart = book.add_chart({"type": "bar"})
@@ -84,7 +84,7 @@ def as_xlsx(run: Run) -> bytes:
             chart.add_series({"name": f"{quantity} ({UNITS[quantity]})", "categories": names, "values": values_})
             # an emulated server's figures are no promise
             chart.set_title({"name": f"{quantity}{' (emulated)' if 'emulated' in run.labels else ''}"})
-            summary.insert_chart(len(found) + 3 + 18 * place, 0, chart, {"x_scale": 2})
+            summary.insert_chart(len(headlines) + 3 + 18 * place, 0, chart, {"x_scale": 2})
         figures = book.add_worksheet("Figures")
         figures.write_row(0, 0, COLUMNS)
         for number, row in enumerate(rows(run), start=1):

@@ -21,14 +21,14 @@ def knees(run: Run) -> list[str]:
 
     5 % is what repeats may differ by.
     """
-    found = []
+    sentences = []
     for layer in (Layer.L2, Layer.L3):
         for operation, word in WORDS.items():
             for over, targets in OVER.items():
                 rates = _rates(run, layer, operation, targets)
                 if len(rates) > 1:
-                    found.append(f"{layer}, {word} over {over}: {_sentence(rates)}")
-    return found
+                    sentences.append(f"{layer}, {word} over {over}: {_sentence(rates)}")
+    return sentences
 
 
 def _rates(run: Run, layer: Layer, operation: str, targets: Mapping[str, Connections]) -> dict[int, float]:

@@ -69,20 +69,20 @@ def page(run: Run) -> str:
         facts=[fact for fact in facts if fact],
         emulated=emulated,
         charts=[
-            Chart(kind, _bars([one for one in done if one[0].workload.profile is kind], emulated)) for kind in kinds
+            Chart(kind, _bars([pair for pair in done if pair[0].workload.profile is kind], emulated)) for kind in kinds
         ],
         rows=[_row(rung, main, emulated) for rung, main in done],
         lines=[*([] if emulated else accelerators(run)), *knees(run)],
     )
 
 
-def _bars(found: Sequence[tuple[Rung, Series]], emulated: bool) -> list[Bar]:
-    most = {main.quantity: 0.0 for _, main in found}
-    for _, main in found:
+def _bars(headlines: Sequence[tuple[Rung, Series]], emulated: bool) -> list[Bar]:
+    most = {main.quantity: 0.0 for _, main in headlines}
+    for _, main in headlines:
         most[main.quantity] = max(most[main.quantity], main.high)
     room = WIDTH - LEFT - 120
     bars = []
-    for number, (rung, main) in enumerate(found):
+    for number, (rung, main) in enumerate(headlines):
         whole = most[main.quantity] or 1.0
         length, low, high = (round(room * value / whole, 1) for value in (main.median, main.low, main.high))
         words = f"{main.median / whole:.0%}" if emulated else rate(main.quantity, main.median)

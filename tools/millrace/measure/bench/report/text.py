@@ -19,16 +19,16 @@ COMPARED = ("Rung", "Figure", "Ratio", "95 % interval", "Repeats", "Verdict")
 EMULATED = "Emulated server: only ratios are meaningful, so no bandwidth is shown."
 
 
-def estimate(found: Estimate) -> list[str]:
+def estimate(forecast: Estimate) -> list[str]:
     """Return the expected duration and size of a run, and what it skips."""
-    rungs = [rung for rung in found.rungs if rung.skipped is None]
-    skipped = dict.fromkeys(f"{rung.target}: {rung.skipped}" for rung in found.rungs if rung.skipped)
-    each = f"{found.repeats} repeats of {found.repeat_seconds:g} s"
+    rungs = [rung for rung in forecast.rungs if rung.skipped is None]
+    skipped = dict.fromkeys(f"{rung.target}: {rung.skipped}" for rung in forecast.rungs if rung.skipped)
+    each = f"{forecast.repeats} repeats of {forecast.repeat_seconds:g} s"
     return [
-        f"{len(rungs)} workloads, {each}: about {_clock(found.seconds)}.",
-        f"Holds up to {size(found.space)} in the pool, writes about {size(found.written)}.",
+        f"{len(rungs)} workloads, {each}: about {_clock(forecast.seconds)}.",
+        f"Holds up to {size(forecast.space)} in the pool, writes about {size(forecast.written)}.",
         *(f"Skipped: {line}." for line in skipped),
-        *(f"Obstacle: {line}" for line in found.obstacles),
+        *(f"Obstacle: {line}" for line in forecast.obstacles),
     ]
 
 
@@ -44,39 +44,43 @@ def runs(found: RunList) -> Iterator[str]:
     yield from (f"{name} cannot be read." for name in found.broken)
 
 
-def run(found: Run) -> Iterator[str]:
+def run(record: Run) -> Iterator[str]:
     """Yield one run: a table of rungs, then the bottleneck of each."""
-    emulated = "emulated" in found.labels
-    labels = f" ({', '.join(found.labels)})" if found.labels else ""
-    yield f"{found.id}: {found.state}{labels}" + (f": {found.reason}" if found.reason else "")
+    emulated = "emulated" in record.labels
+    labels = f" ({', '.join(record.labels)})" if record.labels else ""
+    yield f"{record.id}: {record.state}{labels}" + (f": {record.reason}" if record.reason else "")
     if emulated:
         yield EMULATED
     yield ""
-    rows = [_row(rung, emulated) for rung in found.rungs if rung.state is not State.SKIPPED]
+    rows = [_row(rung, emulated) for rung in record.rungs if rung.state is not State.SKIPPED]
     yield from table(MEASURED, rows, right=MEASURED[1:-1], indent=2)
     yield ""
-    yield from (f"{rung.id}: {rung.diagnosis}" for rung in found.rungs if rung.diagnosis)
-    yield from [] if emulated else accelerators(found)
-    yield from knees(found)
-    reasons = dict.fromkeys(rung.reason for rung in found.rungs if rung.reason)
+    yield from (f"{rung.id}: {rung.diagnosis}" for rung in record.rungs if rung.diagnosis)
+    yield from [] if emulated else accelerators(record)
+    yield from knees(record)
+    reasons = dict.fromkeys(rung.reason for rung in record.rungs if rung.reason)
     yield from (f"Not measured: {reason}" for reason in reasons)
-    yield found.provenance.statement
+    yield record.provenance.statement
 
 
-def accelerators(found: Run) -> list[str]:
+def accelerators(record: Run) -> list[str]:
     """Return how many accelerators each rung keeps busy, measured or by the formula, and how long checkpoints take."""
     lines = []
-    for rung in found.rungs:
+    for rung in record.rungs:
         took = rung.checkpoint
         for word, seconds in (("saves", took.save_seconds), ("loads", took.load_seconds)) if took else ():
             if took and seconds is not None:
                 lines.append(f"{rung.id} {word} {took.model} ({size(took.size)}) in {seconds:.1f} s")
-        parts = [f"{one.count} {_name(one)} {_utilised(one.au)}" for one in rung.accelerators if one.enough]
-        for one in rung.accelerators:
-            if not one.enough:
+        parts = [
+            f"{accelerator.count} {_name(accelerator)} {_utilised(accelerator.au)}"
+            for accelerator in rung.accelerators
+            if accelerator.enough
+        ]
+        for accelerator in rung.accelerators:
+            if not accelerator.enough:
                 lines.append(
-                    f"{rung.id} does not keep {one.count} {_name(one)} busy (at least {one.floor:g} %) "
-                    f"{_utilised(one.au)}"
+                    f"{rung.id} does not keep {accelerator.count} {_name(accelerator)} busy "
+                    f"(at least {accelerator.floor:g} %) {_utilised(accelerator.au)}"
                 )
         if parts:
             lines.append(f"{rung.id} keeps busy (at least {rung.accelerators[0].floor:g} %): {', '.join(parts)}")
@@ -148,7 +152,7 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
         return [rung.id, rung.state, "", "", "", "", ""]
     median, low, high = (rate(series.quantity, value) for value in (series.median, series.low, series.high))
     span = f"{low} to {high}"
-    worst = max((one.p99 for one in rung.latencies), default=None)
+    worst = max((latency.p99 for latency in rung.latencies), default=None)
     return [
         rung.id,
         "" if emulated else median,

@@ -18,14 +18,14 @@ def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
     """Return how many accelerators a bandwidth in bytes/s keeps at or above their floor, from the closed form."""
     return [
         Accelerators(
-            accelerator=one.accelerator,
-            count=math.floor(bandwidth / one.need),
-            floor=100 * one.floor,
+            accelerator=training.accelerator,
+            count=math.floor(bandwidth / training.need),
+            floor=100 * training.floor,
             bandwidth=bandwidth,
-            retired=one.accelerator in RETIRED,
+            retired=training.accelerator in RETIRED,
         )
-        for one in TRAININGS
-        if one.profile == profile
+        for training in TRAININGS
+        if training.profile == profile
     ]
 
 

@@ -81,10 +81,14 @@ def _predicted(
     known: tuple[Transport, ...] = ("rdma", "smb")
     transport: Transport = next((name for name in known if name in rung.target), "tcp")
     state = "degraded" if degraded else "healthy"
-    by_transport = {one.transport: one for one in outcomes if (one.direction, one.state) == (main.direction, state)}
+    by_transport = {
+        outcome.transport: outcome
+        for outcome in outcomes
+        if (outcome.direction, outcome.state) == (main.direction, state)
+    }
     # without RDMA hardware the model has no figures for it; nothing of the network is measured on the loopback
-    found = by_transport.get(transport) or (by_transport.get("tcp") if rung.layer is not Layer.L3 else None)
-    layers = found.layers if found else []
+    outcome = by_transport.get(transport) or (by_transport.get("tcp") if rung.layer is not Layer.L3 else None)
+    layers = outcome.layers if outcome else []
     limits = [(layer.limit, layer.name) for layer in layers if layer.limit and layer.name in REACH[rung.layer]]
     return min(limits, default=(None, None))
 

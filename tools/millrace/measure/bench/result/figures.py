@@ -45,22 +45,22 @@ def series(quantity: Quantity, direction: Direction, values: Sequence[float]) ->
 
 def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment], seconds: float) -> Rung:
     """Return the rung with its figures; ceilings and bottleneck follow when the other rungs are known."""
-    found: list[Series] = []
+    all_series: list[Series] = []
     latencies: list[Latency] = []
     slowest = rung.workload.profile is Profile.CHECKPOINT
     for direction in DIRECTIONS:
-        flows = [one.flows[direction] for one in repeats if direction in one.flows]
+        flows = [repeat.flows[direction] for repeat in repeats if direction in repeat.flows]
         if not flows:
             continue
         if direction != "commit" and rung.workload.profile not in WITHOUT_BYTES:
-            found.append(series("bandwidth", direction, [_bandwidth(flow, slowest) for flow in flows]))
-        found.append(series("operations", direction, [flow.operations for flow in flows]))
+            all_series.append(series("bandwidth", direction, [_bandwidth(flow, slowest) for flow in flows]))
+        all_series.append(series("operations", direction, [flow.operations for flow in flows]))
         latency = merged(flow.histogram for flow in flows).latency(direction)
         latencies += [latency] if latency else []
     update = {
         "state": State.DONE,
         "seconds": round(seconds, 3),
-        "series": found,
+        "series": all_series,
         "latencies": latencies,
         "parts": _parts(repeats),
         "accelerators": _trained(repeats),
@@ -85,15 +85,15 @@ def median_moment(moments: Sequence[Moment]) -> Moment | None:
 
 def flags(rung: Rung, repeats: Sequence[Outcome]) -> list[Flag]:
     """Return what limits the validity of the figures."""
-    found: list[Flag] = [flag for flag in rung.flags if flag == "scaled"]
-    if any(not one.repeatable for one in rung.series):
-        found.append("not-repeatable")
-    if any(flow.short for one in repeats for flow in one.flows.values()):
-        found.append("short-reads")
+    limits: list[Flag] = [flag for flag in rung.flags if flag == "scaled"]
+    if any(not figure.repeatable for figure in rung.series):
+        limits.append("not-repeatable")
+    if any(flow.short for repeat in repeats for flow in repeat.flows.values()):
+        limits.append("short-reads")
     read, now = rung.find("bandwidth", "read"), rung.median
     if rung.layer != "L0" and read and now and now.read is not None and now.read < FROM_MEMORY * read.median:
-        found.append("cached")
-    return found
+        limits.append("cached")
+    return limits
 
 
 def _bandwidth(flow: Flow, slowest: bool) -> float:
@@ -102,10 +102,10 @@ def _bandwidth(flow: Flow, slowest: bool) -> float:
 
 
 def _parts(repeats: Sequence[Outcome]) -> list[Part]:
-    names = sorted({name for one in repeats for name in one.parts})
+    names = sorted({name for repeat in repeats for name in repeat.parts})
     if len(names) < 2:
         return []
-    flows = {name: [one.parts[name] for one in repeats if name in one.parts] for name in names}
+    flows = {name: [repeat.parts[name] for repeat in repeats if name in repeat.parts] for name in names}
     return [
         Part(
             name=name,

@@ -80,15 +80,15 @@ def final(text: str, status: int, errors: str) -> Document:
 
     Failed: fio did not get to its end, or a job of it reports an error. Full: there was no space.
     """
-    found, rest = _split(text)
+    reports, rest = _split(text)
     complaint = _complaint(errors) or _complaint(text)
     if complaint and _FULL.search(complaint):
         raise Full(f"the pool or the quota of the benchmark is full: {complaint}")
     if rest.lstrip().startswith("{"):
         raise Failed(f"fio ended in the middle of its report (status {status}){_after(complaint)}")
-    if not found:
+    if not reports:
         raise Failed(f"fio ended without a report (status {status}){_after(complaint)}")
-    wrong = [job for job in jobs(found[-1]) if job.get("error")]
+    wrong = [job for job in jobs(reports[-1]) if job.get("error")]
     if any(job["error"] in (errno.ENOSPC, errno.EDQUOT) for job in wrong):
         raise Full("the pool or the quota of the benchmark is full")
     if wrong:
@@ -96,9 +96,9 @@ def final(text: str, status: int, errors: str) -> Document:
         raise Failed(f"fio's job {names} ended with error {wrong[0]['error']}{_after(complaint)}")
     if status != 0:
         raise Failed(f"fio ended with status {status}{_after(complaint)}")
-    if not jobs(found[-1]):
+    if not jobs(reports[-1]):
         raise Failed(f"fio ended without a result{_after(complaint)}")
-    return found[-1]
+    return reports[-1]
 
 
 def jobs(document: Document) -> list[Document]:
@@ -215,19 +215,19 @@ def outcome(document: Document, as_direction: Direction | None = None) -> Outcom
     `as_direction` is the name of the one active direction where fio has no word for it (file engines count as writes).
     A direction without operations is omitted.
     """
-    found = Outcome(raw=document)
+    total = Outcome(raw=document)
     for job in jobs(document):
         name = str(job["jobname"])
         for direction, flow in _flows(job, as_direction):
-            found.flows.setdefault(direction, Flow()).merge(flow)
+            total.flows.setdefault(direction, Flow()).merge(flow)
             if direction != "commit":
-                found.parts.setdefault(name, Flow()).merge(flow)
-    for one in document.get("accelerators", []):
-        fields = {name: one[name] for name in ("accelerator", "count", "au", "bandwidth")}
-        found.accelerators.append(
-            Accelerators(**fields, floor=100 * one["floor"], retired=one["accelerator"] in RETIRED)
+                total.parts.setdefault(name, Flow()).merge(flow)
+    for accelerator in document.get("accelerators", []):
+        fields = {name: accelerator[name] for name in ("accelerator", "count", "au", "bandwidth")}
+        total.accelerators.append(
+            Accelerators(**fields, floor=100 * accelerator["floor"], retired=accelerator["accelerator"] in RETIRED)
         )
-    return found
+    return total
 
 
 def _flows(job: Document, as_direction: Direction | None) -> Iterator[tuple[Direction, Flow]]:
@@ -271,15 +271,15 @@ def merged(histograms: Iterable[Histogram]) -> Histogram:
 
 def _split(text: str) -> tuple[list[Document], str]:
     """Whole documents, and what is left: text, or the beginning of a document."""
-    found: list[Document] = []
+    reports: list[Document] = []
     place = 0
     while (start := _begin(text, place)) >= 0:
         try:
             document, place = _DECODER.raw_decode(text, start)
         except ValueError:
-            return found, text[start:]
-        found.append(document)
-    return found, text[place:]
+            return reports, text[start:]
+        reports.append(document)
+    return reports, text[place:]
 
 
 def _begin(text: str, place: int) -> int:

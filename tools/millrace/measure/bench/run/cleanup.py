@@ -33,19 +33,19 @@ def clean_up(run: Runner) -> list[str]:
 
 
 def _clean_up(run: Runner) -> list[str]:
-    found = [f"the export {target}" for target in export.release(run)]
+    leftovers = [f"the export {target}" for target in export.release(run)]
     if localio.restore():
-        found.append("the setting of LOCALIO")
+        leftovers.append("the setting of LOCALIO")
     pool = known_pool()
     if pool is not None:
         mountpoint = pool.filesystem.mountpoint
         # an empty mount point is not the pool: the next clean-up finds what is on it
         if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
-            found.append(f"files in {mountpoint}")
+            leftovers.append(f"files in {mountpoint}")
     last = live.latest()
     if last is not None and last.state is State.RUNNING:
         live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": KILLED, "finished": None}))
-    return found + [f"run {name} is marked as interrupted" for name in mark_interrupted()]
+    return leftovers + [f"run {name} is marked as interrupted" for name in mark_interrupted()]
 
 
 def mark_interrupted() -> list[str]:

@@ -21,7 +21,7 @@ NFSD = ("threads", "max_block_size", "versions")
 def environment(site: Site, run: Runner) -> Environment:
     """Return what is needed to judge, or repeat, the figures."""
     seen = site.inventory
-    data, log = ({one.serial for one in group} for group in (site.data, site.log))
+    data, log = ({drive.serial for drive in group} for group in (site.data, site.log))
     return Environment(
         host=socket.gethostname(),
         product=sysfs.text(paths.ROOT / "sys/class/dmi/id/product_name") or "unknown",
@@ -35,28 +35,28 @@ def environment(site: Site, run: Runner) -> Environment:
         pool=site.title,
         drives=[
             DriveFact(
-                serial=one.serial,
-                model=one.model,
-                firmware=one.firmware,
-                size=one.size,
-                role="data" if one.serial in data else "log" if one.serial in log else "none",
-                link=_link(one.link),
-                temperature=one.temperature,
+                serial=drive.serial,
+                model=drive.model,
+                firmware=drive.firmware,
+                size=drive.size,
+                role="data" if drive.serial in data else "log" if drive.serial in log else "none",
+                link=_link(drive.link),
+                temperature=drive.temperature,
             )
-            for one in [*site.data, *site.log]
+            for drive in [*site.data, *site.log]
         ],
         ports=[
             PortFact(
-                name=one.name,
-                driver=one.driver,
-                speed=one.speed,
-                carrier=one.carrier,
-                rdma=one.rdma_device,
-                link=_link(one.link),
+                name=nic.name,
+                driver=nic.driver,
+                speed=nic.speed,
+                carrier=nic.carrier,
+                rdma=nic.rdma_device,
+                link=_link(nic.link),
             )
-            for one in seen.nics
+            for nic in seen.nics
         ],
-        clients=[one.facts for one in site.clients],
+        clients=[client.facts for client in site.clients],
         packages=packages(run),
         settings=_settings(site),
     )

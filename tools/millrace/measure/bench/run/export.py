@@ -44,14 +44,14 @@ def release(run: Runner) -> list[str]:
     _rewrite(lambda lines: [])
     if not is_active("nfs-server.service", run):
         return []
-    found = []
+    targets = []
     for line in run(["exportfs", "-s"]).out.splitlines():
         words = line.split()
         if len(words) >= 2 and f"/{NAME}" in words[0]:
             target = f"{words[1].partition('(')[0]}:{words[0]}"
             run(["exportfs", "-u", target])
-            found.append(target)
-    return found
+            targets.append(target)
+    return targets
 
 
 @contextmanager

@@ -92,10 +92,10 @@ def _reachable(site: Site, verdict: Verdict) -> None:
 
 
 def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> None:
-    found = sessions(run)
+    listing = sessions(run)
     # clients of this very run are no reason not to start it
-    mine = {one.address for one in site.clients}
-    hosts = sorted({one.host for one in found.sessions} - mine)
+    mine = {client.address for client in site.clients}
+    hosts = sorted({session.host for session in listing.sessions} - mine)
     others = [host for host in hosts if not host.startswith(LOCAL)]
     if others and request.with_clients:
         verdict.labels.append("with-clients")

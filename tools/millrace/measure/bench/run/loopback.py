@@ -66,10 +66,11 @@ def nfs_tcp_over(wanted: Connections, path: Path, where: Path, run: Runner) -> I
             # The client finds that it is the same server, and adds the connection to the first mount.
             source = f"127.0.0.{number}:{path}"
             stack.enter_context(_mounted("nfs4", source, options, where.with_name(f"{where.name}.{number}"), run))
-        _, found = parse_mountstats(sysfs.text(paths.ROOT / "proc/self/mountstats") or "", str(where))
-        if len(found) != wanted.all:
+        _, transports = parse_mountstats(sysfs.text(paths.ROOT / "proc/self/mountstats") or "", str(where))
+        if len(transports) != wanted.all:
             raise Failed(
-                f"the client has {len(found)} connections instead of {wanted.all}: it has another mount of this server"
+                f"the client has {len(transports)} connections instead of {wanted.all}: "
+                "it has another mount of this server"
             )
         yield where
 

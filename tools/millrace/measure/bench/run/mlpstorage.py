@@ -128,13 +128,13 @@ def take(file: Path, model: str, accelerator: str | None, site: Site, run: Runne
         ended=ended,
         state=State.DONE,
         reason=f"{model} of mlpstorage with {processes} processes on clients",
-        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(one.workload.profile for one in rungs))),
+        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(rung.workload.profile for rung in rungs))),
         labels=["imported", *(["emulated"] if guard.hypervisor(run) else [])],
         provenance=Provenance(
             tool="mlpstorage",
             version="3.0",
             edition="mlperf-storage-3.0",
-            workload_hash=digest(sorted({one.workload.sha256 for one in rungs})),
+            workload_hash=digest(sorted({rung.workload.sha256 for rung in rungs})),
             fio="none",
             started_by=invoking_user(),
             statement=IMPORTED,
@@ -169,15 +169,15 @@ def _read(file: Path) -> dict[str, Any]:
             text = opened.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise BadInput(f"{file} is too large for a summary.json")
-        found = json.loads(text)
+        document = json.loads(text)
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from error
     # RecursionError: brackets without end
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{file} is no summary.json of mlpstorage 3.0: it is not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise BadInput(f"{file} is no summary.json of mlpstorage 3.0: it is no object")
-    return found
+    return document
 
 
 def _rung(
@@ -214,8 +214,8 @@ def _training(summary: _Summary, model: str, accelerator: str) -> Rung:
     samples = summary.metric("train_throughput_mean_samples_per_second")
     load = _LOADS[model]
     if not samples or abs(bandwidth / samples / load.sample - 1) > SAME_SAMPLE:
-        found = size(round(bandwidth / samples)) if samples else "no size"
-        raise summary.refuse(f"its samples have {found}, those of {model} {size(round(load.sample))}")
+        text = size(round(bandwidth / samples)) if samples else "no size"
+        raise summary.refuse(f"its samples have {text}, those of {model} {size(round(load.sample))}")
     # older versions wrote the same keys, of slower accelerators
     pace = samples / count / (utilisation / 100) if utilisation else 0.0
     wanted = load.batch / load.compute
@@ -255,7 +255,7 @@ def _checkpoint(summary: _Summary, model: str) -> list[Rung]:
     wanted = capacity.CHECKPOINTS[_SIZES[model]]
     if total and abs(total / wanted - 1) > SAME_SIZE:
         raise summary.refuse(f"its checkpoint has {size(total)}, that of {model} {size(wanted)}")
-    found = []
+    rungs = []
     for operation, direction in _HALVES:
         if not summary.has(f"{operation}_checkpoint_io_mean_GB_per_second"):
             continue
@@ -276,7 +276,7 @@ def _checkpoint(summary: _Summary, model: str) -> list[Rung]:
             save_seconds=seconds if operation == "save" else None,
             load_seconds=seconds if operation == "load" else None,
         )
-        found.append(rung.model_copy(update={"checkpoint": took, "size": took.size}))
-    if not found:
+        rungs.append(rung.model_copy(update={"checkpoint": took, "size": took.size}))
+    if not rungs:
         raise summary.refuse("it has neither metric.save_checkpoint_io_mean_GB_per_second nor that of load")
-    return found
+    return rungs

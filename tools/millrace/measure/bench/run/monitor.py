@@ -71,15 +71,15 @@ class Watch:
 
     def _counters(self) -> dict[str, int]:
         """Errors that md corrected on each member, and those that SCSI and NVMe drives count in sysfs."""
-        found: dict[str, int] = {}
+        counters: dict[str, int] = {}
         for name, title in self.arrays:
             for member in (self._block(name) / "md").glob("dev-*"):
-                found[f"{member.name.removeprefix('dev-')} in array {title}"] = sysfs.number(member / "errors") or 0
+                counters[f"{member.name.removeprefix('dev-')} in array {title}"] = sysfs.number(member / "errors") or 0
         for name, serial in self.drives:
             count = sysfs.text(self._block(name) / "device/ioerr_cnt")
             if count:
-                found[f"drive {serial}"] = int(count, 0)
-        return found
+                counters[f"drive {serial}"] = int(count, 0)
+        return counters
 
     def _degraded(self, name: str) -> int:
         return sysfs.number(self._block(name) / "md/degraded") or 0

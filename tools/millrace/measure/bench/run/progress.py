@@ -37,7 +37,7 @@ class ProgressReporter:
             self._write()
             return
         flows = now.flows.values()
-        total = (time.monotonic(), float(sum(one.bytes for one in flows)), float(sum(one.count for one in flows)))
+        total = (time.monotonic(), float(sum(flow.bytes for flow in flows)), float(sum(flow.count for flow in flows)))
         rates: tuple[float | None, float | None] = (None, None)
         if self._before is not None and total[0] > self._before[0]:
             seconds = total[0] - self._before[0]

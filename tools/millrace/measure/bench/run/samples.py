@@ -58,19 +58,19 @@ class Sampler:
     def moment(self, before: Sample, now: Sample, began: float) -> Moment:
         """Return what happened between two samples; `began` is the start of the rung in monotonic seconds."""
         seconds = max(now.at - before.at, 1e-3)
-        drives = [one for name in self.drives if (one := _between(before, now, name)) is not None]
+        drives = [drive for name in self.drives if (drive := _between(before, now, name)) is not None]
         array = _between(before, now, self.array) if self.array else None
         loads = [_load(old, new) for old, new in zip(before.cpus, now.cpus, strict=False)]
         share = _interrupts(before.cpus[0], now.cpus[0]) if before.cpus and now.cpus else None
         return Moment(
             at=round(now.at - began, 3),
-            read=sum(one.read for one in drives) * SECTOR / seconds if drives else None,
-            written=sum(one.written for one in drives) * SECTOR / seconds if drives else None,
+            read=sum(drive.read for drive in drives) * SECTOR / seconds if drives else None,
+            written=sum(drive.written for drive in drives) * SECTOR / seconds if drives else None,
             cpu=loads[0] if loads else None,
             interrupts=share,
             busiest=max(loads[1:], default=None),
-            drives_busy=max((min(1.0, one.busy * MILLI / seconds) for one in drives), default=None),
-            drives_depth=sum(one.weighted for one in drives) * MILLI / seconds if drives else None,
+            drives_busy=max((min(1.0, drive.busy * MILLI / seconds) for drive in drives), default=None),
+            drives_depth=sum(drive.weighted for drive in drives) * MILLI / seconds if drives else None,
             array_busy=min(1.0, array.busy * MILLI / seconds) if array else None,
             nfsd_queued=_share(before.nfsd, now.nfsd),
             rpc_queue=_wait(before.rpc, now.rpc),

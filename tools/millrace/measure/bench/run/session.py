@@ -119,7 +119,7 @@ class Session:
         monitor.start()
         numbered = [(number, step) for number, step in enumerate(self.ready.steps) if not step.skipped]
         # a protocol is mounted once for all its rungs, device nodes are made for each
-        for (_, name, _), group in groupby(numbered, key=lambda one: _target_of(*one)):
+        for (_, name, _), group in groupby(numbered, key=lambda pair: _target_of(*pair)):
             steps = list(group)
             try:
                 with self._target(steps[0][1], directory, nodes, local) as (target, measurer):

@@ -73,11 +73,13 @@ class StepRunner:
             self._prepare_repeat(job)
             self.monitor.record(True)
             try:
-                found = measurer.run(job, lambda now, number=number: report(number, now))  # type: ignore[misc]
+                outcome = measurer.run(job, lambda now, number=number: report(number, now))  # type: ignore[misc]
             finally:
                 self.monitor.record(False)
-            repeats.append(found)
-        raw = [results.keep(self.results, rung.id, number, one.raw) for number, one in enumerate(repeats, start=1)]
+            repeats.append(outcome)
+        raw = [
+            results.keep(self.results, rung.id, number, outcome.raw) for number, outcome in enumerate(repeats, start=1)
+        ]
         done = figures.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
         return figures.with_training_figures(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
 
@@ -131,8 +133,8 @@ class StepRunner:
         with nofollow.directory(name, home) as where:
             if job.work.operation in ("delete", "stat"):
                 for number in range(job.jobs):
-                    for one in range(job.files.per_job):
-                        nofollow.make_file(f"f.{number}.{one}", job.files.most, where, self._owner)
+                    for index in range(job.files.per_job):
+                        nofollow.make_file(f"f.{number}.{index}", job.files.most, where, self._owner)
             elif job.work.operation == "save":
                 for file in os.listdir(where):
                     if file.startswith("f."):

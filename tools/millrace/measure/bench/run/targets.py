@@ -64,14 +64,14 @@ def opened(step: Step, directory: Path, nodes: Path, run: Runner, smbd: SmbdSett
 def _node(nodes: Path, device: str, write: bool) -> Path:
     """A node of a block device that the benchmark's user can open for reading only, unless `write`."""
     source = paths.ROOT / device.lstrip("/")
-    found = os.stat(source)
+    status = os.stat(source)
     # A regular file under /dev would be measured as a drive, and written.
-    if not stat.S_ISBLK(found.st_mode):
+    if not stat.S_ISBLK(status.st_mode):
         raise Failed(f"{device} is not a block device")
     node = nodes / f"{Path(device).name}{'-w' if write else ''}"
     if not node.exists():
         mode = 0o600 if write else 0o400
-        os.mknod(node, stat.S_IFBLK | mode, found.st_rdev)
+        os.mknod(node, stat.S_IFBLK | mode, status.st_rdev)
         who = pwd.getpwnam(USER)
         os.chown(node, who.pw_uid, who.pw_gid)
         os.chmod(node, mode)

@@ -37,41 +37,41 @@ class Asked:
     free: int
 
 
-def training(one: rules.Training, asked: Asked, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> Sheet:
+def training(workload: rules.Training, asked: Asked, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> Sheet:
     """Return the sheet of a training workload."""
-    found = forecast(one, runs, outcomes)
-    count = asked.accelerators or max(1, found.count or 1)
+    prediction = forecast(workload, runs, outcomes)
+    count = asked.accelerators or max(1, prediction.count or 1)
     # every client has as many
     count = math.ceil(count / asked.clients) * asked.clients
-    samples = one.samples(count, asked.clients * asked.memory)
-    bytes_ = samples * one.record
-    start = f"mlpstorage closed training {one.model}"
+    samples = workload.samples(count, asked.clients * asked.memory)
+    bytes_ = samples * workload.record
+    start = f"mlpstorage closed training {workload.model}"
     memory = f"--client-host-memory-in-gb {_gib(asked.memory)}"
     where = f"--results-dir {shlex.quote(asked.results)} --systemname {asked.name}"
-    data = f"--data-dir {shlex.quote(f'{asked.mountpoint}/{one.model}')}"
+    data = f"--data-dir {shlex.quote(f'{asked.mountpoint}/{workload.model}')}"
     files = f"--param dataset.num_files_train={samples}"
     hosts = _hosts(asked.clients)
     return Sheet(
         kind="training",
-        model=one.model,
+        model=workload.model,
         accelerators=count,
         files=samples,
         size=bytes_,
         processes=count,
         fits=bytes_ <= asked.free,
-        forecast=found,
+        forecast=prediction,
         commands=[
             # without the clients it counts the memory of one; the run is held to the directory that is named here
-            f"{start} datasize {hosts} --accelerator-type {one.accelerator} --max-accelerators {count} {memory} "
+            f"{start} datasize {hosts} --accelerator-type {workload.accelerator} --max-accelerators {count} {memory} "
             f"{data} {where}",
             f"{start} datagen file {hosts} --num-processes {count} {data} {where} {files}",
-            f"for run in $(seq {rules.RUNS}); do {start} run file {hosts} --accelerator-type {one.accelerator} "
+            f"for run in $(seq {rules.RUNS}); do {start} run file {hosts} --accelerator-type {workload.accelerator} "
             f"--num-accelerators {count} {memory} {data} {where} {files}; done",
         ],
         notes=[
             Note(
-                text=f"{samples} files: the larger of {rules.STEPS} steps × {one.batch} samples × {count} accelerators "
-                f"and {rules.MEMORY_MULTIPLE} × {binary(asked.clients * asked.memory)} of memory of all clients. "
+                text=f"{samples} files: the larger of {rules.STEPS} steps × {workload.batch} samples × {count} "
+                f"accelerators and {rules.MEMORY_MULTIPLE} × {binary(asked.clients * asked.memory)} of memory of all clients. "
                 "datasize prints the number that counts.",
                 source=f"{RULES} 3.1.2",
             ),
@@ -83,34 +83,35 @@ def training(one: rules.Training, asked: Asked, runs: Sequence[Run], outcomes: S
     )
 
 
-def checkpointing(one: rules.Checkpoint, asked: Asked) -> Sheet:
+def checkpointing(checkpoint: rules.Checkpoint, asked: Asked) -> Sheet:
     """Return the sheet of a checkpoint."""
-    bytes_ = rules.CHECKPOINTS * one.size
+    bytes_ = rules.CHECKPOINTS * checkpoint.size
     each = bytes_ // asked.clients
     cached = each < rules.CACHED * asked.memory
     command = (
-        f"mlpstorage closed checkpointing run file {_hosts(asked.clients)} --model {one.model} "
-        f"--num-processes {one.processes} --accelerator-type {asked.accelerator} "
+        f"mlpstorage closed checkpointing run file {_hosts(asked.clients)} --model {checkpoint.model} "
+        f"--num-processes {checkpoint.processes} --accelerator-type {asked.accelerator} "
         f"--client-host-memory-in-gb {_gib(asked.memory)} "
-        f"--checkpoint-folder {shlex.quote(f'{asked.mountpoint}/{one.model}')} "
+        f"--checkpoint-folder {shlex.quote(f'{asked.mountpoint}/{checkpoint.model}')} "
         f"--results-dir {shlex.quote(asked.results)} --systemname {asked.name}"
     )
-    most = one.processes // LEAST_PROCESSES
+    most = checkpoint.processes // LEAST_PROCESSES
     if asked.clients > most:
-        spread = f"{one.processes} processes are too few for {asked.clients} clients: use at most {most}."
+        spread = f"{checkpoint.processes} processes are too few for {asked.clients} clients: use at most {most}."
     else:
-        spread = f"{one.processes} processes, {_spread(one.processes, asked.clients)} on each client."
+        spread = f"{checkpoint.processes} processes, {_spread(checkpoint.processes, asked.clients)} on each client."
     notes = [
         Note(
             text=f"{spread} CLOSED takes no other number, and at least {LEAST_PROCESSES} on each client.",
             source=f"{RULES} 4.6.1, 4.6.2",
         )
     ]
-    memory = one.processes * rules.ACCELERATOR_MEMORY[asked.accelerator]
-    fit = "enough" if memory >= one.size else "too little"
+    memory = checkpoint.processes * rules.ACCELERATOR_MEMORY[asked.accelerator]
+    fit = "enough" if memory >= checkpoint.size else "too little"
     notes.append(
         Note(
-            text=f"Memory of {one.processes} {asked.accelerator}: {size(memory)}, {fit} for {binary(one.size)}.",
+            text=f"Memory of {checkpoint.processes} {asked.accelerator}: {size(memory)}, "
+            f"{fit} for {binary(checkpoint.size)}.",
             source=f"{RULES} 4.3.4",
         )
     )
@@ -124,11 +125,11 @@ def checkpointing(one: rules.Checkpoint, asked: Asked) -> Sheet:
         )
     return Sheet(
         kind="checkpointing",
-        model=one.model,
+        model=checkpoint.model,
         accelerators=None,
         files=None,
         size=bytes_,
-        processes=one.processes,
+        processes=checkpoint.processes,
         fits=bytes_ <= asked.free,
         forecast=None,
         commands=[
@@ -174,19 +175,23 @@ def kv_cache(asked: Asked) -> Sheet:
     )
 
 
-def forecast(one: rules.Training, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> Forecast:
+def forecast(workload: rules.Training, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> Forecast:
     """Return how many accelerators are expected: from the highest layer that was measured, else from the plan."""
-    name = one.accelerator.upper()
+    name = workload.accelerator.upper()
     for layer in HIGHEST_FIRST:
         for run in runs:
             for rung in run.rungs:
-                if rung.state is not State.DONE or rung.layer != layer or rung.workload.profile != Profile(one.model):
+                if (
+                    rung.state is not State.DONE
+                    or rung.layer != layer
+                    or rung.workload.profile != Profile(workload.model)
+                ):
                     continue
                 hit = next((each for each in rung.accelerators if each.accelerator == name), None)
                 if hit and hit.enough and "emulated" not in run.labels:
                     text = f"Forecast from a measurement: {rung.id} of run {run.id}; not an MLPerf result."
                     return Forecast(
-                        accelerator=one.accelerator,
+                        accelerator=workload.accelerator,
                         count=hit.count,
                         bandwidth=hit.bandwidth,
                         source="measured",
@@ -196,11 +201,11 @@ def forecast(one: rules.Training, runs: Sequence[Run], outcomes: Sequence[Outcom
     best = max(reads, key=lambda each: each.limit or 0, default=None)
     if best is None or best.limit is None:
         text = "No forecast: nothing was measured, and the plan knows no limit of reads."
-        return Forecast(accelerator=one.accelerator, count=None, bandwidth=None, source="unknown", text=text)
+        return Forecast(accelerator=workload.accelerator, count=None, bandwidth=None, source="unknown", text=text)
     text = f"Forecast from the plan: {size(best.limit)}/s of reads, bound by {best.bound_by}; nothing was measured."
     return Forecast(
-        accelerator=one.accelerator,
-        count=math.floor(best.limit / one.need),
+        accelerator=workload.accelerator,
+        count=math.floor(best.limit / workload.need),
         bandwidth=best.limit,
         source="predicted",
         text=text,

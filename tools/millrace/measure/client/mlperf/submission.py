@@ -38,8 +38,8 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
     if asked.memory < 1 << 30:
         raise BadInput("the memory of a client is at least 1G: write it like 512G")
     _verify_results(asked)
-    found = _sheets(asked, models, site)
-    if not found:
+    sheet_list = _sheets(asked, models, site)
+    if not sheet_list:
         raise Refused(f"the rules have no {', '.join(models)} for {asked.accelerator}: use --accelerator b200")
     product = sysfs.text(paths.ROOT / "sys/class/dmi/id/product_name")
     described = system.document(
@@ -48,7 +48,7 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
         system.Facts(
             product=product or None,
             virtual=hypervisor(run) is not None,
-            links={one.name: sysfs.number(net.directory(one.name) / "type") for one in site.inventory.nics},
+            links={nic.name: sysfs.number(net.directory(nic.name) / "type") for nic in site.inventory.nics},
             roles=_roles(config),
             sysctl={name: str(value) for name, value in in_force(site.pool).sysctl.items()},
             clients=asked.clients,
@@ -60,7 +60,7 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
         system=File(path=f"systems/{asked.name}.yaml", mode="0644", text=system.yaml(described)),
         unknown=system.unknown(described),
         free=asked.free,
-        sheets=found,
+        sheets=sheet_list,
     )
 
 

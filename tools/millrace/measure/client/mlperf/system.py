@@ -111,16 +111,16 @@ def _ports(nics: Iterable[Nic], facts: Facts) -> list[Value]:
         roles = tuple(facts.roles.get(nic.name) or [UNKNOWN])
         return LINKS.get(kind or 0, UNKNOWN if kind is None else "other"), nic.carrier, speed, roles
 
-    found: list[Value] = []
+    ports: list[Value] = []
     for (kind, up, speed, roles), count in Counter(facts_of(nic) for nic in nics).items():
         port: dict[str, Value] = {"unit_count": count, "type": kind, "state": "up" if up else "down"}
         # of a port without a link nothing more is asked
-        found.append({**port, "speed": speed, "traffic": list(roles)} if up else port)
-    return found
+        ports.append({**port, "speed": speed, "traffic": list(roles)} if up else port)
+    return ports
 
 
 def _drives(drives: Iterable[Drive]) -> list[Value]:
-    groups = Counter((one.model, one.transport, one.size // 10**9) for one in drives)
+    groups = Counter((drive.model, drive.transport, drive.size // 10**9) for drive in drives)
     return [
         {
             "unit_count": count,

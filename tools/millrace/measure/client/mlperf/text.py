@@ -7,18 +7,19 @@ from millrace.system.text import size
 CLOUD = "# deployment is onprem or cloud: in a cloud delete rack_units and power of each node, and total_rack_units."
 
 
-def lines(found: Submission) -> list[str]:
+def lines(submission: Submission) -> list[str]:
     """Return the description and every sheet."""
     head = [
-        f"# MLPerf Storage {found.edition}: description of this server and commands for the clients. Not a result.",
-        f"# ==== {found.system.path}",
-        *found.system.text.rstrip("\n").split("\n"),
+        f"# MLPerf Storage {submission.edition}: description of this server and commands for the clients. "
+        "Not a result.",
+        f"# ==== {submission.system.path}",
+        *submission.system.text.rstrip("\n").split("\n"),
         "",
-        f"# Fill in before the validation ({len(found.unknown)} fields): mlpstorage validate names them, too.",
-        *(f"# - {path}" for path in found.unknown),
-        *([CLOUD] if "system_under_test.deployment" in found.unknown else []),
+        f"# Fill in before the validation ({len(submission.unknown)} fields): mlpstorage validate names them, too.",
+        *(f"# - {path}" for path in submission.unknown),
+        *([CLOUD] if "system_under_test.deployment" in submission.unknown else []),
     ]
-    return [*head, *(line for one in found.sheets for line in ("", *_sheet(one)))]
+    return [*head, *(line for sheet in submission.sheets for line in ("", *_sheet(sheet)))]
 
 
 def _sheet(one: Sheet) -> list[str]:

@@ -20,7 +20,7 @@ def knob(entry: Entry, facts: Facts, settings: Mapping[str, Setting]) -> Knob:
     obstacle = entry.obstacle(facts)
     if obstacle is not None:
         raise Refused(obstacle)
-    mine = [one for one in settings.values() if sets(entry, one)]
+    mine = [setting for setting in settings.values() if sets(entry, setting)]
     if entry.files and not mine:
         raise Refused(_NONE.get(entry.key.partition(".")[0], "this server has none"))
     _readable(mine)
@@ -28,25 +28,25 @@ def knob(entry: Entry, facts: Facts, settings: Mapping[str, Setting]) -> Knob:
     if entry.may_refuse and planned is None and len(set(_before(entry, settings))) > 1:
         raise Refused(f"the network ports differ in it: set {entry.key} in the policy first")
     before = facts.kernel.get(entry.key), entry.default(facts), planned
-    default = next((one for one in before if one is not None), None)
+    default = next((level for level in before if level is not None), None)
     if default is None:
         raise Refused("what the kernel begins with is not known")
     planned = default if planned is None else planned
     levels = entry.levels(facts)
-    numbers = [one for one in [*levels, planned] if isinstance(one, int)]
+    numbers = [level for level in [*levels, planned] if isinstance(level, int)]
     if levels and isinstance(default, int):
         # what the kernel begins with may be more than this server allows
         default = min(max(default, min(numbers)), max(numbers))
-    found = list(dict.fromkeys([*levels, default, planned]))
+    choices = list(dict.fromkeys([*levels, default, planned]))
     # a word among numbers has no place in their order
-    ordered = all(isinstance(one, int) for one in found)
-    if len(found) < 2:
+    ordered = all(isinstance(level, int) for level in choices)
+    if len(choices) < 2:
         raise Refused("this server leaves no other value to choose")
     return Knob(
         name=entry.key,
         title=entry.title,
-        setting=entry.setting or ", ".join(dict.fromkeys(_pattern(one.label) for one in mine)),
-        levels=sorted(found, key=int) if ordered else found,
+        setting=entry.setting or ", ".join(dict.fromkeys(_pattern(setting.label) for setting in mine)),
+        levels=sorted(choices, key=int) if ordered else choices,
         ordered=ordered,
         default=default,
         planned=planned,
@@ -91,14 +91,14 @@ def _before(entry: Entry, settings: Mapping[str, Setting]) -> list[Level]:
     if not entry.reported:
         return []
     originals = SavedOriginals()
-    found: list[Level] = []
-    for one in settings.values():
-        if not one.label.endswith(entry.files[:1]):
+    levels: list[Level] = []
+    for setting in settings.values():
+        if not setting.label.endswith(entry.files[:1]):
             continue
         try:
-            text = originals.original(one.label) or (one.read() if one.wanted == "0" else one.default)
+            text = originals.original(setting.label) or (setting.read() if setting.wanted == "0" else setting.default)
         except ERRORS:
             continue
         if text and (text.isdigit() or text == ADAPTIVE):
-            found.append(int(text) if text.isdigit() else text)
-    return found
+            levels.append(int(text) if text.isdigit() else text)
+    return levels

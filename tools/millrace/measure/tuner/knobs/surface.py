@@ -75,18 +75,18 @@ class Surface:
             yield self._differing(combination, found)
 
     def _differing(self, combination: Combination, settings: Iterable[Setting]) -> list[Change]:
-        found = []
-        for one in settings:
-            mine = [name for name in combination if sets(_entry(name), one)]
+        changes = []
+        for setting in settings:
+            mine = [name for name in combination if sets(_entry(name), setting)]
             if not mine:
                 continue
             try:
-                now = one.read()
-                if not one.matches(now):
-                    found.append(Change(mine[0], one, one.original() or now, one.wanted))
+                now = setting.read()
+                if not setting.matches(now):
+                    changes.append(Change(mine[0], setting, setting.original() or now, setting.wanted))
             except ERRORS as error:
-                raise Failed(f"{one.label} cannot be read: {error}") from error
-        return found
+                raise Failed(f"{setting.label} cannot be read: {error}") from error
+        return changes
 
     def apply(self, combination: Combination, before: Callable[[Sequence[Change]], None]) -> None:
         """Set a combination; `before` is called with the changes of a stage before its first.
@@ -94,7 +94,7 @@ class Surface:
         Failed: the kernel refuses one, or a port has no link afterwards.
         """
         for changes in self._stages(combination):
-            connected = links(self.run) if any(one.setting.interrupts for one in changes) else None
+            connected = links(self.run) if any(change.setting.interrupts for change in changes) else None
             if changes:
                 before(changes)
             self._write(changes)
@@ -116,17 +116,17 @@ class Surface:
 
         `before` as for `apply`. Failed: the plan's level cannot be set again.
         """
-        found = []
-        for one in knobs:
-            if not _entry(one.name).may_refuse:
+        refusals = []
+        for each_knob in knobs:
+            if not _entry(each_knob.name).may_refuse:
                 continue
             try:
-                for level in one.levels:
-                    self.apply({one.name: level}, before)
+                for level in each_knob.levels:
+                    self.apply({each_knob.name: level}, before)
             except Failed as error:
-                found.append(LeftOut(name=one.name, reason=str(error)))
-            self.apply({one.name: one.planned}, before)
-        return found
+                refusals.append(LeftOut(name=each_knob.name, reason=str(error)))
+            self.apply({each_knob.name: each_knob.planned}, before)
+        return refusals
 
     def differing(self, combination: Combination) -> list[str]:
         """Return the settings that are not as in a combination: something else changed them."""
@@ -138,13 +138,13 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
     basis = settings.basis
     if basis is None:
         raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
-    labels = {one.label: one for one in settings_of(with_all(settings), pool, run)}
+    labels = {setting.label: setting for setting in settings_of(with_all(settings), pool, run)}
     knobs, left_out = [], []
-    adaptive = all(one.can_adapt for one in labels.values() if isinstance(one, CoalescingKnob))
+    adaptive = all(setting.can_adapt for setting in labels.values() if isinstance(setting, CoalescingKnob))
     rings: dict[str, int] = {}
-    for one in labels.values():
-        if isinstance(one, RingKnob):
-            rings[one.direction] = min(one.most, rings.get(one.direction, one.most))
+    for setting in labels.values():
+        if isinstance(setting, RingKnob):
+            rings[setting.direction] = min(setting.most, rings.get(setting.direction, setting.most))
     facts = Facts(settings, basis.server, basis.arrays, of_kernel(WHITELIST, labels), load, adaptive, rings)
     for entry in WHITELIST:
         try:

@@ -117,7 +117,7 @@ def _ring(direction: Direction, title: str) -> Entry:
         (f" {direction}", *FOLLOWING),
         "link",
         *field("ports", f"{direction}_ring"),
-        lambda facts: [one for one in RINGS if one <= facts.rings.get(direction, 0)],
+        lambda facts: [size for size in RINGS if size <= facts.rings.get(direction, 0)],
         obstacle=_no_clients,
         setting=f"ethtool -G PORT {direction}",
         may_refuse=True,

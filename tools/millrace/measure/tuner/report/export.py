@@ -87,8 +87,8 @@ def _summary(run: Run) -> Iterable[Iterable[Cell]]:
     yield from standing_rows(run)
     yield []
     yield ["sizing", "by formula", "terms", "here"]
-    for one in sizing(run):
-        yield [one.name, one.value, one.terms, one.here]
+    for number in sizing(run):
+        yield [number.name, number.value, number.terms, number.here]
 
 
 def _write(sheet: Any, rows: Iterable[Iterable[Cell]]) -> None:

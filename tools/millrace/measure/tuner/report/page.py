@@ -36,22 +36,22 @@ def page(run: Run) -> str:
     hidden = emulated(run)
     standings = [
         [
-            SIDES[one.side],
-            "" if one.score is None else f"{one.score:.3f}",
-            *("" if hidden else figure(goal, one.figures.get(goal.name)) for goal in run.goals),
+            SIDES[standing.side],
+            "" if standing.score is None else f"{standing.score:.3f}",
+            *("" if hidden else figure(goal, standing.figures.get(goal.name)) for goal in run.goals),
         ]
-        for one in (run.outcome.standings if run.outcome else [])
+        for standing in (run.outcome.standings if run.outcome else [])
     ]
     readings = [
         [
-            str(one.number),
-            one.phase,
-            "" if one.score is None else f"{one.score:.3f}",
-            *("" if hidden else figure(goal, one.figures.get(goal.name)) for goal in run.goals),
-            *(str(one.combination.get(knob.name, "")) for knob in run.knobs),
-            one.reason or ("" if one.validity == "valid" else one.validity),
+            str(reading.number),
+            reading.phase,
+            "" if reading.score is None else f"{reading.score:.3f}",
+            *("" if hidden else figure(goal, reading.figures.get(goal.name)) for goal in run.goals),
+            *(str(reading.combination.get(knob.name, "")) for knob in run.knobs),
+            reading.reason or ("" if reading.validity == "valid" else reading.validity),
         ]
-        for one in run.readings
+        for reading in run.readings
     ]
     names = titles(run)
     return render(
@@ -62,7 +62,9 @@ def page(run: Run) -> str:
         axis=LEFT + ROOM,
         width=WIDTH,
         thickness=BAR,
-        results=[(names.get(one.knob, one.knob), verdict(one), part(one.confirmed)) for one in run.effects],
+        results=[
+            (names.get(effect.knob, effect.knob), verdict(effect), part(effect.confirmed)) for effect in run.effects
+        ],
         standings=standings,
         readings=readings,
         changed=changed(run),
@@ -72,12 +74,12 @@ def page(run: Run) -> str:
 
 def _bars(run: Run) -> list[Bar]:
     names = titles(run)
-    most = max((max(abs(one.effect), one.noise) for one in run.effects), default=0.0) or 1.0
-    found = []
-    for number, one in enumerate(run.effects):
-        length = round(ROOM * abs(one.effect) / most, 1)
-        left = LEFT + ROOM - (length if one.effect < 0 else 0)
-        noise = round(ROOM * one.noise / most, 1)
-        words, top = part(one.effect), GAP + number * (BAR + GAP)
-        found.append(Bar(names.get(one.knob, one.knob), words, top, left, length, noise, one.matters))
-    return found
+    most = max((max(abs(effect.effect), effect.noise) for effect in run.effects), default=0.0) or 1.0
+    bars = []
+    for number, effect in enumerate(run.effects):
+        length = round(ROOM * abs(effect.effect) / most, 1)
+        left = LEFT + ROOM - (length if effect.effect < 0 else 0)
+        noise = round(ROOM * effect.noise / most, 1)
+        words, top = part(effect.effect), GAP + number * (BAR + GAP)
+        bars.append(Bar(names.get(effect.knob, effect.knob), words, top, left, length, noise, effect.matters))
+    return bars

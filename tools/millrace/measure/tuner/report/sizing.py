@@ -36,13 +36,13 @@ def sizing(run: Run) -> list[Sizing]:
     if run.environment is None:
         return []
     environment = run.environment
-    ports = sum(one.carrier for one in environment.ports) or 1
+    ports = sum(port.carrier for port in environment.ports) or 1
     drive = _speed(run)
     credits = _credits(run)
-    found = []
+    sizings = []
     if drive:
         factor = max(round(MEMORY / drive), 1)
-        found.append(
+        sizings.append(
             Sizing(
                 "SMB credits by the hardware",
                 f"{environment.cores} cores + {ports * BUFFERED} requests in {_ports(ports)} + {factor} (memory at "
@@ -51,7 +51,7 @@ def sizing(run: Run) -> list[Sizing]:
                 credits,
             )
         )
-    found.append(
+    sizings.append(
         Sizing(
             "SMB credits by the threads",
             f"{environment.cores} transport threads + {THREADS} I/O threads + {ports * BUFFERED} requests in "
@@ -60,9 +60,11 @@ def sizing(run: Run) -> list[Sizing]:
             credits,
         )
     )
-    found.append(Sizing("SMB I/O threads", "enough for all cores, not many more", environment.cores, f"{THREADS} set"))
-    found += _measured(run, environment)
-    return found
+    sizings.append(
+        Sizing("SMB I/O threads", "enough for all cores, not many more", environment.cores, f"{THREADS} set")
+    )
+    sizings += _measured(run, environment)
+    return sizings
 
 
 def _measured(run: Run, environment: Environment) -> list[Sizing]:

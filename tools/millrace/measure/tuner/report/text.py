@@ -11,28 +11,28 @@ from millrace.system.printing import Cell, notes, table
 EFFECTS = ("Setting", "Planned", "Compared with", "Gain of the plan's", "Noise", "Result")
 
 
-def run(found: Run) -> Iterator[str]:
+def run(record: Run) -> Iterator[str]:
     """Yield what mattered, the winner beside the plan and the default, and the sizing by formula."""
-    state = f"{found.id}: {found.state}, {len(found.readings)} readings"
-    yield state + (f": {found.reason}" if found.reason else "")
-    goals = ", ".join(f"{one.title} ({100 * one.weight:.0f} %)" for one in found.goals)
-    yield f"Goals: {goals}." + (f" Profile: {found.profile}." if found.profile else "")
-    yield from (f"Not tried: {one.name}: {one.reason}." for one in found.refused)
-    if emulated(found):
+    state = f"{record.id}: {record.state}, {len(record.readings)} readings"
+    yield state + (f": {record.reason}" if record.reason else "")
+    goals = ", ".join(f"{goal.title} ({100 * goal.weight:.0f} %)" for goal in record.goals)
+    yield f"Goals: {goals}." + (f" Profile: {record.profile}." if record.profile else "")
+    yield from (f"Not tried: {refusal.name}: {refusal.reason}." for refusal in record.refused)
+    if emulated(record):
         yield EMULATED
-    if found.effects:
+    if record.effects:
         yield "What mattered:"
-        yield from table(EFFECTS, _effects(found), right=("Gain of the plan's", "Noise"), indent=2)
-    if found.outcome:
-        figures = tuple(goal.name for goal in found.goals)
+        yield from table(EFFECTS, _effects(record), right=("Gain of the plan's", "Noise"), indent=2)
+    if record.outcome:
+        figures = tuple(goal.name for goal in record.goals)
         yield ""
-        yield from table(("Set", "Score", *figures), _standings(found), right=("Score", *figures), indent=2)
+        yield from table(("Set", "Score", *figures), _standings(record), right=("Score", *figures), indent=2)
         yield ""
-        yield found.outcome.reason
-        yield from notes(changed(found))
-        if found.outcome.verdict == "candidate" and found.state is State.DONE:
-            yield f"Apply it: millrace tuner apply {found.id}"
-    for number in sizing(found):
+        yield record.outcome.reason
+        yield from notes(changed(record))
+        if record.outcome.verdict == "candidate" and record.state is State.DONE:
+            yield f"Apply it: millrace tuner apply {record.id}"
+    for number in sizing(record):
         yield f"{number.name} by formula: {number.value} ({number.terms}); here: {number.here}."
 
 

@@ -34,14 +34,14 @@ def apply(name: str, run: Runner) -> Applied:
     with locks.held(paths.run_dir() / "tuner-apply.lock"):
         if JOB.runs(run):
             raise Refused(JOB.busy)
-        found = store.load(name)
-        if found.outcome is None or found.outcome.verdict != "candidate":
-            why = found.outcome.reason if found.outcome else f"it ended as {found.state}"
-            raise Refused(f"run {found.id} has nothing to apply: {why}")
-        document = _document(found, run)
+        record = store.load(name)
+        if record.outcome is None or record.outcome.verdict != "candidate":
+            why = record.outcome.reason if record.outcome else f"it ended as {record.state}"
+            raise Refused(f"run {record.id} has nothing to apply: {why}")
+        document = _document(record, run)
         write_model(measured.file(), document)
         _in_force(run)
-        return Applied(run=found.id, source=measured.source(document), values=values(document.values))
+        return Applied(run=record.id, source=measured.source(document), values=values(document.values))
 
 
 def revert(run: Runner) -> Reverted:
@@ -67,18 +67,18 @@ def values(of: Overrides) -> dict[str, Level]:
     return {name: of.get(name) for name in of.names()}
 
 
-def _document(found: Run, run: Runner) -> MeasuredPolicy:
+def _document(record: Run, run: Runner) -> MeasuredPolicy:
     """What is to be written: each level of the winner that would be another one without it."""
     basis = tuning.current(load_pool(), run).settings.basis
     if basis is None:
         raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
-    _same_hardware(found, basis)
-    assert found.outcome is not None
+    _same_hardware(record, basis)
+    assert record.outcome is not None
     without = settings_of(basis.model_copy(update={"policy": _without(basis.policy)}))
     file, wanted, replaced = overrides(find().policy), Overrides(), Overrides()
-    known = {one.name: one for one in found.knobs}
+    known = {knob.name: knob for knob in record.knobs}
     for entry in WHITELIST:
-        level = found.outcome.winner.get(entry.key)
+        level = record.outcome.winner.get(entry.key)
         if level is None:
             continue
         planned = entry.value(without)
@@ -86,8 +86,8 @@ def _document(found: Run, run: Runner) -> MeasuredPolicy:
             wanted = wanted.having(entry.key, level)
             replaced = replaced.having(entry.key, file.get(entry.key))
     document = MeasuredPolicy(
-        run=found.id,
-        at=found.ended or found.started,
+        run=record.id,
+        at=record.ended or record.started,
         by=invoking_user(),
         values=_checked(wanted),
         replaced=replaced,

@@ -22,9 +22,9 @@ def obstacles(request: RunRequest, site: Site, run: Runner, *, own: bool = False
     of it is.
     """
     verdict = guard.check(request, site, run, None if own else JOB.obstacle(run), connected=connected)
-    found = list(verdict.obstacles)
-    found += [words for label, words in SENTENCES.items() if label in verdict.labels]
+    sentences = list(verdict.obstacles)
+    sentences += [words for label, words in SENTENCES.items() if label in verdict.labels]
     if not own:
         hot = watch_of(site).complaint()
-        found += [f"{hot}: let it cool down first"] if hot else []
-    return found
+        sentences += [f"{hot}: let it cool down first"] if hot else []
+    return sentences

@@ -48,15 +48,15 @@ class Ladder:
 
         Failed: one was not measured; Full where space ran out, Stopped at a stop.
         """
-        found: Figures = {}
+        by_goal: Figures = {}
         with ExitStack() as stack:
             places = dict(self.places)
             for goal, step in zip(self.ready.measured, self.ready.steps, strict=True):
                 begins(goal)
                 if (step.layer, step.target) not in places:
                     places[step.layer, step.target] = stack.enter_context(self.open_smb(step, smbd))
-                found[goal.name] = self._measured(goal, step, *places[step.layer, step.target])
-        return found
+                by_goal[goal.name] = self._measured(goal, step, *places[step.layer, step.target])
+        return by_goal
 
     def _measured(self, goal: Goal, step: Step, target: Target, measurer: Measurer) -> float:
         rung = self.runner.run(pending(step, self.ready.sizes), step, target, measurer, _silent)

@@ -124,7 +124,7 @@ def prepare(request: Request, run: Runner) -> Prepared:
     checks = check_settings(site.pool) if rebuild else []
     if rebuild and not checks:
         raise Refused("the goal rebuild is measured on arrays with redundancy, and this pool has none: leave it out")
-    load = Load(smb=any(_over_smb(one) for one in steps), clients=bool(site.clients), rebuild=rebuild)
+    load = Load(smb=any(_over_smb(step) for step in steps), clients=bool(site.clients), rebuild=rebuild)
     here = surface(tuning.current(site.pool, run).settings, site.pool, run, load)
     bench = RunRequest(seconds=SECONDS, repeats=1)
     measure = sizes(bench, site.free, site.memory, site.cores, layouts(steps))

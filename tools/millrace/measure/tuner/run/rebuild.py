@@ -23,17 +23,17 @@ def beside(checks: Sequence[CheckSetting], before: Callable[[Sequence[Change]], 
 
     `before` is called with what begins them first. Failed: md refuses one, or nothing was read.
     """
-    before([Change(REBUILD, one, resync.IDLE, resync.CHECK) for one in checks])
+    before([Change(REBUILD, check, resync.IDLE, resync.CHECK) for check in checks])
     watch = _Watch(checks)
     try:
         watch.begin()
         yield watch.rate
     finally:
         watch.close()
-        for one in checks:
+        for check in checks:
             # one that is still checked is in the journal
             with suppress(OSError):
-                one.write(resync.IDLE)
+                check.write(resync.IDLE)
 
 
 class _Watch(Thread):

@@ -54,10 +54,10 @@ def put_back(run: Runner) -> list[str]:
     NotRestored: a setting cannot be restored and stays in the journal. The caller holds the lock of the benchmark.
     """
     pool = known_pool()
-    found: JournalFile | None = None
+    document: JournalFile | None = None
     try:
-        found = journal.in_force()
-        left = found is not None
+        document = journal.in_force()
+        left = document is not None
     except BadInput:
         # what was set is not known: the plan's settings are
         left = True
@@ -65,37 +65,37 @@ def put_back(run: Runner) -> list[str]:
         paths.tuner_journal_file().unlink(missing_ok=True)
         return []
     with tune_lock():
-        return _put_back(found, pool, run)
+        return _put_back(document, pool, run)
 
 
-def _put_back(found: JournalFile | None, pool: Pool, run: Runner) -> list[str]:
+def _put_back(document: JournalFile | None, pool: Pool, run: Runner) -> list[str]:
     settings = tuning.current(pool, run).settings
     known, planned = every_setting(settings, pool, run)
-    if found is None:
+    if document is None:
         all_planned = [Changed(knob="", setting=label, old=wanted, new="") for label, wanted in planned.items()]
-        found = JournalFile(run="", boot=boot_id(), changed=all_planned)
+        document = JournalFile(run="", boot=boot_id(), changed=all_planned)
     restored, left, reasons = [], [], []
 
     def restarts(one: Changed) -> bool:
         return one.setting in known and known[one.setting].interrupts
 
     # last: a driver that starts again has other interrupts, and the files of these are gone
-    for one in sorted(reversed(found.changed), key=restarts):
-        setting = known.get(one.setting)
+    for change in sorted(reversed(document.changed), key=restarts):
+        setting = known.get(change.setting)
         # a drive that was removed took its settings with it
         if setting is None:
             continue
-        wanted = planned.get(one.setting, one.old)
+        wanted = planned.get(change.setting, change.old)
         try:
             if _set(setting, wanted):
-                restored.append(f"{one.setting}: {wanted}")
+                restored.append(f"{change.setting}: {wanted}")
         except ERRORS as error:
-            left.append(one)
-            reasons.append(f"{one.setting} cannot be restored to {wanted}: {error}")
-    if any(map(restarts, found.changed)):
+            left.append(change)
+            reasons.append(f"{change.setting} cannot be restored to {wanted}: {error}")
+    if any(map(restarts, document.changed)):
         # the new interrupts, and who sends through which queue
         tune.run(stages(settings, pool, run))
-    journal.keep(found.model_copy(update={"changed": [one for one in found.changed if one in left]}))
+    journal.keep(document.model_copy(update={"changed": [change for change in document.changed if change in left]}))
     if reasons:
         raise NotRestored(f"{reasons[0]}; set it, then: millrace tuner stop", restored)
     return restored

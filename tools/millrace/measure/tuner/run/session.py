@@ -183,8 +183,8 @@ class Session:
         """Refused: no setting is left to try."""
         with tune_lock():
             refused = self.ready.surface.refused(self.ready.knobs, self._journal.before)
-        names = {one.name for one in refused}
-        knobs = [one for one in self.ready.knobs if one.name not in names]
+        names = {refusal.name for refusal in refused}
+        knobs = [knob for knob in self.ready.knobs if knob.name not in names]
         if not knobs:
             raise Refused(f"no setting is left to try: {refused[0].reason}")
         self.ready = replace(self.ready, knobs=knobs)
@@ -220,7 +220,7 @@ class Session:
 
     def _line(self, state: State, what: str) -> Progress:
         left = max(0.0, self.time_left())
-        scores = [one.score for one in self.result.readings if one.score is not None]
+        scores = [reading.score for reading in self.result.readings if reading.score is not None]
         return Progress(
             run=self.result.id,
             time=time.time(),

@@ -48,10 +48,10 @@ def progress(lines: Iterable[Progress]) -> Progress | None:
     return last
 
 
-def status(found: Status) -> Iterator[str]:
+def status(report: Status) -> Iterator[str]:
     """Yield whether a run is active, and what is applied."""
-    last = found.progress
-    if found.running and last is not None:
+    last = report.progress
+    if report.running and last is not None:
         left = "" if last.seconds_left is None else f", {last.seconds_left / 60:.0f} minutes left"
         since = f" since {moment(last.started)}" if last.started else ""
         yield f"Run {last.run} is active{since}: {last.doing}{left}."
@@ -61,9 +61,9 @@ def status(found: Status) -> Iterator[str]:
         yield f"Run {last.run} ended: {last.state}: {last.what}"
     else:
         yield "The tuner did not run since the server was started."
-    if found.applied is not None:
-        yield f"Applied: {source(found.applied)}."
-    yield from (f"warning: {one} is still as a run set it: millrace tuner stop" for one in found.left)
+    if report.applied is not None:
+        yield f"Applied: {source(report.applied)}."
+    yield from (f"warning: {setting} is still as a run set it: millrace tuner stop" for setting in report.left)
 
 
 def stopped(ended: Stopped) -> Iterator[str]:

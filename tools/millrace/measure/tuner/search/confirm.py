@@ -53,19 +53,19 @@ def confirm(candidate: Combination, plan: Combination, knobs: Sequence[Knob], me
         for knob in knobs
         if candidate[knob.name] != plan[knob.name]
     ]
-    found = design_of(changed, readings(len(changed)))
-    values = clipped([meter.log({**candidate, **run}, "confirm") for run in found.runs])
+    design = design_of(changed, readings(len(changed)))
+    values = clipped([meter.log({**candidate, **run}, "confirm") for run in design.runs])
     times = 1
     if values and meter.affordable >= keep + len(values):
-        again = clipped([meter.log({**candidate, **run}, "confirm") for run in found.runs[::-1]])[::-1]
+        again = clipped([meter.log({**candidate, **run}, "confirm") for run in design.runs[::-1]])[::-1]
         if again:
             values, times = together(values, again), 2
     if not values:
         return Confirmed(plan, {}, 0.0)
     squares, freedom = repeats(meter.repeated())
-    squares = squares / times + found.residual(values)
+    squares = squares / times + design.residual(values)
     freedom += len(values) - 1 - len(changed)
     noise = math.sqrt(squares / freedom) * 2 / math.sqrt(len(values)) if freedom else 0.0
-    gains = found.effects(values)
-    back = [name for name, one in gains.items() if one <= max(KEEP, DEVIATIONS * noise)]
+    gains = design.effects(values)
+    back = [name for name, gain in gains.items() if gain <= max(KEEP, DEVIATIONS * noise)]
     return Confirmed({**candidate, **{name: plan[name] for name in back}}, gains, noise)

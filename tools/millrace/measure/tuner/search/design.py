@@ -96,7 +96,7 @@ def design_of(knobs: Sequence[Knob], runs: int) -> Design:
     costly = [columns[knob.name] for knob in dearest if knob.cost != "none"]
     # the rest in an order in which no knob's levels follow the time: the server drifts
     stride = runs // 4 + 1
-    rows = sorted(range(runs), key=lambda row: (_gray([_sign(row, one) for one in costly]), row * stride % runs))
+    rows = sorted(range(runs), key=lambda row: (_gray([_sign(row, column) for column in costly]), row * stride % runs))
     return Design(list(knobs), rows, [columns[knob.name] for knob in knobs])
 
 

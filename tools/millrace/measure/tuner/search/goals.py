@@ -95,8 +95,8 @@ def parse(text: str) -> list[Goal]:
     BadInput: a goal that does not exist or is named twice, a weight that is not a positive number, no goal at all.
     """
     weights: dict[str, float] = {}
-    for part in filter(None, (one.strip() for one in text.split(","))):
-        name, equals, number = (one.strip() for one in part.partition("="))
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, number = (word.strip() for word in part.partition("="))
         if name not in GOALS:
             raise BadInput(f"There is no goal {name!r}; goals are {', '.join(GOALS)}.")
         if name in weights:

@@ -48,15 +48,15 @@ def sides(candidate: Combination, plan: Combination, default: Combination) -> di
 def guard(compared: dict[Side, Combination], meter: Meter) -> Guarded:
     """Measure the sides in rounds, every other one backwards, until the difference is beyond noise or time is up."""
     taken: dict[Side, list[Reading]] = {side: [] for side in compared}
-    found = Guarded(None, None, 0, [])
-    while meter.affordable >= len(compared) and (found.rounds < ROUNDS or _undecided(found)):
-        order = list(compared) if found.rounds % 2 == 0 else list(compared)[::-1]
+    comparison = Guarded(None, None, 0, [])
+    while meter.affordable >= len(compared) and (comparison.rounds < ROUNDS or _undecided(comparison)):
+        order = list(compared) if comparison.rounds % 2 == 0 else list(compared)[::-1]
         for side in order:
             taken[side].append(meter.take(compared[side], "guard"))
-        found = _compare(compared, taken)
-        if found.failed:
+        comparison = _compare(compared, taken)
+        if comparison.failed:
             break
-    return found
+    return comparison
 
 
 def _undecided(found: Guarded) -> bool:
@@ -70,14 +70,14 @@ def _compare(compared: dict[Side, Combination], taken: dict[Side, list[Reading]]
     standings = _standings(compared, taken)
     # a candidate that fails once, or is ended for being slow, has lost; the default need not even work
     for side in ("candidate", "plan"):
-        bad = [one for one in taken.get(side, []) if one.score is None]
+        bad = [reading for reading in taken.get(side, []) if reading.score is None]
         if bad:
             why = (bad[0].reason or "a figure is missing").rstrip(".")
             return Guarded(None, None, rounds, standings, f"the {side}'s settings failed once in the guard: {why}")
-    logs = {side: _logs(readings) for side, readings in taken.items() if all(one.score for one in readings)}
+    logs = {side: _logs(readings) for side, readings in taken.items() if all(reading.score for reading in readings)}
     if "candidate" not in logs or rounds < ROUNDS:
         return Guarded(None, None, rounds, standings)
-    ordered = [logs["candidate"], logs["plan"], *(one for side, one in logs.items() if side == "default")]
+    ordered = [logs["candidate"], logs["plan"], *(log for side, log in logs.items() if side == "default")]
     difference, noise = paired(ordered)
     return Guarded(difference, noise, rounds, standings)
 

@@ -23,11 +23,11 @@ def refine(
     search = _Refinement(dict(start), meter, reserve)
     if meter.affordable < reserve(search.best) + 4:
         return search.best
-    search.known = [one for one in (meter.log(search.best, "refine") for _ in range(2)) if one is not None]
+    search.known = [log for log in (meter.log(search.best, "refine") for _ in range(2)) if log is not None]
     if not search.known:
         return search.best
     by_name = {knob.name: knob for knob in knobs}
-    order = [by_name[one.knob] for one in table]
+    order = [by_name[effect.knob] for effect in table]
     tried: dict[str, set[Level]] = {knob.name: {knob.planned, alternative(knob)} for knob in knobs}
     for _ in range(PASSES):
         # a knob's best level may change with the others', so as long as one is better all are tried

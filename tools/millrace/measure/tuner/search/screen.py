@@ -20,16 +20,16 @@ def screen(knobs: Sequence[Knob], meter: Meter) -> list[Effect]:
     return effects(found, logs, meter)
 
 
-def effects(found: Design, logs: Sequence[float | None], meter: Meter) -> list[Effect]:
+def effects(experiment: Design, logs: Sequence[float | None], meter: Meter) -> list[Effect]:
     """Return the effects of a screen's results, the largest first. Failed: half of the runs failed."""
-    missing = sum(one is None for one in logs)
+    missing = sum(log is None for log in logs)
     if missing * 2 >= len(logs):
-        reasons = [one.reason for one in meter.readings if one.validity == "failed" and one.reason]
+        reasons = [reading.reason for reading in meter.readings if reading.validity == "failed" and reading.reason]
         why = reasons[-1] if reasons else "a figure is missing"
         raise Failed(f"{missing} of {len(logs)} combinations could not be measured: {why.rstrip('.')}.")
     values = clipped(logs)
-    sizes = found.effects(values)
-    noise = chance(found.contrasts(values))
+    sizes = experiment.effects(values)
+    noise = chance(experiment.contrasts(values))
     table = [
         Effect(
             knob=knob.name,
@@ -39,9 +39,9 @@ def effects(found: Design, logs: Sequence[float | None], meter: Meter) -> list[E
             noise=gain(noise),
             matters=abs(sizes[knob.name]) > max(noise, LEAST),
         )
-        for knob in found.knobs
+        for knob in experiment.knobs
     ]
-    return sorted(table, key=lambda one: -abs(sizes[one.knob]))
+    return sorted(table, key=lambda effect: -abs(sizes[effect.knob]))
 
 
 def preferred(plan: Combination, table: Sequence[Effect], only_proven: bool) -> Combination:

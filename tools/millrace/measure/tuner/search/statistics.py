@@ -90,5 +90,5 @@ def paired(sides: Sequence[Sequence[float]]) -> tuple[float, float]:
         for number, value in enumerate(side)
     ]
     freedom = (len(sides) - 1) * (rounds - 1)
-    deviation = math.sqrt(math.fsum(one * one for one in rest) / freedom)
+    deviation = math.sqrt(math.fsum(residue * residue for residue in rest) / freedom)
     return means[0] - means[1], quantile(freedom) * deviation * math.sqrt(2 / rounds)

@@ -34,10 +34,10 @@ def tune(knobs: Sequence[Knob], goals: Sequence[Goal], measure: Measure, time_le
             candidate, table = _confirmed(candidate, plan, knobs, table, meter, last)
         else:
             candidate = preferred(plan, table, only_proven=True)
-    table = [_final(one, candidate, plan) for one in table]
+    table = [_final(effect, candidate, plan) for effect in table]
     notes.effects(table)
-    found = guard(sides(candidate, plan, default), meter)
-    return _outcome(found, candidate, plan, default, len(meter.readings))
+    comparison = guard(sides(candidate, plan, default), meter)
+    return _outcome(comparison, candidate, plan, default, len(meter.readings))
 
 
 def _confirmed(
@@ -46,12 +46,12 @@ def _confirmed(
     """The candidate without the knobs that do nothing, and the table with what was measured of them."""
     if not readings(len(moved(candidate, plan))):
         return candidate, list(table)
-    found = confirm(candidate, plan, knobs, meter, keep)
+    confirmation = confirm(candidate, plan, knobs, meter, keep)
     changed = {
-        name: {"tried": candidate[name], "confirmed": gain(one), "confirmed_noise": gain(found.noise)}
-        for name, one in found.gains.items()
+        name: {"tried": candidate[name], "confirmed": gain(amount), "confirmed_noise": gain(confirmation.noise)}
+        for name, amount in confirmation.gains.items()
     }
-    return found.candidate, [one.model_copy(update=changed.get(one.knob, {})) for one in table]
+    return confirmation.candidate, [effect.model_copy(update=changed.get(effect.knob, {})) for effect in table]
 
 
 def _final(one: Effect, candidate: Combination, plan: Combination) -> Effect:
@@ -60,34 +60,36 @@ def _final(one: Effect, candidate: Combination, plan: Combination) -> Effect:
     return one.model_copy(update={"moved": moves, "tried": candidate[one.knob] if moves else one.tried})
 
 
-def _outcome(found: Guarded, candidate: Combination, plan: Combination, default: Combination, measured: int) -> Outcome:
+def _outcome(
+    comparison: Guarded, candidate: Combination, plan: Combination, default: Combination, measured: int
+) -> Outcome:
     return Outcome(
-        verdict="candidate" if found.kept else "plan",
-        winner=candidate if found.kept else plan,
+        verdict="candidate" if comparison.kept else "plan",
+        winner=candidate if comparison.kept else plan,
         plan=plan,
         default=default,
         candidate=None if candidate == plan else candidate,
-        gain=None if found.gain is None else gain(found.gain),
-        noise=None if found.noise is None else gain(found.noise),
-        rounds=found.rounds,
-        reason=_reason(found, candidate == plan, measured),
-        standings=found.standings,
+        gain=None if comparison.gain is None else gain(comparison.gain),
+        noise=None if comparison.noise is None else gain(comparison.noise),
+        rounds=comparison.rounds,
+        reason=_reason(comparison, candidate == plan, measured),
+        standings=comparison.standings,
     )
 
 
-def _reason(found: Guarded, alone: bool, measured: int) -> str:
+def _reason(comparison: Guarded, alone: bool, measured: int) -> str:
     if alone:
         return f"No combination was better than the plan's settings in {measured} readings."
-    if found.failed:
-        return f"The plan's settings stay: {found.failed}."
-    if found.gain is None or found.noise is None:
-        return f"The plan's settings stay: the budget ended after {found.rounds} rounds of the comparison."
-    size = percent(found.gain)
-    if found.gain <= 0:
+    if comparison.failed:
+        return f"The plan's settings stay: {comparison.failed}."
+    if comparison.gain is None or comparison.noise is None:
+        return f"The plan's settings stay: the budget ended after {comparison.rounds} rounds of the comparison."
+    size = percent(comparison.gain)
+    if comparison.gain <= 0:
         return f"The plan's settings stay: the candidate is {size} slower."
-    noise = percent(found.noise)
-    if found.gain <= found.noise:
+    noise = percent(comparison.noise)
+    if comparison.gain <= comparison.noise:
         return f"The plan's settings stay: the candidate measured {size} faster, and noise alone explains {noise}."
-    if not found.kept:
+    if not comparison.kept:
         return f"The plan's settings stay: the candidate is {size} faster, and less than 3 % is not worth a change."
     return f"The candidate is {size} faster than the plan's settings; noise explains at most {noise} of it."

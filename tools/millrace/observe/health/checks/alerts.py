@@ -29,32 +29,32 @@ def check(host: Host, now: datetime | None = None) -> list[Finding]:
     """
     if not paths.alert_routes_file().exists():
         return []
-    found = reported(Deliveries)
-    if found is None:
+    report = reported(Deliveries)
+    if report is None:
         return _silent(host)
-    if found.problem:
-        sentence = f"No alert is delivered: {one_line(found.problem).rstrip('.')}."
+    if report.problem:
+        sentence = f"No alert is delivered: {one_line(report.problem).rstrip('.')}."
         return [_warning(ROUTES, "", sentence, f"{RESTORE[0].upper()}{RESTORE[1:]}")]
     at = now or datetime.now(UTC)
-    late = [finding for one in found.deliveries for finding in _late(one, found, at)]
-    if late or not found.deliveries:
+    late = [finding for delivery in report.deliveries for finding in _late(delivery, report, at)]
+    if late or not report.deliveries:
         return late
-    sentence = f"Alerts go out through {several([one.route for one in found.deliveries])}."
+    sentence = f"Alerts go out through {several([delivery.route for delivery in report.deliveries])}."
     return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _late(one: Delivery, found: Deliveries, now: datetime) -> list[Finding]:
-    waiting, oldest = found.queued.get(one.route, 0), found.oldest.get(one.route)
+def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[Finding]:
+    waiting, oldest = report.queued.get(delivery.route, 0), report.oldest.get(delivery.route)
     age = _age(oldest, now) if oldest else timedelta()
     if age <= LATE and waiting < MOST:
         return []
     count = f"{waiting} message{'s' if waiting != 1 else ''} waiting"
     full = ", the most that are kept" if waiting >= MOST else ""
     since = f", the oldest since {moment(oldest)}" if oldest else ""
-    why = f"; {one_line(one.problem).rstrip('.')}" if one.problem else ""
-    sentence = f"Alerts through {one.route} are not delivered: {count}{full}{since}{why}."
-    verbs = f"millrace alert test {one.route}; without it: millrace alert route remove {one.route}"
-    return [_warning("undelivered", one.route, sentence, f"Check its receiver, then: {verbs}")]
+    why = f"; {one_line(delivery.problem).rstrip('.')}" if delivery.problem else ""
+    sentence = f"Alerts through {delivery.route} are not delivered: {count}{full}{since}{why}."
+    verbs = f"millrace alert test {delivery.route}; without it: millrace alert route remove {delivery.route}"
+    return [_warning("undelivered", delivery.route, sentence, f"Check its receiver, then: {verbs}")]
 
 
 def _age(stamp: str, now: datetime) -> timedelta:

@@ -22,25 +22,27 @@ def check(host: Host) -> list[Finding]:
     arrays = live_arrays(host.pool, {})
     live = member_states(arrays)
     in_use = {member.serial for array in arrays for member in array.members if member.state not in (MISSING, "faulty")}
-    present = {one.serial for one in host.drives}
-    out = [one for one in kept.values() if one.serial in present and live.get(one.serial, MISSING) == MISSING]
-    found = [_apart(host, one, one.serial in in_use) for one in out]
-    return [*found, *(_undecided(name, why) for name, why in undecided.items())]
+    present = {drive.serial for drive in host.drives}
+    out = [
+        member for member in kept.values() if member.serial in present and live.get(member.serial, MISSING) == MISSING
+    ]
+    findings = [_apart(host, member, member.serial in in_use) for member in out]
+    return [*findings, *(_undecided(name, why) for name, why in undecided.items())]
 
 
-def _apart(host: Host, one: Apart, in_use: bool) -> Finding:
-    place = host.place(one.serial)
-    lacks = "the array may lack its last changes" if one.started else "each has changes that the other lacks"
-    sentence = f"{place[0].upper()}{place[1:]} {in_words(one)}; it is kept apart, because {lacks}."
-    first = "Keep it until the files are compared with a backup" if one.started else KEEP
+def _apart(host: Host, member: Apart, in_use: bool) -> Finding:
+    place = host.place(member.serial)
+    lacks = "the array may lack its last changes" if member.started else "each has changes that the other lacks"
+    sentence = f"{place[0].upper()}{place[1:]} {in_words(member)}; it is kept apart, because {lacks}."
+    first = "Keep it until the files are compared with a backup" if member.started else KEEP
     todo = (
         f"{first}. To use it here again as a blank drive, see --foreign in millrace drive erase --help, then: "
-        f"{REPLACE} {quote(one.serial)}"
+        f"{REPLACE} {quote(member.serial)}"
     )
     if in_use:
         # a member of another array, and no drive to erase
-        todo = host.replace(one.serial)
-    return Finding(check=NAME, kind=one.array, subject=one.serial, level=Level.WARN, sentence=sentence, todo=todo)
+        todo = host.replace(member.serial)
+    return Finding(check=NAME, kind=member.array, subject=member.serial, level=Level.WARN, sentence=sentence, todo=todo)
 
 
 def _undecided(name: str, why: str) -> Finding:

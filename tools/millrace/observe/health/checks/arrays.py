@@ -48,7 +48,7 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
     md = block(now.device) / "md"
     title, state = _title(now), _read(md, "array_state")
     # md calls a mirror broken only while nothing waits to be written (md.c array_state_show)
-    if now.level == "raid1" and not any(one.state == "in-sync" for one in now.members):
+    if now.level == "raid1" and not any(member.state == "in-sync" for member in now.members):
         state = "broken"
     if state in _DEAD:
         gone = _behind(host, now) or _named(host, _gone(now)) or "too many of its drives are missing"
@@ -81,7 +81,7 @@ def _behind(host: Host, now: LiveArray) -> str:
         return ""
     if not stopped.behind:
         return "all drives are present again"
-    which = several([host.place(one) for one in stopped.behind])
+    which = several([host.place(serial) for serial in stopped.behind])
     number = len(stopped.behind)
     doubt = f"; {stopped.doubt}" if stopped.doubt else ""
     return f"all drives are present, {number} of them {'are' if number > 1 else 'is'} behind: {which}{doubt}"
@@ -111,19 +111,19 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
         who = _named(host, gone) or f"{missing} of {len(record.array.members)} members missing"
         left = now.may_fail or 0
         survives = f"it survives {left} more failure{'s' * (left > 1)}" if left else "the next failure loses data"
-        rebuilt = sum(one.state == "rebuilding" for one in now.members) >= missing
+        rebuilt = sum(member.state == "rebuilding" for member in now.members) >= missing
         sentence = f"{title} is degraded: {who}; {survives}{doing}."
         return _finding(now, Level.WARN if left else Level.FAIL, sentence, None if rebuilt else _replace(host, gone))
-    spares = sum(one.state == "spare" for one in now.members)
+    spares = sum(member.state == "spare" for member in now.members)
     if spares < len(record.spares):
         who = f": {_named(host, gone)}" if gone else ""
         sentence = f"{title} is healthy with {spares} of {len(record.spares)} hot spares{who}{doing}."
         return _finding(now, Level.WARN, sentence, _replace(host, gone), "spares")
-    faulty = [one for one in now.members if one.state == "faulty"]
+    faulty = [member for member in now.members if member.state == "faulty"]
     if faulty:
         sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
         # pool.json has no place of one that failed before it was in sync
-        places = [one for one in faulty if one.planned]
+        places = [member for member in faulty if member.planned]
         todo = _replace(host, places) if places else f"Take it out: millrace drive remove {quote(faulty[0].serial)}"
         return _finding(now, Level.WARN, sentence, todo)
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
@@ -131,24 +131,24 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
 
 def _bad_blocks(host: Host, now: LiveArray) -> list[Finding]:
     """md(4): a rebuild that met sectors it could not read lists them and ends as if nothing were lost."""
-    serials = {one.device: one.serial for one in now.members if one.device and one.state != "faulty"}
+    serials = {member.device: member.serial for member in now.members if member.device and member.state != "faulty"}
     listed = {serials[name]: areas for name, areas in bad_blocks(now.device or "").items() if name in serials and areas}
     lost = beyond(listed, now.may_fail or 0)
     # what XFS does not use any more harms nobody (millrace pool scrub retire)
     kept = scrub_record.load().of(now.uuid, now.name).retired
-    used = minus(lost, [Area(one.begin, one.end) for one in kept])
-    found = [_lost(host, now, listed, used)] if used else []
+    used = minus(lost, [Area(row.begin, row.end) for row in kept])
+    findings = [_lost(host, now, listed, used)] if used else []
     for serial, areas in listed.items():
         # what no drive has is not a drive's fault alone: the new one of a rebuild lists it, too
-        readable = [one for one in areas if not any(_overlap(one, area) for area in lost)]
+        readable = [bad_area for bad_area in areas if not any(_overlap(bad_area, area) for area in lost)]
         if readable:
             sentence = (
                 f"{_title(now)}: {_areas(readable)} of {host.place(serial)} cannot be read (bad-block list of md)."
             )
             level = Level.WARN if now.may_fail else Level.FAIL
-            (member,) = [one for one in now.members if one.serial == serial]
-            found.append(_finding(now, level, sentence, _replace(host, [member]), f"bad-blocks/{serial}"))
-    return found
+            (member,) = [member for member in now.members if member.serial == serial]
+            findings.append(_finding(now, level, sentence, _replace(host, [member]), f"bad-blocks/{serial}"))
+    return findings
 
 
 def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost: Sequence[Area]) -> Finding:

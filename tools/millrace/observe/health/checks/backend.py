@@ -20,21 +20,21 @@ def check(host: Host) -> list[Finding]:
     return [_device(host, host.pool, one) for one in external_device.parts(host.pool)]
 
 
-def _device(host: Host, pool: Pool, one: OnPartition) -> Finding:
-    found = external_device.devices(one.record.partuuid)
-    title = f"External device {one.serial} ({one.record.role.value})"
-    if not found:
-        return host.absent(NAME, f"{title} is missing.", _connect(pool, one.serial), subject=one.serial)
-    if len(found) > 1:
-        sentence = f"{title} is there {len(found)} times: {', '.join(found)}."
+def _device(host: Host, pool: Pool, part: OnPartition) -> Finding:
+    devices = external_device.devices(part.record.partuuid)
+    title = f"External device {part.serial} ({part.record.role.value})"
+    if not devices:
+        return host.absent(NAME, f"{title} is missing.", _connect(pool, part.serial), subject=part.serial)
+    if len(devices) > 1:
+        sentence = f"{title} is there {len(devices)} times: {', '.join(devices)}."
         todo = "Disconnect the snapshot or the second path before the next restart, which would start with either"
-        return _finding(one, Level.FAIL, sentence, todo, "twice")
-    if any(sysfs.text(path / "ro") == "1" for path in (block(found[0]), block(found[0]).resolve().parent)):
+        return _finding(part, Level.FAIL, sentence, todo, "twice")
+    if any(sysfs.text(path / "ro") == "1" for path in (block(devices[0]), block(devices[0]).resolve().parent)):
         sentence = f"{title} is read-only."
         return _finding(
-            one, Level.FAIL, sentence, f"journalctl -k | grep {found[0]}; see what keeps it there", "read-only"
+            part, Level.FAIL, sentence, f"journalctl -k | grep {devices[0]}; see what keeps it there", "read-only"
         )
-    return _finding(one, Level.OK, f"{title} is there.", None, "")
+    return _finding(part, Level.OK, f"{title} is there.", None, "")
 
 
 def _connect(pool: Pool, serial: str) -> str:

@@ -36,7 +36,7 @@ def _reached(report: DomainReport, host: Host) -> list[Finding]:
     if not report.trusted:
         todo = "Was the account deleted there? Join again: millrace domain leave, millrace domain join"
         return [host.absent(NAME, f"{zone} does not trust this server.", todo)]
-    if not any(one.principal.startswith("nfs/") for one in report.keys):
+    if not any(key.principal.startswith("nfs/") for key in report.keys):
         todo = "net ads keytab create -P"
         sentence = "There is no key for NFS with Kerberos."
         return [Finding(check=NAME, kind="keys", level=Level.WARN, sentence=sentence, todo=todo)]

@@ -35,31 +35,43 @@ def check(host: Host) -> list[Finding]:
     findings = (
         [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
     )
-    present = {one.serial: one for one in host.drives}
-    worn = {one.serial: one.wear for one in drive_history.load().drives}
-    for one in report.drives:
-        if one.serial in present:
-            findings += [*_about(host, one, present[one.serial]), *_wearing(host, one, worn.get(one.serial, []))]
-    known = [one for one in report.drives if one.known]
+    present = {drive.serial: drive for drive in host.drives}
+    worn = {drive.serial: drive.wear for drive in drive_history.load().drives}
+    for reading in report.drives:
+        if reading.serial in present:
+            findings += [
+                *_about(host, reading, present[reading.serial]),
+                *_wearing(host, reading, worn.get(reading.serial, [])),
+            ]
+    known = [reading for reading in report.drives if reading.known]
     fine = f"SMART of {len(known)} drives has no warning." if known else "No drive of this server has SMART of NVMe."
-    if not any(one.level is not Level.OK for one in findings):
+    if not any(finding.level is not Level.OK for finding in findings):
         findings.insert(0, Finding(check=NAME, level=Level.OK, sentence=fine))
     return findings
 
 
-def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
-    if not one.known:
-        return [_silent(one, _place(host, one))]
-    found = [
-        _finding(one, _LEVELS[each.severity], _place(host, one), each.what, _todo(host, one, each.todo), each.name)
-        for each in audit_drives([smart.with_smart(drive, one)], [])
+def _about(host: Host, reading: DriveSmart, drive: Drive) -> list[Finding]:
+    if not reading.known:
+        return [_silent(reading, _place(host, reading))]
+    findings = [
+        _finding(
+            reading,
+            _LEVELS[each.severity],
+            _place(host, reading),
+            each.what,
+            _todo(host, reading, each.todo),
+            each.name,
+        )
+        for each in audit_drives([smart.with_smart(drive, reading)], [])
         if each.name in SMART
     ]
-    if new := one.media_errors_new:
+    if new := reading.media_errors_new:
         times = f"{new} time{'s' * (new > 1)}"
-        what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
-        found.append(_finding(one, Level.WARN, _place(host, one), what, host.replace(one.serial), "media-errors"))
-    return found
+        what = f"It could not read data back {times} since {reading.media_errors_since} (media errors)."
+        findings.append(
+            _finding(reading, Level.WARN, _place(host, reading), what, host.replace(reading.serial), "media-errors")
+        )
+    return findings
 
 
 def _wearing(host: Host, one: DriveSmart, steps: Sequence[WearStep]) -> list[Finding]:

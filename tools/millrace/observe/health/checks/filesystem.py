@@ -38,12 +38,12 @@ def not_mounted(host: Host) -> list[Finding]:
     if host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
-    found = mounted(mountpoint)
-    if found is None:
+    mount = mounted(mountpoint)
+    if mount is None:
         if _is_mounting(host, mountpoint):
             return [_mounting(host, mountpoint)]
         return [host.absent(NAME, f"{mountpoint} is not mounted.", f"systemctl status {UNIT} millrace-pool.service")]
-    if "ro" in found.options:
+    if "ro" in mount.options:
         todo = "journalctl -k | grep XFS; then restart the server, and repair offline if it comes back like this"
         return [Finding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
     return []
@@ -121,12 +121,12 @@ def _is_mounting(host: Host, mountpoint: str) -> bool:
 def _mounting(host: Host, mountpoint: str) -> Finding:
     """There is no time limit on a mount: the finding reports what it does, and is a failure where that takes long."""
     stamps = ["InactiveExitTimestamp", "InactiveExitTimestampMonotonic"]
-    shown = host.query(["systemctl", "show", *(f"--property={one}" for one in stamps), UNIT]).out
-    found = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
-    clock = re.search(r"\b\d\d:\d\d", found.get(stamps[0], ""))
+    shown = host.query(["systemctl", "show", *(f"--property={stamp}" for stamp in stamps), UNIT]).out
+    properties = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    clock = re.search(r"\b\d\d:\d\d", properties.get(stamps[0], ""))
     since = f" since {clock[0]}" if clock else ""
     # Where systemd does not tell, from the start of the server on. In microseconds, by a clock that is never put right.
-    began = found.get(stamps[1], "")
+    began = properties.get(stamps[1], "")
     if host.uptime - int(began if began.isdecimal() else 0) / 10**6 <= MOUNT_SECONDS:
         return Finding(
             check=NAME,

@@ -38,10 +38,10 @@ def check(host: Host) -> list[Finding]:
     inventory = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     # Those of SMART are the drives' own check's, with the values of now; so is heat that is over.
     elsewhere = drives.SMART | ({heat.AUDITED} if error_counters.throttled_packages(paths.ROOT) else set())
-    findings = [one for one in merged(audit(inventory, audited)) if one.name not in elsewhere]
+    findings = [finding for finding in merged(audit(inventory, audited)) if finding.name not in elsewhere]
     if not findings:
         return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]
-    return [_found(one) for one in findings]
+    return [_found(finding) for finding in findings]
 
 
 def _found(one: audit_finding.Finding) -> Finding:

@@ -25,15 +25,15 @@ def check(host: Host) -> list[Finding]:
     counted = hardware_errors.of_packages(packages)
     risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
     sums = {key: (sum(days.values()), min(days).isoformat()) for key, days in risen.items()}
-    found = [finding for one in packages for finding in _package(one, sums)]
+    findings = [finding for package in packages for finding in _package(package, sums)]
     report = smart.last()
     if report is None:
-        return found
-    here = {one.serial for one in host.drives}
-    drives = [one for one in report.drives if one.serial and one.serial in here]
-    keys = hardware_errors.of_drives({one.serial: smart.heat(one) for one in drives})
+        return findings
+    here = {drive.serial for drive in host.drives}
+    drives = [drive for drive in report.drives if drive.serial and drive.serial in here]
+    keys = hardware_errors.of_drives({drive.serial: smart.heat(drive) for drive in drives})
     grown = rises.recorded(host.rises, keys, today, DAYS)
-    return [*found, *(finding for one in drives for finding in _drive(host, one, grown))]
+    return [*findings, *(finding for drive in drives for finding in _drive(host, drive, grown))]
 
 
 def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[Finding]:
@@ -46,9 +46,9 @@ def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[Finding]:
     return [_finding("cpu", str(number), sentence)]
 
 
-def _drive(host: Host, one: DriveSmart, grown: dict[str, int]) -> list[Finding]:
+def _drive(host: Host, drive: DriveSmart, grown: dict[str, int]) -> list[Finding]:
     def rose(kind: str) -> int:
-        return grown.get(hardware_errors.drive_key(one.serial, kind), 0)
+        return grown.get(hardware_errors.drive_key(drive.serial, kind), 0)
 
     times, seconds, minutes = (
         rose(kind)
@@ -62,10 +62,10 @@ def _drive(host: Host, one: DriveSmart, grown: dict[str, int]) -> list[Finding]:
         what.append(f"it was above its warning temperature for {duration(minutes * 60)}")
     if not what:
         return []
-    now = "" if one.temperature is None else f"; it has {one.temperature} °C now"
-    place = f"boot drive {one.serial}" if one.boot else host.place(one.serial)
+    now = "" if drive.temperature is None else f"; it has {drive.temperature} °C now"
+    place = f"boot drive {drive.serial}" if drive.boot else host.place(drive.serial)
     sentence = f"{place[0].upper()}{place[1:]}: since yesterday {' and '.join(what)}{now}."
-    return [_finding("drive", one.serial, sentence)]
+    return [_finding("drive", drive.serial, sentence)]
 
 
 def _times(count: int) -> str:

@@ -22,16 +22,16 @@ def check(host: Host) -> list[Finding]:
     """Return what is wrong with the kept state, else one finding; nothing without a pool."""
     if host.pool is None:
         return []
-    if one := home.recorded():
-        return [_elsewhere(one)]
-    found, now = status(), datetime.now(UTC)
-    findings = [*_age(found, host.pool.created, now), *_content(found)]
+    if elsewhere := home.recorded():
+        return [_elsewhere(elsewhere)]
+    kept, now = status(), datetime.now(UTC)
+    findings = [*_age(kept, host.pool.created, now), *_content(kept)]
     if findings:
         return findings
-    if found.verified is None or found.written is None:
+    if kept.verified is None or kept.written is None:
         return [Finding(check=NAME, level=Level.OK, sentence="The state of this server is not kept on the pool yet.")]
-    since = f"written {moment(found.written)} and verified {moment(found.verified)}"
-    sentence = f"The state of this server is kept on the pool: generation {found.generation}, {since}."
+    since = f"written {moment(kept.written)} and verified {moment(kept.verified)}"
+    sentence = f"The state of this server is kept on the pool: generation {kept.generation}, {since}."
     return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
@@ -52,13 +52,13 @@ def _age(found: KeepStatus, created: str, now: datetime) -> list[Finding]:
     return []
 
 
-def _content(found: KeepStatus) -> list[Finding]:
+def _content(kept: KeepStatus) -> list[Finding]:
     findings = []
-    if found.unread:
-        more = f" and {len(found.unread) - 1} more" if len(found.unread) > 1 else ""
-        sentence = f"Not everything of this server is kept on the pool: {found.unread[0]}{more}."
+    if kept.unread:
+        more = f" and {len(kept.unread) - 1} more" if len(kept.unread) > 1 else ""
+        sentence = f"Not everything of this server is kept on the pool: {kept.unread[0]}{more}."
         findings.append(_warning("unread", sentence, AGAIN))
-    for path in found.damaged:
+    for path in kept.damaged:
         sentence = f"The kept state {path} is damaged; the one before it and a new one can be read."
         todo = f"Check the pool: millrace pool scrub start; then remove the file: rm {path}"
         findings.append(_warning("damaged", sentence, todo, path))

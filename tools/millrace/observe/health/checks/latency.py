@@ -24,19 +24,26 @@ def _is_wrong(one: DriveLatency) -> bool:
     return one.slow or one.silent_seconds >= SILENT_SECONDS
 
 
-def _about(host: Host, one: DriveLatency) -> Finding:
-    place = host.place(one.serial)
+def _about(host: Host, drive: DriveLatency) -> Finding:
+    place = host.place(drive.serial)
     title = f"{place[0].upper()}{place[1:]}"
-    if one.silent_seconds >= SILENT_SECONDS:
+    if drive.silent_seconds >= SILENT_SECONDS:
         sentence = (
-            f"{title}: it has answered hardly any request for {one.silent_seconds:.0f} s; its array waits for it."
+            f"{title}: it has answered hardly any request for {drive.silent_seconds:.0f} s; its array waits for it."
         )
-        todo = f"If the kernel does not give it up within 2 minutes, pull it: millrace drive locate {quote(one.serial)}"
-        return Finding(check=NAME, kind="silent", subject=one.serial, level=Level.FAIL, sentence=sentence, todo=todo)
-    took = f"its {one.direction} take {_ms(one.latency_ms)}, those of its neighbours {_ms(one.neighbours_ms)}"
+        todo = (
+            f"If the kernel does not give it up within 2 minutes, pull it: millrace drive locate {quote(drive.serial)}"
+        )
+        return Finding(check=NAME, kind="silent", subject=drive.serial, level=Level.FAIL, sentence=sentence, todo=todo)
+    took = f"its {drive.direction} take {_ms(drive.latency_ms)}, those of its neighbours {_ms(drive.neighbours_ms)}"
     sentence = f"{title}: {took} (median); each row of its array waits for it."
     return Finding(
-        check=NAME, kind="slow", subject=one.serial, level=Level.WARN, sentence=sentence, todo=host.replace(one.serial)
+        check=NAME,
+        kind="slow",
+        subject=drive.serial,
+        level=Level.WARN,
+        sentence=sentence,
+        todo=host.replace(drive.serial),
     )
 
 

@@ -47,15 +47,15 @@ def check(host: Host) -> list[Finding]:
 def _link(host: Host, link: Link, risen: rises.RisenDays) -> list[Finding]:
     lost = _ends(link, risen, hardware_errors.UNCORRECTED, 1)
     corrected = _ends(link, risen, hardware_errors.CORRECTED, CORRECTED_A_DAY)
-    found = []
+    findings = []
     for kind, ends, word in (("uncorrected", lost, "not corrected"), ("corrected", corrected, "corrected")):
         if ends:
-            count, since = sum(sum(one.values()) for one in ends.values()), min(min(one) for one in ends.values())
+            count, since = sum(sum(days.values()) for days in ends.values()), min(min(days) for days in ends.values())
             at = f", reported by {', '.join(ends)}" if len(ends) < len(link.ends) else ""
             errors = f"{count} error{'s' * (count != 1)} that {'was' if count == 1 else 'were'} {word}"
             sentence = f"{_title(host, link)}: its PCIe link had {errors} since {since.isoformat()}{at}."
-            found.append(_finding(link, kind, sentence))
-    return found
+            findings.append(_finding(link, kind, sentence))
+    return findings
 
 
 def _ends(link: Link, risen: rises.RisenDays, kind: str, least: int) -> dict[str, Mapping[date, int]]:

@@ -34,24 +34,26 @@ def check(host: Host) -> list[Finding]:
     return found or [Finding(check=NAME, level=Level.OK, sentence="ECC reports no memory that fails.")]
 
 
-def _module(one: Module, risen: rises.RisenDays) -> list[Finding]:
-    lost = risen.get(hardware_errors.memory_key(one.key, hardware_errors.UNCORRECTED), {})
-    corrected = risen.get(hardware_errors.memory_key(one.key, hardware_errors.CORRECTED), {})
-    found = []
-    if one.uncorrected or lost:
+def _module(module: Module, risen: rises.RisenDays) -> list[Finding]:
+    lost = risen.get(hardware_errors.memory_key(module.key, hardware_errors.UNCORRECTED), {})
+    corrected = risen.get(hardware_errors.memory_key(module.key, hardware_errors.CORRECTED), {})
+    findings = []
+    if module.uncorrected or lost:
         # what was before the restart may be the reason for it, and the module may be another one since
         level, when = (
-            (Level.FAIL, "") if one.uncorrected else (Level.WARN, ", the last before this start of the server")
+            (Level.FAIL, "") if module.uncorrected else (Level.WARN, ", the last before this start of the server")
         )
-        times = one.uncorrected or sum(lost.values())
+        times = module.uncorrected or sum(lost.values())
         since = f" since {min(lost).isoformat()}" if lost else " since this server was started"
-        sentence = f"{one.title}: {_errors(times)} that ECC could not correct{since}{when}."
-        found.append(_finding(one, "uncorrected", level, sentence, "Replace the module."))
+        sentence = f"{module.title}: {_errors(times)} that ECC could not correct{since}{when}."
+        findings.append(_finding(module, "uncorrected", level, sentence, "Replace the module."))
     if max(corrected.values(), default=0) >= A_DAY:
-        sentence = f"{one.title}: ECC corrected {_errors(sum(corrected.values()))} since {min(corrected).isoformat()}."
+        sentence = (
+            f"{module.title}: ECC corrected {_errors(sum(corrected.values()))} since {min(corrected).isoformat()}."
+        )
         todo = "Reseat the module while the server is off; replace it if more errors follow."
-        found.append(_finding(one, "corrected", Level.WARN, sentence, todo))
-    return found
+        findings.append(_finding(module, "corrected", Level.WARN, sentence, todo))
+    return findings
 
 
 def _errors(count: int) -> str:

@@ -32,17 +32,17 @@ def check(host: Host) -> list[Finding]:
 
 def _carried() -> Finding | None:
     """The pool that another boot drive created: it comes before any plan."""
-    found = recorded()
-    if found is None or found.pool is None:
+    search = recorded()
+    if search is None or search.pool is None:
         return None
-    if found.problem:
+    if search.problem:
         return Finding(
             check=NAME,
             level=Level.FAIL,
-            sentence=f"The drives carry a pool that cannot be adopted: {found.problem}.",
+            sentence=f"The drives carry a pool that cannot be adopted: {search.problem}.",
             todo="millrace pool find",
         )
-    kept = found.pool.kept
+    kept = search.pool.kept
     of = f" of {kept.host}, with {len(kept.shares)} shares, kept {moment(kept.written)}" if kept else ""
     return Finding(
         check=NAME,
@@ -98,13 +98,13 @@ def _refused(refusal: Refusal) -> list[Finding]:
     return [
         Finding(
             check=NAME,
-            subject=", ".join(drive.serial or drive.name for drive in one.drives),
+            subject=", ".join(drive.serial or drive.name for drive in obstacle.drives),
             level=Level.WARN,
-            sentence=f"No pool, and no plan: {one.what}"
-            + (f" ({'; '.join(drive.words for drive in one.drives)})" if one.drives else ""),
-            todo=one.todo,
+            sentence=f"No pool, and no plan: {obstacle.what}"
+            + (f" ({'; '.join(drive.words for drive in obstacle.drives)})" if obstacle.drives else ""),
+            todo=obstacle.todo,
         )
-        for one in refusal.obstacles
+        for obstacle in refusal.obstacles
     ]
 
 

@@ -27,14 +27,14 @@ def _unidentified(host: Host) -> list[Finding]:
         Finding(
             check=NAME,
             kind="unidentified",
-            subject=one.array.name,
+            subject=record.array.name,
             level=Level.WARN,
-            sentence=f"{several(names)} of array {one.array.name} cannot be identified: if drives fail together, it is "
-            "not known which failed last, and the array is not started by itself.",
+            sentence=f"{several(names)} of array {record.array.name} cannot be identified: if drives fail together, "
+            "it is not known which failed last, and the array is not started by itself.",
             todo="Connect the drive so that its serial number can be read: millrace inventory",
         )
-        for one in (host.pool.arrays if host.pool else ())
-        if not one.array.over_arrays and (names := failures.unidentified(one.uuid))
+        for record in (host.pool.arrays if host.pool else ())
+        if not record.array.over_arrays and (names := failures.unidentified(record.uuid))
     ]
 
 
@@ -42,27 +42,29 @@ def _revived(host: Host, now: datetime) -> list[Finding]:
     """Arrays that were started again so often that they are not any more, until a day has passed."""
     known = revivals.recent(now.isoformat())
     spent = [
-        one for one in (host.pool.arrays if known and host.pool else ()) if revivals.times(one, known) >= revivals.MOST
+        record
+        for record in (host.pool.arrays if known and host.pool else ())
+        if revivals.times(record, known) >= revivals.MOST
     ]
     return [
         Finding(
             check=NAME,
             kind="revived",
-            subject=one.array.name,
+            subject=record.array.name,
             level=Level.FAIL,
-            sentence=f"Array {one.array.name} ({one.array.level.upper()}) broke and was started again by itself "
+            sentence=f"Array {record.array.name} ({record.array.level.upper()}) broke and was started again by itself "
             f"{revivals.MOST} times in 24 hours, and is not started by itself any more.",
             todo=f"Check its drives, cables and backplane. If it does not run: {REVIVE}",
         )
-        for one in spent
+        for record in spent
     ]
 
 
-def _unrecorded(host: Host, found: list[Return]) -> list[Finding]:
+def _unrecorded(host: Host, returns: list[Return]) -> list[Finding]:
     """Until a later return is recorded, or a day has passed."""
-    if not found:
+    if not returns:
         return []
-    last = found[-1]
+    last = returns[-1]
     sentence = (
         f"The return of {host.place(last.serial)} to array {last.array} could not be recorded on the boot drive: "
         f"after a restart a drive that comes and goes is re-added {MOST} more times."
@@ -71,18 +73,18 @@ def _unrecorded(host: Host, found: list[Return]) -> list[Finding]:
     return [Finding(check=NAME, kind="unrecorded", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _out(host: Host, one: Return) -> Finding:
-    place = host.place(one.serial)
+def _out(host: Host, returned: Return) -> Finding:
+    place = host.place(returned.serial)
     why = (
-        f"has returned to array {one.array} more than {MOST} times in 24 hours and is left out"
-        if one.outcome == "left-out"
-        else f"has returned to array {one.array} and could not be re-added"
+        f"has returned to array {returned.array} more than {MOST} times in 24 hours and is left out"
+        if returned.outcome == "left-out"
+        else f"has returned to array {returned.array} and could not be re-added"
     )
     return Finding(
         check=NAME,
-        kind=one.array,
-        subject=one.serial,
+        kind=returned.array,
+        subject=returned.serial,
         level=Level.WARN,
         sentence=f"{place[0].upper()}{place[1:]} {why}.",
-        todo=host.replace(one.serial),
+        todo=host.replace(returned.serial),
     )

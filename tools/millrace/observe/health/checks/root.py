@@ -35,10 +35,10 @@ def _twins() -> list[Finding]:
 
 
 def _file_system() -> list[Finding]:
-    found = mounted("/")
-    if found is None:
+    mount = mounted("/")
+    if mount is None:
         return []
-    if _READ_ONLY & set(found.options):
+    if _READ_ONLY & set(mount.options):
         todo = (
             "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
         )

@@ -41,12 +41,12 @@ def check(host: Host) -> list[Finding]:
     policy, now = find().policy.scrub, datetime.now().astimezone()
     record, findings, checked = load(), list[Finding](), list[str]()
     pace, problem = scrub_pace.seen(host.pool, policy, record)
-    for one in scrub_due.arrays(host.pool):
-        last = record.of(one.uuid, one.array.name).last
+    for array in scrub_due.arrays(host.pool):
+        last = record.of(array.uuid, array.array.name).last
         if last is not None:
             checked.append(last.ended)
-            findings += _mismatch(host, one, record, last)
-        findings += _late(host.pool, policy, one, last, now, pace.days or 0)
+            findings += _mismatch(host, array, record, last)
+        findings += _late(host.pool, policy, array, last, now, pace.days or 0)
     if problem and scrub_due.arrays(host.pool):
         findings.append(_period(host.pool, problem, pace.todo))
     if record.filesystem is not None and record.filesystem.problem:
@@ -59,33 +59,33 @@ def check(host: Host) -> list[Finding]:
     return [Finding(check=NAME, level=Level.OK, sentence=since)]
 
 
-def _mismatch(host: Host, one: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Finding]:
+def _mismatch(host: Host, array: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Finding]:
     """A repair by hand, of which md keeps no count, ends it until the next boot; the next check counts again."""
-    device, kept = array_device(one.array.name), record.of(one.uuid, "")
+    device, kept = array_device(array.array.name), record.of(array.uuid, "")
     known = sysfs.text(block(device) / "md/last_sync_action") if device else None
     if not last.mismatches or (known == "repair" and kept.repair is None):
         return []
     # md(4): a mirror may differ where memory changed while it was written, which is not read back
     what = (
         "sectors in which the copies differ, which on a mirror may be harmless"
-        if one.array.level == "raid1"
+        if array.array.level == "raid1"
         else "sectors where data and parity do not match: a power cut or a drive that returns wrong data"
     )
-    files = "" if one.array.role is Role.LOG else f"; {files_in_words(record, kept)}"
+    files = "" if array.array.role is Role.LOG else f"; {files_in_words(record, kept)}"
     # of other levels no drive can be named, which is no news at each check
-    drives = "".join(f"; {each}" for each in located_in_words(last, host.bays)) if one.array.level == "raid6" else ""
+    drives = "".join(f"; {each}" for each in located_in_words(last, host.bays)) if array.array.level == "raid6" else ""
     sentence = (
-        f"{_title(one)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{drives}{files}."
+        f"{_title(array)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{drives}{files}."
     )
-    todo = f"Compare the files with a backup, then: {REPAIR} {one.array.name}"
+    todo = f"Compare the files with a backup, then: {REPAIR} {array.array.name}"
     if restorable(last) == last.mismatches:
-        todo = f"Restore the blocks from the other drives: {REPAIR} {one.array.name}"
-    if one.array.role is Role.LOG:
-        todo = f"{REPAIR} {one.array.name}"
+        todo = f"Restore the blocks from the other drives: {REPAIR} {array.array.name}"
+    if array.array.role is Role.LOG:
+        todo = f"{REPAIR} {array.array.name}"
     if kept.repair is not None:
         sentence = f"{sentence[:-1]}; a repair is under way."
         todo = "See what stops it if it does not end: millrace pool scrub status"
-    return [_finding(one, sentence, todo, "mismatch")]
+    return [_finding(array, sentence, todo, "mismatch")]
 
 
 def _period(pool: Pool, problem: str, todo: str | None) -> Finding:
@@ -95,7 +95,7 @@ def _period(pool: Pool, problem: str, todo: str | None) -> Finding:
 
 
 def _late(
-    pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | None, now: datetime, days: int
+    pool: Pool, policy: ScrubPolicy, record: ArrayRecord, last: Scrubbed | None, now: datetime, days: int
 ) -> list[Finding]:
     """`days` is in how many days checks come round at the rate of now."""
     if policy.every == "never":
@@ -104,8 +104,8 @@ def _late(
     if age <= LATE * max(PERIODS[policy.every], timedelta(days=days)):
         return []
     when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
-    sentence = f"{_title(one)} {when}; the policy wants it every {policy.every} ({policy.window})."
-    return [_finding(one, sentence, "See what stops it: millrace pool scrub status", "late")]
+    sentence = f"{_title(record)} {when}; the policy wants it every {policy.every} ({policy.window})."
+    return [_finding(record, sentence, "See what stops it: millrace pool scrub status", "late")]
 
 
 def _filesystem(pool: Pool, last: FilesystemScrub) -> Finding:

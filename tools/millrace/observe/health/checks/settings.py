@@ -30,26 +30,26 @@ def check(host: Host) -> list[Finding]:
             )
         ]
     document = read_model(paths.settings_file(), SettingsFile)
-    found = []
+    findings = []
     if document.problem:
         todo = "Correct what it names, then: millrace tune"
         words = f"{document.problem[0].upper()}{document.problem[1:]}."
-        found.append(Finding(check=NAME, kind="computed", level=Level.WARN, sentence=words, todo=todo))
+        findings.append(Finding(check=NAME, kind="computed", level=Level.WARN, sentence=words, todo=todo))
     if document.settings.unused:
         todo = "Measure this server: millrace tuner run; or remove what was measured: millrace tuner revert"
         why = document.settings.unused
-        found.append(Finding(check=NAME, kind="measured", level=Level.WARN, sentence=why, todo=todo))
+        findings.append(Finding(check=NAME, kind="measured", level=Level.WARN, sentence=why, todo=todo))
     for number, warning in enumerate(document.settings.warnings):
         todo = "Edit /etc/millrace/policy.toml, then: millrace share render; millrace tune"
-        found.append(Finding(check=NAME, kind=f"ignored{number}", level=Level.WARN, sentence=warning, todo=todo))
-    return [*found, _changed(document)]
+        findings.append(Finding(check=NAME, kind=f"ignored{number}", level=Level.WARN, sentence=warning, todo=todo))
+    return [*findings, _changed(document)]
 
 
 def _changed(document: SettingsFile) -> Finding:
     changes = document.changes
     if not changes:
         return Finding(check=NAME, level=Level.OK, sentence="The runtime settings are those of the last boot.")
-    listed = "; ".join(sentence(one) for one in changes[:SHOWN])
+    listed = "; ".join(sentence(change) for change in changes[:SHOWN])
     more = f"; and {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
     return Finding(
         check=NAME,

@@ -88,7 +88,7 @@ def _dropped(host: Host) -> list[Finding]:
 
 
 def _limits(host: Host, config: Config) -> list[Finding]:
-    limited = [one.name for one in config.shares if one.size or one.soft_size or one.child_size]
+    limited = [share.name for share in config.shares if share.size or share.soft_size or share.child_size]
     if not limited or host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
@@ -102,7 +102,7 @@ def _limits(host: Host, config: Config) -> list[Finding]:
 
 def _children(host: Host, config: Config) -> list[Finding]:
     """Directories of a share that should have a quota each, and have none."""
-    named = [one.name for one in config.shares if one.child_size]
+    named = [share.name for share in config.shares if share.child_size]
     if not named or host.pool is None or mounted(host.pool.filesystem.mountpoint) is None:
         return []
     if host.active_state(CHILD_QUOTA) != "active":
@@ -120,7 +120,7 @@ def _children(host: Host, config: Config) -> list[Finding]:
 
 def _direct(host: Host, config: Config) -> list[Finding]:
     """Shares over SMB Direct that are not served, or served on ports that nobody named."""
-    named = [one.name for one in config.shares if one.smb.enabled and one.smb.direct]
+    named = [share.name for share in config.shares if share.smb.enabled and share.smb.direct]
     rendered_for = (paths.ROOT / paths.SMB_DIRECT).exists()
     if not named and not rendered_for:
         return []
@@ -145,7 +145,7 @@ def _direct(host: Host, config: Config) -> list[Finding]:
 def _accounts(config: Config) -> list[Finding]:
     path = paths.ROOT / "etc/passwd"
     accounts = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
-    lost = [one.name for one in config.users if accounts and one.name not in accounts]
+    lost = [user.name for user in config.users if accounts and user.name not in accounts]
     if not lost:
         return []
     todo = "systemctl restart millrace-users.service, then millrace user passwd"

@@ -14,11 +14,11 @@ ONLY_OFF = "Put a drive in there only while the server is off."
 
 def check(host: Host) -> list[Finding]:
     """Return one finding of all such slots; a warning where hot plug is on there, or a new drive is to be expected."""
-    found = without_addresses(paths.ROOT)
-    if not found:
+    slots = without_addresses(paths.ROOT)
+    if not slots:
         return []
-    sentence = f"The firmware left no addresses for a new drive: {', '.join(one.name for one in found)}."
-    if any(one.is_watched for one in found):
+    sentence = f"The firmware left no addresses for a new drive: {', '.join(slot.name for slot in slots)}."
+    if any(slot.is_watched for slot in slots):
         sentence += " A drive that is put in there now takes the addresses of drives in use, and the pool fails."
         return [_finding(Level.WARN, sentence, f"{ONLY_OFF} Switch hot plug off there: millrace tune")]
     sentence += " Hot plug is off there: a drive that is put in is found after a restart."

@@ -22,12 +22,12 @@ def check(host: Host) -> list[Finding]:
     state = host.active_state("smbd.service")
     if state in ("active", "reloading"):
         ports = net.for_clients(host.ports, store.read().config.management)
-        silent = not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT)
+        silent = not_listening((address.ip for port in ports for address in port.addresses), SMB_PORT)
         if silent:
-            sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."
+            sentence = f"The SMB server does not listen on {several([str(address) for address in silent])}."
             return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
         failed = filesystem.unserved(host, NAME, "Clients of SMB")
-        return failed or _answer(host, [one.ip for port in ports for one in port.addresses])
+        return failed or _answer(host, [address.ip for port in ports for address in port.addresses])
     if state == "activating":
         return [Finding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]
     return filesystem.waiting(host, NAME, "Clients of SMB") or [

@@ -21,7 +21,7 @@ def check(host: Host) -> list[Finding]:
     left = journal.in_force()
     if left is None or tuner_job.JOB.runs(quickly):
         return []
-    names = [f"{one.setting} is {one.new}" for one in left.changed]
+    names = [f"{change.setting} is {change.new}" for change in left.changed]
     more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     sentence = f"Tuner run {left.run} has ended and left settings: {', '.join(names[:SHOWN])}{more}."
     return [Finding(check=NAME, kind="left", level=Level.WARN, sentence=sentence, todo="millrace tuner stop")]

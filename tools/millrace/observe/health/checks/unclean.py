@@ -47,15 +47,15 @@ def _finding(one: Unclean, happened: str, todo: str) -> Finding:
     )
 
 
-def _known(one: Unclean, found: UncleanStarts) -> str:
-    if one.check == "waiting":
+def _known(start: Unclean, starts: UncleanStarts) -> str:
+    if start.check == "waiting":
         return "its parity is being checked for damaged files, and missing members are added after that"
-    if found.suspects is None:
+    if starts.suspects is None:
         return f"{unclean.IN_DOUBT}; they are being searched for"
-    seen = found.suspects
+    seen = starts.suspects
     least = "" if seen.complete else "at least "
-    if one.is_told_by_parity:
-        if not one.torn:
+    if start.is_told_by_parity:
+        if not start.torn:
             return "its parity check found no damage"
         others = ", and metadata of the file system" if seen.others or seen.more_others else ""
         return f"its parity does not match in {least}{_files(seen.by_parity)}{others}, which may be damaged"

@@ -19,27 +19,27 @@ def check(host: Host) -> list[Finding]:
     """Return what is wrong with each volume, else one finding; nothing where there is none."""
     if host.pool is None or not paths.volumes_file().exists():
         return []
-    found = read_model(paths.volumes_file(), VolumeList).volumes
+    volumes = read_model(paths.volumes_file(), VolumeList).volumes
     tree = Nvmet()
-    findings = [finding for one in found for finding in (*_served(one, tree, host), *_space(one))]
+    findings = [finding for volume in volumes for finding in (*_served(volume, tree, host), *_space(volume))]
     if findings:
         return findings
-    exported = sum(one.export is not None for one in found)
-    sentence = f"{len(found)} volume{'s' if len(found) != 1 else ''}, {exported} exported."
+    exported = sum(volume.export is not None for volume in volumes)
+    sentence = f"{len(volumes)} volume{'s' if len(volumes) != 1 else ''}, {exported} exported."
     return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _served(one: VolumeRow, tree: Nvmet, host: Host) -> list[Finding]:
-    if one.export is None:
+def _served(volume: VolumeRow, tree: Nvmet, host: Host) -> list[Finding]:
+    if volume.export is None:
         return []
-    problem = one.problem
-    if tree.read(f"subsystems/{one.nqn}/namespaces/{NSID}/enable") != "1":
+    problem = volume.problem
+    if tree.read(f"subsystems/{volume.nqn}/namespaces/{NSID}/enable") != "1":
         problem = "it is not exported"
-    elif not any(one.nqn in tree.names(f"ports/{port}/subsystems") for port in tree.names("ports")):
+    elif not any(volume.nqn in tree.names(f"ports/{port}/subsystems") for port in tree.names("ports")):
         problem = "it listens on no address"
     if problem is None:
         return []
-    return [host.absent(NAME, f"Volume {one.name} is not served: {problem}.", AGAIN, "not-served", one.name)]
+    return [host.absent(NAME, f"Volume {volume.name} is not served: {problem}.", AGAIN, "not-served", volume.name)]
 
 
 def _space(one: VolumeRow) -> list[Finding]:

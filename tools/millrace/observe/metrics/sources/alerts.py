@@ -15,12 +15,12 @@ def families() -> list[Family]:
 
     BadInput, Failed: its report cannot be read.
     """
-    found = reported(Report)
-    if found is None or found.problem:
+    report = reported(Report)
+    if report is None or report.problem:
         # health has it; "no alert is open" would be a guess
         return []
-    levels = Counter(one.level for one in found.open)
-    routes = [(one, {"route": one.route}) for one in found.deliveries]
+    levels = Counter(alert.level for alert in report.open)
+    routes = [(delivery, {"route": delivery.route}) for delivery in report.deliveries]
     return [
         gauge(
             "alert_open",
@@ -33,22 +33,22 @@ def families() -> list[Family]:
         gauge(
             "alert_queue_messages",
             "Messages that a route has not delivered yet.",
-            *((found.queued.get(one.route, 0), route) for one, route in routes),
+            *((report.queued.get(delivery.route, 0), route) for delivery, route in routes),
         ),
         gauge(
             "alert_queue_oldest_timestamp_seconds",
             "Time of the oldest message that a route has not delivered yet.",
-            *((_seconds(found.oldest.get(one.route)), route) for one, route in routes),
+            *((_seconds(report.oldest.get(delivery.route)), route) for delivery, route in routes),
         ),
         gauge(
             "alert_delivery_timestamp_seconds",
             "Time at which a route delivered last.",
-            *((_seconds(one.delivered), route) for one, route in routes),
+            *((_seconds(delivery.delivered), route) for delivery, route in routes),
         ),
         counter(
             "alert_dropped_messages",
             "Messages that were dropped because the queue of a route was full.",
-            *((one.dropped, route) for one, route in routes),
+            *((delivery.dropped, route) for delivery, route in routes),
         ),
     ]
 

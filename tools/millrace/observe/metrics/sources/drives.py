@@ -19,47 +19,47 @@ def families() -> list[Family]:
     """Return the metrics of all drives, missing members included. BadInput: the record of the pool cannot be read."""
     known = facts()
     report = smart.last()
-    found = rows(known)
-    places = [(one, {"serial": one.serial, "bay": one.bay or ""}) for one in found]
+    drives = rows(known)
+    places = [(drive, {"serial": drive.serial, "bay": drive.bay or ""}) for drive in drives]
     latencies = latency.last()
-    slow = {one.serial: one.slow for one in latencies.drives} if latencies else {}
+    slow = {drive.serial: drive.slow for drive in latencies.drives} if latencies else {}
     return [
         info(
             "drive",
             "Model, firmware, kernel name and role of a drive; joins `device` of node_disk_*.",
-            *(_about(one) for one in found),
+            *(_about(drive) for drive in drives),
         ),
         stateset(
             "drive_verdict",
             "Verdict on a drive, as `millrace drive list` shows it.",
             get_args(Verdict),
-            *((one.verdict, place) for one, place in places),
+            *((drive.verdict, place) for drive, place in places),
         ),
-        gauge("drive_size_bytes", "Capacity of a drive.", *((one.size_bytes, place) for one, place in places)),
+        gauge("drive_size_bytes", "Capacity of a drive.", *((drive.size_bytes, place) for drive, place in places)),
         gauge(
             "drive_temperature_celsius",
             "Temperature at the last SMART reading.",
-            *((one.temperature_celsius, place) for one, place in places),
+            *((drive.temperature_celsius, place) for drive, place in places),
         ),
         gauge(
             "drive_wear_ratio",
             "Used part of the rated endurance; may exceed 1.",
-            *((_ratio(one.wear_percent), place) for one, place in places),
+            *((_ratio(drive.wear_percent), place) for drive, place in places),
         ),
         gauge(
             "drive_wear_end_timestamp_seconds",
             "Day on which the rated endurance is used up at the rate of the last year.",
-            *((_midnight(one.wear_ends), place) for one, place in places),
+            *((_midnight(drive.wear_ends), place) for drive, place in places),
         ),
         gauge(
             "drive_spare_ratio",
             "Remaining part of the spare blocks.",
-            *((_ratio(one.spare_percent), place) for one, place in places),
+            *((_ratio(drive.spare_percent), place) for drive, place in places),
         ),
         gauge(
             "drive_smart_up",
             "Whether an NVMe drive responded to the last SMART reading.",
-            *((_responded(known.smart.get(one.serial)), place) for one, place in places if one.name is not None),
+            *((_responded(known.smart.get(drive.serial)), place) for drive, place in places if drive.name is not None),
         ),
         gauge(
             "smart_age_seconds",
@@ -69,17 +69,20 @@ def families() -> list[Family]:
         counter(
             "drive_media_errors",
             "Media errors that the drive counted in its life.",
-            *((one.media_errors, place) for one, place in places),
+            *((drive.media_errors, place) for drive, place in places),
         ),
         gauge(
             "drive_slow",
             "Whether a drive answers far later than its neighbours (`millrace health`).",
-            *((slow.get(one.serial), place) for one, place in places if one.name is not None),
+            *((slow.get(drive.serial), place) for drive, place in places if drive.name is not None),
         ),
         counter(
             "drive_power_on_seconds",
             "Time for which the drive had power in its life.",
-            *((None if one.power_on_hours is None else one.power_on_hours * HOUR, place) for one, place in places),
+            *(
+                (None if drive.power_on_hours is None else drive.power_on_hours * HOUR, place)
+                for drive, place in places
+            ),
         ),
     ]
 

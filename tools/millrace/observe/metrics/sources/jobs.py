@@ -15,34 +15,34 @@ SUCCESS: dict[JobState, bool] = {"done": True, "failed": False, "interrupted": F
 
 def families(run: Runner = quickly) -> list[Family]:
     """Return the jobs of a server by their kind. Failed: systemd does not report their units."""
-    found = {one.name: one for one in listed(run).jobs}
-    running = {kind.name: kind.name in found and found[kind.name].state == "running" for kind in ALL}
+    jobs = {job.name: job for job in listed(run).jobs}
+    running = {kind.name: kind.name in jobs and jobs[kind.name].state == "running" for kind in ALL}
     # not "job", which is Prometheus' own label
-    last: list[tuple[JobStatus, Labels]] = [(one, {"kind": name}) for name, one in found.items()]
+    last: list[tuple[JobStatus, Labels]] = [(job, {"kind": name}) for name, job in jobs.items()]
     return [
         gauge(
             "job_running", "Whether a job of a kind runs.", *((runs, {"kind": kind}) for kind, runs in running.items())
         ),
-        gauge("job_progress_ratio", "Progress of a job that runs or waits.", *((one.progress, of) for one, of in last)),
+        gauge("job_progress_ratio", "Progress of a job that runs or waits.", *((job.progress, of) for job, of in last)),
         gauge(
             "job_remaining_seconds",
             "Time that a running job still takes.",
-            *((one.seconds_left, of) for one, of in last),
+            *((job.seconds_left, of) for job, of in last),
         ),
         gauge(
             "job_start_timestamp_seconds",
             "Time at which the last job of a kind began.",
-            *((_seconds(one.began), of) for one, of in last),
+            *((_seconds(job.began), of) for job, of in last),
         ),
         gauge(
             "job_end_timestamp_seconds",
             "Time at which the last job of a kind ended; none while it runs.",
-            *((_seconds(one.ended), of) for one, of in last),
+            *((_seconds(job.ended), of) for job, of in last),
         ),
         gauge(
             "job_success",
             "Whether the last job of a kind ended well; none where it was cancelled.",
-            *((SUCCESS.get(one.state), of) for one, of in last),
+            *((SUCCESS.get(job.state), of) for job, of in last),
         ),
     ]
 

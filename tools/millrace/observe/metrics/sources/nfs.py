@@ -87,12 +87,12 @@ def _pools(lines: Sequence[str]) -> list[Family]:
         counter(
             "nfsd_pool_enqueued",
             "Pieces of work that a pool of threads got.",
-            *((one, labels) for labels, one, _ in named),
+            *((enqueued, labels) for labels, enqueued, _ in named),
         ),
         counter(
             "nfsd_pool_threads_woken",
             "Pieces of work for which a thread of the pool was idle.",
-            *((one, labels) for labels, _, one in named),
+            *((woken, labels) for labels, _, woken in named),
         ),
     ]
 

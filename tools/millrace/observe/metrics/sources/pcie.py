@@ -18,11 +18,11 @@ def families() -> list[Family]:
         counter(
             "pcie_corrected_errors",
             "Corrected errors that one end of a PCIe link reported.",
-            *((one.corrected, end) for one, end in ends),
+            *((errors.corrected, end) for errors, end in ends),
         ),
         counter(
             "pcie_uncorrected_errors",
             "Errors that one end of a PCIe link reported and that were not corrected.",
-            *((one.uncorrected, end) for one, end in ends),
+            *((errors.uncorrected, end) for errors, end in ends),
         ),
     ]

@@ -33,13 +33,13 @@ def filesystem_families() -> list[Family]:
     pool, beat = known_pool(), heartbeat_client.last()
     if pool is None:
         return []
-    found = [
+    families = [
         gauge("pool_mounted", "Whether the file system of the pool is mounted.", (_is_mounted(pool), {})),
     ]
     if beat is None:
-        return found
+        return families
     return [
-        *found,
+        *families,
         gauge("pool_writable", "Whether the last heartbeat wrote, synced and read back.", (not beat.problem, {})),
         gauge("pool_heartbeat_age_seconds", "Time since the last heartbeat.", (time.monotonic() - beat.uptime, {})),
         gauge("pool_size_bytes", "Size of the file system.", (beat.size, {})),
@@ -54,14 +54,14 @@ def share_families() -> list[Family]:
     """Return usage and limits of all shares. BadInput: a record cannot be read. Failed: that of the desired state."""
     if known_pool() is None:
         return []
-    found = [(one, {"share": one.name}) for one in store.read().config.shares]
+    shares = [(share, {"share": share.name}) for share in store.read().config.shares]
     # There is no record where XFS does not count; it omits a share without blocks (xfs_quota, report).
     used = read_model(paths.usage_file(), Usage).used if paths.usage_file().exists() else None
-    usage = [(used.get(one.project, 0), name) for one, name in found] if used is not None else []
+    usage = [(used.get(share.project, 0), name) for share, name in shares] if used is not None else []
     return [
         gauge("share_used_bytes", "Usage of a share.", *usage),
-        gauge("share_limit_bytes", "Hard limit of a share.", *((one.size, name) for one, name in found)),
-        gauge("share_soft_limit_bytes", "Soft limit of a share.", *((one.soft_size, name) for one, name in found)),
+        gauge("share_limit_bytes", "Hard limit of a share.", *((share.size, name) for share, name in shares)),
+        gauge("share_soft_limit_bytes", "Soft limit of a share.", *((share.soft_size, name) for share, name in shares)),
     ]
 
 
@@ -70,27 +70,29 @@ def _is_mounted(pool: Pool) -> bool:
 
 
 def _arrays(live: list[LiveArray]) -> list[Family]:
-    named = [(one, {"array": one.name}) for one in live]
-    syncs = [(one.sync, {**name, "action": one.sync.action}) for one, name in named if one.sync]
+    named = [(array, {"array": array.name}) for array in live]
+    syncs = [(array.sync, {**name, "action": array.sync.action}) for array, name in named if array.sync]
     return [
         info(
-            "array", "Level, role and state of an array; joins `device` of node_md_*.", *(_about(one) for one in live)
+            "array",
+            "Level, role and state of an array; joins `device` of node_md_*.",
+            *(_about(array) for array in live),
         ),
-        gauge("array_running", "Whether an array runs.", *((one.device is not None, name) for one, name in named)),
+        gauge("array_running", "Whether an array runs.", *((array.device is not None, name) for array, name in named)),
         gauge(
             "array_survivable_failures",
             "How many more members may fail without loss of data.",
-            *((one.may_fail, name) for one, name in named),
+            *((array.may_fail, name) for array, name in named),
         ),
         gauge(
             "array_mismatch_bytes",
             "Data whose redundancy did not match in the last check.",
-            *((_mismatch(one), name) for one, name in named),
+            *((_mismatch(array), name) for array, name in named),
         ),
         counter(
             "array_corrected_errors",
             "Read errors of a member that md corrected since the array was assembled.",
-            *((each.errors, {**name, "serial": each.serial}) for one, name in named for each in one.members),
+            *((each.errors, {**name, "serial": each.serial}) for array, name in named for each in array.members),
         ),
         # node_exporter counts the blocks of one member as synced, and divides by none (node_md_blocks_synced)
         gauge(

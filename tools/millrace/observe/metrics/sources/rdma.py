@@ -23,8 +23,8 @@ def families() -> list[Family]:
             "Counters of an RDMA driver by its own names (hw_counters in sysfs).",
             *(
                 (sysfs.number(each), {**labels, "counter": each.name})
-                for one, labels in ports
-                for each in _below(one / "hw_counters")
+                for port, labels in ports
+                for each in _below(port / "hw_counters")
                 if each.name != "lifespan"
             ),
         ),

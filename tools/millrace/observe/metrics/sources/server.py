@@ -21,21 +21,22 @@ _HELP = "Median of a workload in the last benchmark, at the highest layer that i
 
 def health_families() -> list[Family]:
     """Return the findings of the last health check. BadInput: there is none, or it cannot be read."""
-    found = read_model(paths.health_file(), Health)
-    levels = [str(one) for one in SEVERITY]
-    counts = Counter(str(one.level) for one in found.findings)
+    health = read_model(paths.health_file(), Health)
+    levels = [str(level) for level in SEVERITY]
+    counts = Counter(str(finding.level) for finding in health.findings)
     wrong = sorted(
-        (one for one in found.findings if one.level is not Level.OK), key=lambda one: -SEVERITY.index(one.level)
+        (finding for finding in health.findings if finding.level is not Level.OK),
+        key=lambda finding: -SEVERITY.index(finding.level),
     )
     return [
-        stateset("health_level", "Worst level of the last health check.", levels, (str(found.level), {})),
+        stateset("health_level", "Worst level of the last health check.", levels, (str(health.level), {})),
         gauge("health_findings", "Findings by level.", *((counts[level], {"level": level}) for level in levels)),
         gauge(
             "health_finding_start_timestamp_seconds",
             f"Time since which a finding is there, the worst {MOST_FINDINGS}; health_findings counts all.",
-            *((_seconds(one.since or found.at), _about(one)) for one in wrong[:MOST_FINDINGS]),
+            *((_seconds(finding.since or health.at), _about(finding)) for finding in wrong[:MOST_FINDINGS]),
         ),
-        gauge("health_timestamp_seconds", "Time of the last health check.", (_seconds(found.at), {})),
+        gauge("health_timestamp_seconds", "Time of the last health check.", (_seconds(health.at), {})),
     ]
 
 
@@ -49,13 +50,17 @@ def benchmark_families() -> list[Family]:
     """Return the last benchmark; families without a value where there was none. BadInput: it cannot be read."""
     names = store.ids()
     run = store.load(names[0]) if names else None
-    found = store.headlines(run) if run else []
+    headlines = store.headlines(run) if run else []
     started, complete = (_seconds(run.started), run.state is State.DONE) if run else (None, None)
     return [
         gauge("benchmark_start_timestamp_seconds", "Time of the last benchmark.", (started, {})),
         gauge("benchmark_complete", "Whether the last benchmark ended as planned.", (complete, {})),
         *(
-            gauge(name, _HELP, *((one.value, {"workload": one.name}) for one in found if one.unit == unit))
+            gauge(
+                name,
+                _HELP,
+                *((headline.value, {"workload": headline.name}) for headline in headlines if headline.unit == unit),
+            )
             for unit, name in _UNITS.items()
         ),
     ]

@@ -39,24 +39,26 @@ def families() -> list[Family]:
         return []
     before = _ended(pid)
     clients = counters.tcp_clients(SMB_PORT)
-    found, why = (_counted(before) if clients == 0 else None), None
-    if found is None:
-        found, why = counters.smb(quickly)
-        if found and before and clients == 0:
-            write_model(paths.smbd_idle_file(), Idle(**before, **asdict(found)), mode=0o600)
+    counts, why = (_counted(before) if clients == 0 else None), None
+    if counts is None:
+        counts, why = counters.smb(quickly)
+        if counts and before and clients == 0:
+            write_model(paths.smbd_idle_file(), Idle(**before, **asdict(counts)), mode=0o600)
     # smbstatus is half of what a collection costs, and a session ends with its connection.
     sessions = [] if clients == 0 else smb_sessions(quickly)[0]
-    if found is None:
+    if counts is None:
         raise Failed(why or "smbd has no SMB statistics")
     return [
-        counter("smbd_read_bytes", "Bytes that SMB clients read, headers included.", (found.read, {})),
-        counter("smbd_written_bytes", "Bytes that SMB clients wrote, headers included.", (found.written, {})),
-        counter("smbd_requests", "SMB2 requests.", (found.operations, {})),
-        counter("smbd_request_seconds", "Time in SMB2 requests that do not wait for an event.", (found.busy, {})),
+        counter("smbd_read_bytes", "Bytes that SMB clients read, headers included.", (counts.read, {})),
+        counter("smbd_written_bytes", "Bytes that SMB clients wrote, headers included.", (counts.written, {})),
+        counter("smbd_requests", "SMB2 requests.", (counts.operations, {})),
+        counter("smbd_request_seconds", "Time in SMB2 requests that do not wait for an event.", (counts.busy, {})),
         gauge("smbd_clients", "Hosts with a connection to smbd.", (clients, {})),
         gauge("smbd_sessions", "SMB sessions.", (len(sessions), {})),
         gauge(
-            "smbd_open_files", "Files that SMB clients have open.", (sum(one.open_files or 0 for one in sessions), {})
+            "smbd_open_files",
+            "Files that SMB clients have open.",
+            (sum(session.open_files or 0 for session in sessions), {}),
         ),
     ]
 

@@ -21,7 +21,7 @@ def families() -> list[Family]:
 def _pool() -> list[Family]:
     scrubs = scrub_record.load()
     kept = keeping.status()
-    checked = [(one.last, {"array": one.array}) for one in scrubs.arrays]
+    checked = [(scrub.last, {"array": scrub.array}) for scrub in scrubs.arrays]
     metadata = scrubs.filesystem
     # before the first attempt nothing is known
     complete = not (kept.problem or kept.unread) if kept.verified or kept.problem else None

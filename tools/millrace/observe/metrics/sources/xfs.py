@@ -46,10 +46,10 @@ def _directory(device: str) -> Path:
     return paths.ROOT / "sys/fs/xfs" / (paths.ROOT / "sys/dev/block" / device).resolve().name
 
 
-def _families(found: Mapping[str, Sequence[int]]) -> list[Family]:
-    _, written, read = found["xpc"][:3]
-    sync, asynchronous = found["trans"][:2]
-    log_writes, log_blocks, no_buffer, forces, force_waits = found["log"][:5]
+def _families(stats: Mapping[str, Sequence[int]]) -> list[Family]:
+    _, written, read = stats["xpc"][:3]
+    sync, asynchronous = stats["trans"][:2]
+    log_writes, log_blocks, no_buffer, forces, force_waits = stats["log"][:5]
     return [
         counter("xfs_read_bytes", "Bytes read from files of the pool.", (read, {})),
         counter("xfs_written_bytes", "Bytes written to files of the pool.", (written, {})),
@@ -65,6 +65,6 @@ def _families(found: Mapping[str, Sequence[int]]) -> list[Family]:
         counter("xfs_log_force_waits", "Requests to bring the log to its drives that waited.", (force_waits, {})),
         counter("xfs_log_buffer_waits", "Transactions that waited for a buffer of the log.", (no_buffer, {})),
         counter(
-            "xfs_log_space_waits", "Transactions that waited for free space in the log.", (found["push_ail"][1], {})
+            "xfs_log_space_waits", "Transactions that waited for free space in the log.", (stats["push_ail"][1], {})
         ),
     ]

@@ -21,7 +21,7 @@ def obstacle(policy: SmbDirectPolicy) -> str | None:
     if not (paths.ROOT / DAEMON).exists():
         return NO_MODULES
     devices = net.rdma_devices()
-    known = {name for one in devices.values() for name in one}
+    known = {name for names in devices.values() for name in names}
     lacking = [name for name in policy.ports if name not in known]
     if lacking:
         return f"{several(lacking)} has no RDMA device: ports of [smb_direct] in the policy names it"

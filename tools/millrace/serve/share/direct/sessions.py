@@ -32,12 +32,12 @@ def sessions(run: Runner) -> list[DirectSession]:
         return []
     texts = [text for path in sorted(directory.iterdir()) if (text := _read(path)) is not None]
     read = [_fields(text) for text in texts]
-    found = [one for one in read if one.get("state") == "valid" and one.get("user") != CHECKER]
-    if not found:
+    open_sessions = [session for session in read if session.get("state") == "valid" and session.get("user") != CHECKER]
+    if not open_sessions:
         return []
     hosts = sorted(peers(run))
-    opened = _open_files() if len(found) == 1 else None
-    return [_session(one, hosts[0] if len(hosts) == 1 else "", opened) for one in found]
+    opened = _open_files() if len(open_sessions) == 1 else None
+    return [_session(session, hosts[0] if len(hosts) == 1 else "", opened) for session in open_sessions]
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -36,16 +36,16 @@ def verify(wanted: Sequence[Share], every: Sequence[Share], config: Config, serv
     if not shares:
         return []
     run, pause = server.run, server.pause
-    problem = wait_until(lambda: silent(run), lambda found: not found, [PAUSE] * (TRIES - 1), pause)
+    problem = wait_until(lambda: silent(run), lambda problem: not problem, [PAUSE] * (TRIES - 1), pause)
     if problem:
         raise Failed(problem)
-    address = next((str(one.ip) for port in server.ports if port.rdma for one in port.addresses), None)
+    address = next((str(address.ip) for port in server.ports if port.rdma for address in port.addresses), None)
     if address is None:
         raise Failed("no port with an RDMA device has an address: millrace port list")
     with account(config.domain, run) as credentials, _checker_may_open(every, config, run):
         for share in shares:
             problem = wait_until(
-                partial(_refused, share, address, credentials, run), lambda found: not found, RETRIES, pause
+                partial(_refused, share, address, credentials, run), lambda problem: not problem, RETRIES, pause
             )
             if problem:
                 raise Failed(problem)

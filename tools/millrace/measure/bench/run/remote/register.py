@@ -32,7 +32,7 @@ def add(name: str, typed: str) -> BenchClient:
             added=datetime.now(UTC).isoformat(timespec="seconds"),
             facts=connection.facts,
         )
-    others = [one for one in clients.load().clients if one.name != name]
+    others = [other for other in clients.load().clients if other.name != name]
     # first: a client without a token could not be used, a token without a client does no harm
     tokens.keep(name, token)
     clients.keep([*others, client])

@@ -74,18 +74,21 @@ def take(file: Path, site: Site, run: Runner) -> Run:
     only_root()
     result = _read(file)
     name = results.new_id()
-    found, raws = [], []
-    for one in result.rungs:
-        rung, raw = _rung(one, result, file)
-        found.append(rung)
+    rungs, raws = [], []
+    for measured in result.rungs:
+        rung, raw = _rung(measured, result, file)
+        rungs.append(rung)
         raws.append(raw)
     kept = [
         rung.model_copy(
             update={
-                "raw": [results.keep(results.directory(name), rung.id, n, one) for n, one in enumerate(raw, start=1)]
+                "raw": [
+                    results.keep(results.directory(name), rung.id, n, document)
+                    for n, document in enumerate(raw, start=1)
+                ]
             }
         )
-        for rung, raw in zip(found, raws, strict=True)
+        for rung, raw in zip(rungs, raws, strict=True)
     ]
     facts = result.facts
     record = Run(
@@ -94,11 +97,11 @@ def take(file: Path, site: Site, run: Runner) -> Run:
         ended=_clock(result.ended),
         state=State.DONE,
         reason=f"measured by hand on {facts.host} ({result.mount.source}); this server was not watched meanwhile",
-        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(one.workload.profile for one in kept))),
+        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(rung.workload.profile for rung in kept))),
         labels=["emulated"] if guard.hypervisor(run) else [],
         provenance=Provenance(
             version=__version__,
-            workload_hash=digest(sorted({one.workload.sha256 for one in kept})),
+            workload_hash=digest(sorted({rung.workload.sha256 for rung in kept})),
             fio=facts.fio,
             started_by=invoking_user(),
         ),
@@ -127,33 +130,34 @@ def _read(file: Path) -> ByHand:
     return result
 
 
-def _rung(one: Measured, result: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
+def _rung(measured: Measured, result: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
     """The workload is this server's own by that name, whatever the file has for it."""
-    work = {work.name: work for work in WORKS}.get(one.id)
-    if work is None or (one.error is None and not one.raw):
-        raise BadInput(f"{file} has a workload {one.id} that this server does not know, or nothing of it")
+    work = {work.name: work for work in WORKS}.get(measured.id)
+    if work is None or (measured.error is None and not measured.raw):
+        raise BadInput(f"{file} has a workload {measured.id} that this server does not know, or nothing of it")
     rung = Rung(
         id=f"L3/{result.mount.target}/{work.name}",
         layer=Layer.L3,
         target=result.mount.target,
-        workload=work.workload(one.scaled),
+        workload=work.workload(measured.scaled),
         state=State.PENDING,
-        jobs=one.jobs,
-        size=one.size,
-        flags=["scaled"] if one.scaled else [],
+        jobs=measured.jobs,
+        size=measured.size,
+        flags=["scaled"] if measured.scaled else [],
     )
-    if one.error is not None:
-        return rung.model_copy(update={"state": State.FAILED, "reason": f"{work.name}: {one.error}"}), []
+    if measured.error is not None:
+        return rung.model_copy(update={"state": State.FAILED, "reason": f"{work.name}: {measured.error}"}), []
     try:
         repeats = [
-            fio_output.outcome(fio_output.final(json.dumps(raw), 0, ""), CREATED.get(work.engine)) for raw in one.raw
+            fio_output.outcome(fio_output.final(json.dumps(raw), 0, ""), CREATED.get(work.engine))
+            for raw in measured.raw
         ]
         if not all(repeat.flows for repeat in repeats):
             raise Failed("nothing was measured")
-        done = figures.completed(rung, repeats, [], one.seconds)
+        done = figures.completed(rung, repeats, [], measured.seconds)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, Failed) as error:
-        raise BadInput(f"{file} has a report of {one.id} that is not one of fio: {error}") from error
-    return figures.with_training_figures(done, result.model), one.raw
+        raise BadInput(f"{file} has a report of {measured.id} that is not one of fio: {error}") from error
+    return figures.with_training_figures(done, result.model), measured.raw
 
 
 def _clock(seconds: float) -> str:

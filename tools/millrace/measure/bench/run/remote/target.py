@@ -30,7 +30,8 @@ def opened(
     """Connect to all clients and prepare them for measuring; afterwards undo everything on them."""
     with ExitStack() as stack:
         connections = [
-            stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen
+            stack.enter_context(Connection(client.name, client.address, tokens.of(client.name), stop))
+            for client in chosen
         ]
         where = ""
         for connection in connections:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
@@ -88,10 +88,10 @@ class Appliance(Commands):
         listen(root, "0.0.0.0:2049", "10.0.0.2:445")
         write_model(paths.pool_file(), pool())
 
-    def server(self, *networks: str) -> Server:
+    def server(self, *networks: str) -> ShareServer:
         ports = [port("enp1s0", "10.0.0.2/24")]
         context = surroundings(networks or ("10.0.0.0/24",))
-        return Server(
+        return ShareServer(
             plan().nfsd, pool(), context, ports, self, lambda seconds: None, projects=self.projects.projects()
         )
 

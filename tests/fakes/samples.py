@@ -8,7 +8,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from millrace.lifecycle.adopt.model import FoundArray, FoundPool, KeptState
-from millrace.plan.model import Array, Filesystem, MdSettings, Nfsd, Plan, Role
+from millrace.plan.model import Filesystem, MdArray, MdSettings, Nfsd, Plan, Role
 from millrace.serve.config.model import Config, first_config
 from millrace.serve.share.desired import ServerContext, resolve
 from millrace.serve.share.model import Share
@@ -59,8 +59,8 @@ class Tools(Commands):
         return super().works(words, stdin)
 
 
-def array(name: str, level: str, members: list[str]) -> Array:
-    return Array.model_validate(
+def array(name: str, level: str, members: list[str]) -> MdArray:
+    return MdArray.model_validate(
         {
             "name": name,
             "level": level,
@@ -94,7 +94,7 @@ FILESYSTEM = Filesystem(
 )
 
 
-def plan(arrays: Sequence[Array] = (DATA, LOG)) -> Plan:
+def plan(arrays: Sequence[MdArray] = (DATA, LOG)) -> Plan:
     return Plan(
         title="RAID6 of 10 drives",
         capacity=8 * 10**12,
@@ -109,7 +109,7 @@ def plan(arrays: Sequence[Array] = (DATA, LOG)) -> Plan:
     )
 
 
-def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
+def pool(arrays: Sequence[MdArray] = (DATA, LOG)) -> Pool:
     return Pool(
         plan_sha256="a" * 64,
         created="2026-11-20T04:00:00+00:00",

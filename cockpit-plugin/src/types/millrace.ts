@@ -161,6 +161,19 @@ export interface BenchClients {
     clients: BenchClient[];
 }
 
+/** Expected duration and size of a run: seconds, bytes in the pool at most, bytes written in all. */
+export interface BenchEstimate {
+    schema_version: 1;
+    mode: "quick" | "full";
+    seconds: number;
+    space: number;
+    written: number;
+    repeats: number;
+    repeat_seconds: number;
+    rungs: PlannedRung[];
+    obstacles: string[];
+}
+
 /** A rung's height: each drive, array and file system, a protocol on the loopback, real clients. */
 export type BenchLayer = "L0" | "L1" | "L2" | "L3";
 
@@ -177,7 +190,7 @@ export interface BenchProgress {
     schema_version: 1;
     run: string;
     time: number;
-    state: State;
+    state: BenchState;
     what: string;
     rung: string | null;
     step: number;
@@ -189,6 +202,63 @@ export interface BenchProgress {
     bandwidth: number | null;
     operations: number | null;
     finished: Rung | null;
+}
+
+/** One run. */
+export interface BenchRun {
+    schema_version: 1;
+    id: string;
+    started: string;
+    ended: string | null;
+    state: BenchState;
+    reason: string | null;
+    request: RunRequest;
+    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated" | "imported")[];
+    provenance: Provenance;
+    environment: Environment;
+    rungs: Rung[];
+}
+
+/** `millrace bench list --json`, newest first. `broken` names directories that hold no run. */
+export interface BenchRunList {
+    schema_version: 1;
+    runs: BenchRunSummary[];
+    broken: string[];
+}
+
+/** One line of the list. `done` and `rungs` count workloads. */
+export interface BenchRunSummary {
+    id: string;
+    started: string;
+    ended: string | null;
+    state: BenchState;
+    reason: string | null;
+    mode: "quick" | "full";
+    layers: BenchLayer[];
+    profiles: BenchProfile[];
+    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated" | "imported")[];
+    workload_hash: string;
+    done: number;
+    rungs: number;
+    headlines: Headline[];
+}
+
+/** `millrace bench start --json`. */
+export interface BenchStarted {
+    schema_version: 1;
+    run: string;
+    unit: string;
+    estimate: BenchEstimate;
+}
+
+/** How far a run, or one of its rungs, is. */
+export type BenchState = "pending" | "running" | "done" | "skipped" | "failed" | "stopped" | "interrupted";
+
+/** `millrace bench stop --json`. `running` is whether a run was active, `removed` what was removed. */
+export interface BenchStopped {
+    schema_version: 1;
+    running: boolean;
+    removed: string[];
 }
 
 /**
@@ -281,25 +351,6 @@ export interface CertificateSettings {
 }
 
 /**
- * One quantity of one rung: medians, `ratio` = second ÷ first with its 95 % bootstrap interval.
- *
- * `noise` is twice the median distance from the median, as a part of it; the larger one of both runs.
- */
-export interface Change {
-    rung: string;
-    quantity: "bandwidth" | "operations";
-    direction: string;
-    first: number;
-    second: number;
-    repeats: number;
-    ratio: number;
-    low: number;
-    high: number;
-    noise: number;
-    verdict: "faster" | "slower" | "same";
-}
-
-/**
  * How far a change is: steps done, steps in all, the active one, null where there is none.
  *
  * While md fills the new drive, `progress` is from 0 to 1, with its rate and the seconds that are left; null else.
@@ -363,19 +414,12 @@ export interface CheckReport {
 }
 
 /** What a checkpoint of a whole model takes at the measured speed; `measured` bytes were really moved. */
-export interface Checkpoint {
+export interface CheckpointTimes {
     model: string;
     size: number;
     measured: number;
     save_seconds: number | null;
     load_seconds: number | null;
-}
-
-/** One option, used or skipped, with the reason. */
-export interface Choice {
-    option: string;
-    reason: string;
-    source: string;
 }
 
 /** What the program on a client reports about it. Memory in bytes; `rdma` is whether it has an RDMA device. */
@@ -411,6 +455,24 @@ export interface ClientNetworks {
 
 /** What the client does with the share. */
 export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
+
+/**
+ * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
+ *
+ * `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
+ * SMB Direct: `host` is empty where the server does not know it, `open_files` null where there are several clients.
+ */
+export interface ClientSession {
+    protocol: "nfs" | "smb";
+    host: string;
+    name: string;
+    version: string;
+    transport: "tcp" | "rdma" | "unknown";
+    lanes: number | null;
+    slots: number | null;
+    encryption: string | null;
+    open_files: number | null;
+}
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -481,7 +543,7 @@ export interface Comparison {
     first: string;
     second: string;
     labels: string[];
-    changes: Change[];
+    changes: FigureChange[];
     incomparable: string[];
 }
 
@@ -495,10 +557,10 @@ export interface Config {
     serial: number;
     next_id: number;
     next_project: number;
-    shares: StateShare[];
+    shares: DesiredShare[];
     users: User[];
     groups: Group[];
-    ports: StatePort[];
+    ports: DesiredPort[];
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
@@ -648,6 +710,36 @@ export interface Decision {
 /** Whether reads of a degraded array that need no missing drive bypass md's stripe cache (rebuilt raid456 only). */
 export interface DegradedReads {
     direct: boolean;
+}
+
+/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
+export interface DesiredPort {
+    mac: string;
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+}
+
+/**
+ * One directory of the pool that clients mount.
+ *
+ * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
+ * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
+ * changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
+ */
+export interface DesiredShare {
+    name: string;
+    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    comment: string;
+    size: number | null;
+    soft_size: number | null;
+    project: number;
+    fsid: string | null;
+    nfs: Nfs;
+    smb: Smb;
+    sealed: boolean;
+    child_size: number | null;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -871,7 +963,7 @@ export interface DriveRole {
     size: number;
     state: DriveState;
     role: Role;
-    partitions: Partition[];
+    partitions: PlannedPartition[];
     reason: string;
 }
 
@@ -976,6 +1068,23 @@ export interface DriveTests {
 }
 
 /**
+ * What can be read without the log. `files` and `size` (bytes, apparent) are of what was walked.
+ *
+ * `unreadable` is how many directories could not be read, `complete` is false where the time limit ended the walk.
+ * `problems` are lines of `xfs_repair -n`, the first ones of `problem_count`. `note` is why nothing was mounted.
+ */
+export interface DryRunResult {
+    files: number;
+    directories: number;
+    size: number;
+    unreadable: number;
+    complete: boolean;
+    problem_count: number;
+    problems: string[];
+    note: string | null;
+}
+
+/**
  * What one knob does: `effect` is the gain of the plan's level over `other`, `noise` what it may be by chance.
  *
  * `matters`: the effect is beyond noise. `tried` is the level that was better than the plan's at first, `confirmed`
@@ -1076,19 +1185,6 @@ export interface Erasure {
     unproved: string | null;
 }
 
-/** Expected duration and size of a run: seconds, bytes in the pool at most, bytes written in all. */
-export interface Estimate {
-    schema_version: 1;
-    mode: "quick" | "full";
-    seconds: number;
-    space: number;
-    written: number;
-    repeats: number;
-    repeat_seconds: number;
-    rungs: PlannedRung[];
-    obstacles: string[];
-}
-
 /** One thing that one probe found, or the reason why it failed. */
 export interface Evidence {
     probe: string;
@@ -1124,14 +1220,6 @@ export interface Explanation {
     decision: Decision;
 }
 
-/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
-export interface Export {
-    transport: "tcp" | "rdma";
-    port: number;
-    hosts: string[];
-    shared: boolean;
-}
-
 /** A version that is not offered again, and why. */
 export interface FailedVersion {
     version: string;
@@ -1160,6 +1248,25 @@ export interface FedCount {
     accelerator: string;
     count: number;
     floor: number;
+}
+
+/**
+ * One quantity of one rung: medians, `ratio` = second ÷ first with its 95 % bootstrap interval.
+ *
+ * `noise` is twice the median distance from the median, as a part of it; the larger one of both runs.
+ */
+export interface FigureChange {
+    rung: string;
+    quantity: "bandwidth" | "operations";
+    direction: string;
+    first: number;
+    second: number;
+    repeats: number;
+    ratio: number;
+    low: number;
+    high: number;
+    noise: number;
+    verdict: "faster" | "slower" | "same";
 }
 
 /**
@@ -1249,14 +1356,6 @@ export interface Forgotten {
     at: string;
 }
 
-/** What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy. */
-export interface Found {
-    schema_version: 1;
-    pool: FoundPool | null;
-    problem: string | null;
-    todo: string | null;
-}
-
 /**
  * An array on the drives of this server. `uuid` in mdadm's form; `name` is that of the plan: data, log, leg-0.
  *
@@ -1284,7 +1383,7 @@ export interface FoundArray {
  */
 export interface FoundHere {
     schema_version: 1;
-    found: Found | null;
+    found: SearchResult | null;
     adoption: Adoption | null;
     running: boolean;
     progress: AdoptionProgress | null;
@@ -1341,10 +1440,10 @@ export type Gpu = "nvidia" | "amd";
  */
 export interface GpuSettings {
     maker: Gpu;
-    needs: Choice[];
+    needs: RecipeChoice[];
     merge: ClientFile[];
-    environment: Choice[];
-    proof: Choice[];
+    environment: RecipeChoice[];
+    proof: RecipeChoice[];
     traps: Trap[];
 }
 
@@ -1502,23 +1601,6 @@ export interface JobStatus {
 
 export type JsonValue = unknown;
 
-/**
- * What can be read without the log. `files` and `size` (bytes, apparent) are of what was walked.
- *
- * `unreadable` is how many directories could not be read, `complete` is false where the time limit ended the walk.
- * `problems` are lines of `xfs_repair -n`, the first ones of `problem_count`. `note` is why nothing was mounted.
- */
-export interface Judgement {
-    files: number;
-    directories: number;
-    size: number;
-    unreadable: number;
-    complete: boolean;
-    problem_count: number;
-    problems: string[];
-    note: string | null;
-}
-
 /** All generations on the pool, the newest first. */
 export interface KeepList {
     schema_version: 1;
@@ -1623,27 +1705,16 @@ export interface KernelModule {
     build: "debian" | "millrace";
 }
 
+/** An option without which a version is not installed, and the reason. */
+export interface KernelOption {
+    option: "older" | "again" | "degraded";
+    reason: string;
+}
+
 /** A principal that this server has keys of; `version` is the number of the machine password behind it. */
 export interface Key {
     principal: string;
     version: number;
-}
-
-/**
- * One setting of the whitelist with the levels that may be tried; `default` and `planned` are among them.
- *
- * `ordered`: the levels ascend, and neighbours are alike; otherwise they are categories. `setting` is what an
- * administrator finds it by.
- */
-export interface Knob {
-    name: string;
-    title: string;
-    setting: string;
-    levels: (number | string)[];
-    ordered: boolean;
-    default: number | string;
-    planned: number | string;
-    cost: "none" | "pause" | "link" | "restart";
 }
 
 /**
@@ -1712,14 +1783,6 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
-
-/** A PCIe link: GT/s of a lane and lanes now, and the most that device and slot can do together. */
-export interface Link {
-    gts: number;
-    width: number;
-    gts_most: number;
-    width_most: number;
-}
 
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
@@ -1804,16 +1867,22 @@ export interface LiveFilesystem {
 }
 
 /**
- * A drive whose LED was lit: the locate LED of its bay, else its activity LED.
+ * One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
  *
- * `reads` how many reads the drive answered meanwhile, those of others included.
+ * `localio` is 1 or more where NFS clients on the server itself go around nfsd: what they read and write is not in
+ * `protocols`. It is null where there are no such clients, or the kernel cannot do it. `notes` are why something is
+ * not known.
  */
-export interface Located {
+export interface LiveSample {
     schema_version: 1;
-    serial: string;
-    bay: string | null;
-    by: "locate LED" | "activity LED";
-    reads: number;
+    time: number;
+    health: Level;
+    protocols: ProtocolRates[];
+    drives: DriveRates;
+    ports: PortRates[];
+    jobs: CurrentJob[];
+    localio: number | null;
+    notes: string[];
 }
 
 /**
@@ -1829,6 +1898,19 @@ export interface LocatedBlocks {
     serial: string | null;
     data: number | null;
     digests: string[];
+}
+
+/**
+ * A drive whose LED was lit: the locate LED of its bay, else its activity LED.
+ *
+ * `reads` how many reads the drive answered meanwhile, those of others included.
+ */
+export interface LocatedDrive {
+    schema_version: 1;
+    serial: string;
+    bay: string | null;
+    by: "locate LED" | "activity LED";
+    reads: number;
 }
 
 /**
@@ -2014,12 +2096,6 @@ export interface NamespaceRow {
     size: number;
 }
 
-/** An option without which a version is not installed, and the reason. */
-export interface Need {
-    option: "older" | "again" | "degraded";
-    reason: string;
-}
-
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2155,13 +2231,6 @@ export interface NumaNode {
     l3: number | null;
 }
 
-/** One reason why nothing is planned, and all drives that it is about; `todo` is the remedy. */
-export interface Obstacle {
-    drives: DriveName[];
-    what: string;
-    todo: string;
-}
-
 /**
  * A version that was found: what is new in it, and why it is not installed as it is.
  *
@@ -2175,7 +2244,7 @@ export interface Offer {
     size: number;
     news: string;
     refusal: string | null;
-    needs: Need[];
+    needs: KernelOption[];
 }
 
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
@@ -2191,19 +2260,6 @@ export interface Overrides {
     sysctl: SysctlPolicy;
     smbd: SmbdPolicy;
     ports: PortsPolicy;
-}
-
-/** One drive, or one client, of a rung that drove several at once: its share of the median. */
-export interface Part {
-    name: string;
-    bandwidth: number;
-    operations: number;
-}
-
-/** One partition of a drive: what it is for (data or log) and its size in bytes. */
-export interface Partition {
-    role: Role;
-    size: number;
 }
 
 /** One partition that was made, whether an array uses it or it is kept for later. `size` in bytes. */
@@ -2302,6 +2358,13 @@ export interface PlanLayer {
     measure: string | null;
 }
 
+/** One reason why nothing is planned, and all drives that it is about; `todo` is the remedy. */
+export interface PlanObstacle {
+    drives: DriveName[];
+    what: string;
+    todo: string;
+}
+
 /**
  * One way to use the server. `limit` in bytes/s is the lowest known one, `bound_by` the layer that sets it.
  *
@@ -2314,6 +2377,12 @@ export interface PlanOutcome {
     limit: number | null;
     bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;
     layers: PlanLayer[];
+}
+
+/** One partition of a drive: what it is for (data or log) and its size in bytes. */
+export interface PlannedPartition {
+    role: Role;
+    size: number;
 }
 
 /** One rung of an estimate, or the reason why it is skipped. */
@@ -2517,19 +2586,6 @@ export interface ProvisionProgress {
     step: string | null;
 }
 
-/** One measured combination. `score` is relative to the plan's settings (1 is equal), null where it failed. */
-export interface Reading {
-    started: string;
-    seconds: number;
-    figures: Record<string, number>;
-    validity: "valid" | "censored" | "failed";
-    reason: string | null;
-    number: number;
-    phase: "baseline" | "screen" | "refine" | "confirm" | "guard";
-    combination: Record<string, number | string>;
-    score: number | null;
-}
-
 /** What a rebuild gets of each drive at least beside clients, in KiB/s; None: by redundancy and priority. */
 export interface RebuildSettings {
     least: number | null;
@@ -2550,8 +2606,8 @@ export interface Recipe {
     host: string;
     mountpoint: string;
     source: string;
-    options: Choice[];
-    left_out: Choice[];
+    options: RecipeChoice[];
+    left_out: RecipeChoice[];
     files: ClientFile[];
     prepare: string[];
     fstab: string[];
@@ -2565,6 +2621,13 @@ export interface Recipe {
     expect: Expect;
 }
 
+/** One option, used or skipped, with the reason. */
+export interface RecipeChoice {
+    option: string;
+    reason: string;
+    source: string;
+}
+
 /** A new recovery key: it is in this answer and nowhere else. */
 export interface RecoveryKey {
     schema_version: 1;
@@ -2576,7 +2639,7 @@ export interface RecoveryKey {
 export interface Refusal {
     schema_version: 1;
     verdict: "refused";
-    obstacles: Obstacle[];
+    obstacles: PlanObstacle[];
     drives: DriveRole[];
 }
 
@@ -2669,7 +2732,7 @@ export interface Rescue {
     image: string | null;
     without_image: boolean;
     size: RepairSize | null;
-    judgement: Judgement | null;
+    judgement: DryRunResult | null;
     new: NewLog | null;
     orphans: number | null;
     ended: string | null;
@@ -2764,7 +2827,7 @@ export interface ResetStatus {
     shares: string[];
     users: string[];
     domain: string | null;
-    clients: Session[];
+    clients: ClientSession[];
     sealed: boolean;
     credentials: string[];
     obstacle: string | null;
@@ -2870,28 +2933,6 @@ export interface RouteList {
     routes: ListedRoute[];
 }
 
-/** One run. */
-export interface Run {
-    schema_version: 1;
-    id: string;
-    started: string;
-    ended: string | null;
-    state: State;
-    reason: string | null;
-    request: RunRequest;
-    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated" | "imported")[];
-    provenance: Provenance;
-    environment: Environment;
-    rungs: Rung[];
-}
-
-/** `millrace bench list --json`, newest first. `broken` names directories that hold no run. */
-export interface RunList {
-    schema_version: 1;
-    runs: RunSummary[];
-    broken: string[];
-}
-
 /**
  * A request for a run. None means: decided by the mode and this server.
  *
@@ -2913,23 +2954,6 @@ export interface RunRequest {
     clients: string[];
 }
 
-/** One line of the list. `done` and `rungs` count workloads. */
-export interface RunSummary {
-    id: string;
-    started: string;
-    ended: string | null;
-    state: State;
-    reason: string | null;
-    mode: "quick" | "full";
-    layers: BenchLayer[];
-    profiles: BenchProfile[];
-    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated" | "imported")[];
-    workload_hash: string;
-    done: number;
-    rungs: number;
-    headlines: Headline[];
-}
-
 /**
  * One workload at one place. `id` is `L1/xfs/seq/read`; it is the same in every run, for comparisons.
  *
@@ -2942,16 +2966,16 @@ export interface Rung {
     layer: BenchLayer;
     target: string;
     workload: Workload;
-    state: State;
+    state: BenchState;
     reason: string | null;
     jobs: number;
     seconds: number;
     size: number;
     series: Series[];
     latencies: Latency[];
-    parts: Part[];
+    parts: RungShare[];
     accelerators: Accelerators[];
-    checkpoint: Checkpoint | null;
+    checkpoint: CheckpointTimes | null;
     flags: ("not-repeatable" | "scaled" | "short-reads" | "cached")[];
     median: Moment | null;
     timeline: Moment[];
@@ -2959,6 +2983,13 @@ export interface Rung {
     binding: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | "nfsd" | "network" | "client" | "latency" | "unknown";
     diagnosis: string;
     raw: string[];
+}
+
+/** One drive, or one client, of a rung that drove several at once: its share of the median. */
+export interface RungShare {
+    name: string;
+    bandwidth: number;
+    operations: number;
 }
 
 /**
@@ -2988,6 +3019,19 @@ export interface Schema {
     lines: string[];
     inputs: Record<string, Record<string, JsonValue>>;
     "$defs": Record<string, Record<string, JsonValue>>;
+}
+
+/** One measured combination. `score` is relative to the plan's settings (1 is equal), null where it failed. */
+export interface ScoredReading {
+    started: string;
+    seconds: number;
+    figures: Record<string, number>;
+    validity: "valid" | "censored" | "failed";
+    reason: string | null;
+    number: number;
+    phase: "baseline" | "screen" | "refine" | "confirm" | "guard";
+    combination: Record<string, number | string>;
+    score: number | null;
 }
 
 /**
@@ -3078,6 +3122,14 @@ export interface Seal {
     p: 1;
 }
 
+/** What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy. */
+export interface SearchResult {
+    schema_version: 1;
+    pool: FoundPool | null;
+    problem: string | null;
+    todo: string | null;
+}
+
 /** One quantity over the repeats. `spread` is the largest distance from the median, as a part of it. */
 export interface Series {
     quantity: "bandwidth" | "operations";
@@ -3120,28 +3172,10 @@ export interface Serving {
     console: boolean;
 }
 
-/**
- * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
- *
- * `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
- * SMB Direct: `host` is empty where the server does not know it, `open_files` null where there are several clients.
- */
-export interface Session {
-    protocol: "nfs" | "smb";
-    host: string;
-    name: string;
-    version: string;
-    transport: "tcp" | "rdma" | "unknown";
-    lanes: number | null;
-    slots: number | null;
-    encryption: string | null;
-    open_files: number | null;
-}
-
 /** All clients. `warnings` are what could not be read. */
 export interface SessionList {
     schema_version: 1;
-    sessions: Session[];
+    sessions: ClientSession[];
     warnings: string[];
 }
 
@@ -3354,47 +3388,6 @@ export interface Standing {
     readings: number;
 }
 
-/** `millrace bench start --json`. */
-export interface Started {
-    schema_version: 1;
-    run: string;
-    unit: string;
-    estimate: Estimate;
-}
-
-/** How far a run, or one of its rungs, is. */
-export type State = "pending" | "running" | "done" | "skipped" | "failed" | "stopped" | "interrupted";
-
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface StatePort {
-    mac: string;
-    name: string;
-    addresses: string[];
-    gateway: string | null;
-    dhcp: boolean;
-}
-
-/**
- * One directory of the pool that clients mount.
- *
- * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
- * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
- * changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
- */
-export interface StateShare {
-    name: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
-    comment: string;
-    size: number | null;
-    soft_size: number | null;
-    project: number;
-    fsid: string | null;
-    nfs: Nfs;
-    smb: Smb;
-    sealed: boolean;
-    child_size: number | null;
-}
-
 /**
  * The status contract (`millrace status --json`).
  *
@@ -3430,13 +3423,6 @@ export interface Steps {
     schema_version: 1;
     plan_sha256: string;
     steps: string[];
-}
-
-/** `millrace bench stop --json`. `running` is whether a run was active, `removed` what was removed. */
-export interface Stopped {
-    schema_version: 1;
-    running: boolean;
-    removed: string[];
 }
 
 /** The description of this server for a submission, and a sheet for each model. `unknown` are its open fields. */
@@ -3562,7 +3548,7 @@ export interface TopologyDrive {
     leg: string | null;
     member: "in-sync" | "rebuilding" | "spare" | "faulty" | "missing" | "unknown" | null;
     pci_address: string | null;
-    link: Link | null;
+    link: TopologyLink | null;
     temperature_celsius: number | null;
     wear_percent: number | null;
 }
@@ -3575,6 +3561,14 @@ export interface TopologyFinding {
     what: string;
     todo: string;
     where: Where;
+}
+
+/** A PCIe link: GT/s of a lane and lanes now, and the most that device and slot can do together. */
+export interface TopologyLink {
+    gts: number;
+    width: number;
+    gts_most: number;
+    width_most: number;
 }
 
 /**
@@ -3610,7 +3604,7 @@ export interface TopologyPort {
     irq_cpus: string;
     pci_address: string | null;
     slot: string | null;
-    pcie: Link | null;
+    pcie: TopologyLink | null;
 }
 
 /** Sectors of each member in which P and Q do not match; `end` is the first after them. */
@@ -3743,7 +3737,7 @@ export interface TuneReport {
 export interface TunerEstimate {
     schema_version: 1;
     goals: Goal[];
-    knobs: Knob[];
+    knobs: TunerKnob[];
     left_out: LeftOut[];
     each: number;
     fewest: number;
@@ -3752,6 +3746,23 @@ export interface TunerEstimate {
     budget: number;
     space: number;
     obstacles: string[];
+}
+
+/**
+ * One setting of the whitelist with the levels that may be tried; `default` and `planned` are among them.
+ *
+ * `ordered`: the levels ascend, and neighbours are alike; otherwise they are categories. `setting` is what an
+ * administrator finds it by.
+ */
+export interface TunerKnob {
+    name: string;
+    title: string;
+    setting: string;
+    levels: (number | string)[];
+    ordered: boolean;
+    default: number | string;
+    planned: number | string;
+    cost: "none" | "pause" | "link" | "restart";
 }
 
 /**
@@ -3812,11 +3823,11 @@ export interface TunerRun {
     environment: Environment | null;
     profile: string | null;
     budget: number;
-    knobs: Knob[];
+    knobs: TunerKnob[];
     goals: Goal[];
     clients: string[];
     refused: LeftOut[];
-    readings: Reading[];
+    readings: ScoredReading[];
     effects: Effect[];
     outcome: TunerOutcome | null;
 }
@@ -4005,6 +4016,14 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
+/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+export interface VolumeExport {
+    transport: "tcp" | "rdma";
+    port: number;
+    hosts: string[];
+    shared: boolean;
+}
+
 /** All volumes, sorted by name. */
 export interface VolumeList {
     schema_version: 1;
@@ -4035,31 +4054,12 @@ export interface VolumeRow {
     origin: string | null;
     created: string;
     by: string;
-    export: Export | null;
+    export: VolumeExport | null;
     authenticated: boolean;
     addresses: string[];
     connect: string[];
     connected: ConnectedHost[];
     problem: string | null;
-}
-
-/**
- * One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
- *
- * `localio` is 1 or more where NFS clients on the server itself go around nfsd: what they read and write is not in
- * `protocols`. It is null where there are no such clients, or the kernel cannot do it. `notes` are why something is
- * not known.
- */
-export interface Watch {
-    schema_version: 1;
-    time: number;
-    health: Level;
-    protocols: ProtocolRates[];
-    drives: DriveRates;
-    ports: PortRates[];
-    jobs: CurrentJob[];
-    localio: number | null;
-    notes: string[];
 }
 
 /** What a finding is about: serials of drives, names of ports, NUMA nodes; nothing for the whole server. */
@@ -4115,16 +4115,16 @@ export interface Outputs {
     "bench clients add": BenchClients;
     "bench clients list": BenchClients;
     "bench clients remove": BenchClients;
-    "bench clients take": Run;
+    "bench clients take": BenchRun;
     "bench compare": Comparison;
-    "bench estimate": Estimate;
+    "bench estimate": BenchEstimate;
     "bench follow": BenchProgress;
-    "bench import": Run;
-    "bench list": RunList;
+    "bench import": BenchRun;
+    "bench list": BenchRunList;
     "bench run": BenchProgress;
-    "bench show": Run;
-    "bench start": Started;
-    "bench stop": Stopped;
+    "bench show": BenchRun;
+    "bench start": BenchStarted;
+    "bench stop": BenchStopped;
     "certificate install": CertificateChange;
     "certificate renew": CertificateChange;
     "certificate request": CertificateRequest;
@@ -4150,7 +4150,7 @@ export interface Outputs {
     "drive apply": LastChange;
     "drive erase": EraseProgress | Erasure;
     "drive list": DriveList;
-    "drive locate": Located;
+    "drive locate": LocatedDrive;
     "drive progress": LastChange;
     "drive remove": DriveProposal | ChangeProgress | DriveChange;
     "drive remove --dry-run": DriveProposal;
@@ -4191,7 +4191,7 @@ export interface Outputs {
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;
     "pool adopting": Adopted;
-    "pool find": Found;
+    "pool find": SearchResult;
     "pool found": FoundHere;
     "pool priority": PoolPriority;
     "pool record": Pool;
@@ -4277,7 +4277,7 @@ export interface Outputs {
     "volume remove": VolumeReport;
     "volume resize": VolumeReport;
     "volume show": VolumeDetails;
-    "watch": Watch;
+    "watch": LiveSample;
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */

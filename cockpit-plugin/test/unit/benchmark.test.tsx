@@ -3,7 +3,7 @@
 import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
-import type { Comparison, Run, RunList, Submission } from "../../src/types/millrace";
+import type { Comparison, BenchRun, BenchRunList, Submission } from "../../src/types/millrace";
 import type { Outputs } from "../../src/types/outputs";
 import * as saving from "../../src/lib/download";
 import { StatusProvider } from "../../src/lib/status";
@@ -18,8 +18,8 @@ import { does, open, refuses, says, setAdmin, setHidden, started, type Call } fr
 
 type Line = Outputs["bench follow"];
 const LINES = read("bench-follow.jsonl").trim().split("\n").map((line) => JSON.parse(line) as Line);
-const RUN = document<Run>("bench-show.json");
-const LIST = document<RunList>("bench-list.json");
+const RUN = document<BenchRun>("bench-show.json");
+const LIST = document<BenchRunList>("bench-list.json");
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
 function show(path: string[] = ["benchmark"]): ReturnType<typeof userEvent.setup> {
@@ -139,7 +139,7 @@ test("the live picture keeps five minutes, and another run begins anew", () => {
     for (let second = 0; second < SHOWN + 50; second += 1) live = after(live, { ...line, time: second });
     expect(live.points).toHaveLength(SHOWN);
     expect(live.points[0]?.time).toBe(50);
-    live = after({ ...live, finished: [RUN.rungs[0] as Run["rungs"][0]] }, { ...line, run: "other" });
+    live = after({ ...live, finished: [RUN.rungs[0] as BenchRun["rungs"][0]] }, { ...line, run: "other" });
     expect([live.points.length, live.finished.length]).toEqual([1, 0]);
 });
 

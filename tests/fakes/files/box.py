@@ -21,7 +21,7 @@ from millrace.observe.live import latency
 from millrace.plan.model import Plan, Role
 from millrace.plan.policy.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
-from millrace.serve.config.model import Config, Group, Nfs, NfsClient, Share, Smb, User
+from millrace.serve.config.model import Config, DesiredShare, Group, Nfs, NfsClient, Smb, User
 from millrace.serve.config.store import change
 from millrace.serve.share.usage import Usage
 from millrace.storage.drive import smart
@@ -323,7 +323,7 @@ USERS = [User(name="anna", uid=2001, groups=["research"]), User(name="ben", uid=
 
 
 def _with_shares(old: Config) -> Config:
-    models = Share(
+    models = DesiredShare(
         name="models",
         profile="training",
         comment="Weights and checkpoints",
@@ -333,7 +333,7 @@ def _with_shares(old: Config) -> Config:
         nfs=Nfs(clients=[NfsClient(client="10.77.0.0/24"), NfsClient(client="10.77.1.0/24", access="ro")]),
         smb=Smb(users=["anna"], groups=["research"]),
     )
-    dataset = Share(name="imagenet", profile="dataset-ro", project=1003, smb=Smb(enabled=False))
+    dataset = DesiredShare(name="imagenet", profile="dataset-ro", project=1003, smb=Smb(enabled=False))
     return old.model_copy(update={"shares": [*old.shares, models, dataset]})
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from host.layout import REPO
-from millrace.serve.volume.model import Export, Exports
+from millrace.serve.volume.model import Exports, VolumeExport
 from millrace.serve.volume.serve import firewall
 from tests.unit.boot.units import unit
 
@@ -61,7 +61,7 @@ def test_ports_of_volumes_are_open_to_client_networks_alone() -> None:
         "tcp dport @volume_ports ip6 saddr @volume_clients6 accept",
     ]
     written = firewall(
-        Exports(volumes={UUID(int=1): Export(transport="tcp", port=4421, hosts=["nqn.2014-08.org.example:one"])}),
+        Exports(volumes={UUID(int=1): VolumeExport(transport="tcp", port=4421, hosts=["nqn.2014-08.org.example:one"])}),
         ["10.0.0.0/24", "fd00:1::/64"],
     )
     for name in re.findall(r"^(?:flush set|add element) inet millrace (\w+)", written, re.MULTILINE):

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from millrace.measure.bench.plan.job import Job, Target, job_file, own_program
+from millrace.measure.bench.plan.job import FioJob, Target, job_file, own_program
 from millrace.measure.bench.plan.sizes import Files
 from millrace.measure.bench.plan.workloads import works
 from millrace.measure.bench.report import text
 from millrace.measure.bench.result import figures, fio_output
-from millrace.measure.bench.result.choices import Profile
-from millrace.measure.bench.result.model import DISCLAIMER, Run
+from millrace.measure.bench.result.choices import BenchProfile
+from millrace.measure.bench.result.model import DISCLAIMER, BenchRun
 from millrace_client import au
 from millrace_client.au import TRAININGS, Probe, Training
 from tests.unit.measure.bench.rungs import done, waiting
@@ -186,7 +186,7 @@ def test_an_accelerator_without_a_computation_time_is_wrong_usage(tmp_path: Path
 # In a run
 
 
-def document(*counts: int) -> fio_output.Outcome:
+def document(*counts: int) -> fio_output.RepeatOutcome:
     """A repeat that found so many H100 and B200."""
     found = [
         {"accelerator": one.accelerator, "count": count, "floor": one.floor, "au": 95.0 - count, "bandwidth": 1e9}
@@ -214,18 +214,18 @@ def test_a_training_says_what_it_emulates_and_what_it_is_not() -> None:
 
 
 def test_a_client_of_the_ladder_reads_the_files_that_fio_laid_out(tmp_path: Path) -> None:
-    (work,) = [one for one in works([Profile.RETINANET]) if one.operation == "train"]
-    job = Job(work, Target(directory=tmp_path), 2, Files(3, 4096, 4096), 5)
+    (work,) = [one for one in works([BenchProfile.RETINANET]) if one.operation == "train"]
+    job = FioJob(work, Target(directory=tmp_path), 2, Files(3, 4096, 4096), 5)
     assert own_program(job, tmp_path / work.layout) == [
         *("au", str(tmp_path / "retinanet"), "retinanet", "--seconds", "5")
     ]
-    assert "rw=read\n" in job_file(Job(work, job.target, 2, job.files, None, create_only=True))
+    assert "rw=read\n" in job_file(FioJob(work, job.target, 2, job.files, None, create_only=True))
 
 
 def test_text_has_the_number_of_accelerators_and_its_source() -> None:
     rung = figures.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1)] * 3, [], 9)
     formula = figures.with_training_figures(done("L1/xfs/unet3d/read", 45e9), "8b")
-    assert text.accelerators(Run.model_construct(rungs=[formula, rung])) == [
+    assert text.accelerators(BenchRun.model_construct(rungs=[formula, rung])) == [
         "L1/xfs/unet3d/read keeps busy (at least 90 %): 15 H100 (retired type, to compare) by the formula, "
         "7 B200 by the formula",
         "L1/xfs/unet3d/train keeps busy (at least 90 %): 3 H100 (retired type, to compare) at 92.0 % utilisation, "

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from millrace.measure.bench.run.remote.connection import Connection, Unreachable
+from millrace.measure.bench.run.remote.connection import ClientConnection, Unreachable
 from millrace.measure.bench.run.remote.register import NOTHING
 from millrace.system.errors import Failed
 from millrace_client import listen
@@ -59,7 +59,7 @@ def knock(source: str) -> bytes:
 def test_only_the_server_that_was_named_is_answered(named: Thread) -> None:
     assert knock("127.0.0.3") == b""
     with pytest.raises(Unreachable, match="closed the connection: is this the server given with --listen"):
-        Connection("gpu1", HERE, TOKEN)
+        ClientConnection("gpu1", HERE, TOKEN)
     # and that one learns nothing before it has shown that it knows the token
     assert set(json.loads(knock("127.0.0.2"))) == {"program", "nonce"}
 
@@ -71,7 +71,7 @@ def test_listening_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(monkeypatch) as calls, Connection("gpu1", HERE, TOKEN) as connection:
+    with listening(monkeypatch) as calls, ClientConnection("gpu1", HERE, TOKEN) as connection:
         connection.request("mount", path="/srv/pool/.millrace-bench", options="vers=4.2")
         (mount,) = [call for call in calls if "mount" in call]
         assert mount[-4:] == ["-o", "vers=4.2,nosuid,nodev,noexec", f"{HERE}:/srv/pool/.millrace-bench", listen.MOUNT]
@@ -85,7 +85,7 @@ def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPa
 
 def test_a_server_that_hangs_up_leaves_nothing_on_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
-        connection = Connection("gpu1", HERE, TOKEN)
+        connection = ClientConnection("gpu1", HERE, TOKEN)
         connection.request("fio", job=NOTHING)
         before = len(calls)
         connection.close()

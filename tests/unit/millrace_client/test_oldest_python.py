@@ -173,5 +173,5 @@ def test_listening_client_exchanges_sealed_lines(tmp_path: Path, python: str) ->
             patch.setattr(connection.listen, "PORT", port)
             with pytest.raises(connection.Unreachable, match="is not the program of"):
                 # it knows the token, and its facts are those of this test, which lack the rest
-                connection.Connection("gpu1", "127.0.0.1", TOKEN)
+                connection.ClientConnection("gpu1", "127.0.0.1", TOKEN)
         assert client.wait(10) == 0

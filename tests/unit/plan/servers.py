@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from millrace.inventory.model import Drive, DriveState, Evidence, Inventory, Nic, Node, PcieLink
+from millrace.inventory.model import Drive, DriveState, Evidence, Inventory, Nic, NumaNode, PcieLink
 
 GIB = 1 << 30
 TB = 10**12
@@ -64,7 +64,7 @@ def server(drives: list[Drive], *, nodes: int = 1, cores: int = 32, memory: int 
         "cpu_model": "AMD EPYC",
         "sockets": nodes,
         "nodes": [
-            Node(
+            NumaNode(
                 id=node,
                 cpus=list(range(node * cores, (node + 1) * cores)),
                 cores=cores,

@@ -12,7 +12,7 @@ from millrace.inventory.model import (
     Evidence,
     Inventory,
     Nic,
-    Node,
+    NumaNode,
     PcieLink,
     PcieSwitch,
 )
@@ -43,11 +43,13 @@ def port(number: int = 0, speed: int = 400_000, node: int = 0, **more: Any) -> N
     return Nic(**{**fields, **more})
 
 
-def nodes(sockets: int, per_socket: int = 1, cores: int = 32, memory: int = 384 * GIB, threads: int = 2) -> list[Node]:
+def nodes(
+    sockets: int, per_socket: int = 1, cores: int = 32, memory: int = 384 * GIB, threads: int = 2
+) -> list[NumaNode]:
     """NUMA nodes in the order of their sockets; `cores` and `memory` for each node."""
     cpus = cores * threads
     return [
-        Node(
+        NumaNode(
             id=number,
             cpus=list(range(number * cpus, (number + 1) * cpus)),
             cores=cores,
@@ -58,7 +60,7 @@ def nodes(sockets: int, per_socket: int = 1, cores: int = 32, memory: int = 384 
     ]
 
 
-def machine(drives: list[Drive], nics: list[Nic], where: list[Node], **more: Any) -> Inventory:
+def machine(drives: list[Drive], nics: list[Nic], where: list[NumaNode], **more: Any) -> Inventory:
     """A server of these parts, with DDR5-4800 on twelve channels of each socket."""
     sockets = len({node.socket for node in where if node.socket is not None})
     fields: dict[str, Any] = {
@@ -131,7 +133,7 @@ def memoryless_nodes() -> Inventory:
 
 def memory_only_node() -> Inventory:
     """A second node that is memory without processors, as CXL modules are."""
-    where = [*nodes(1, cores=64), Node(id=1, cpus=[], cores=0, memory=512 * GIB)]
+    where = [*nodes(1, cores=64), NumaNode(id=1, cpus=[], cores=0, memory=512 * GIB)]
     return machine(drives_1u12(), [port()], where)
 
 

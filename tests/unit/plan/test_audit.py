@@ -7,7 +7,7 @@ import pytest
 
 from millrace.inventory.model import Inventory, PcieLink
 from millrace.plan.audit import audit, audited_plan
-from millrace.plan.finding import Finding, Severity, merged
+from millrace.plan.finding import PlanFinding, Severity, merged
 from millrace.plan.model import Plan, Refusal
 from millrace.plan.policy.model import Policy
 from millrace.plan.propose import plan_file, propose
@@ -41,11 +41,11 @@ def planned(inventory: Inventory) -> Plan:
     return proposal
 
 
-def found(inventory: Inventory) -> list[Finding]:
+def found(inventory: Inventory) -> list[PlanFinding]:
     return planned(inventory).findings
 
 
-def one(findings: list[Finding], name: str) -> Finding:
+def one(findings: list[PlanFinding], name: str) -> PlanFinding:
     [finding] = [finding for finding in findings if finding.name == name]
     return finding
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from millrace.inventory.model import Drive, DriveState
-from millrace.plan.model import Decision, Layer, Plan, Refusal, Role
+from millrace.plan.model import Decision, Plan, PlanLayer, Refusal, Role
 from millrace.plan.policy.model import ExternalPolicy, LayoutPolicy, LogPolicy, MdPolicy, Policy
 from millrace.plan.policy.policy_file import parse_policy
 from millrace.plan.propose import plan_file, propose
@@ -161,7 +161,7 @@ def test_the_limits_of_its_drives_are_not_known() -> None:
     prediction = planned(device()).prediction
     assert prediction is not None
     assert {one.state for one in prediction.outcomes} == {"healthy"}
-    layers: list[Layer] = [layer for one in prediction.outcomes for layer in one.layers]
+    layers: list[PlanLayer] = [layer for one in prediction.outcomes for layer in one.layers]
     assert {one.limit for one in layers if one.name in ("drives", "pcie")} == {None}
     assert not [one for one in layers if one.name == "md"]
 

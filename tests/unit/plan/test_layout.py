@@ -3,7 +3,7 @@
 
 import pytest
 
-from millrace.plan.model import Array, Plan, Role
+from millrace.plan.model import MdArray, Plan, Role
 from millrace.plan.policy.model import Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import LOG_SIZE, TB, drive, server
@@ -18,7 +18,7 @@ def planned(case: Case) -> Plan:
     return proposal
 
 
-def arrays(plan: Plan) -> dict[str, Array]:
+def arrays(plan: Plan) -> dict[str, MdArray]:
     return {array.name: array for array in plan.arrays}
 
 

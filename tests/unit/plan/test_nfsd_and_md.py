@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from millrace.inventory.model import Inventory, Node, PcieLink
+from millrace.inventory.model import Inventory, NumaNode, PcieLink
 from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd, Plan, Refusal
 from millrace.plan.nfsd import plan_nfsd
@@ -85,7 +85,7 @@ def test_two_of_eight_nodes_with_ports_are_one_pool() -> None:
 
 def test_a_node_without_processors_has_no_pool_and_does_not_keep_others_from_theirs() -> None:
     inventory = server([], nodes=2, cores=24)
-    memory_only = Node(id=2, cpus=[], cores=0, memory=256 * GIB)
+    memory_only = NumaNode(id=2, cpus=[], cores=0, memory=256 * GIB)
     assert nfsd(inventory.model_copy(update={"nodes": [*inventory.nodes, memory_only]})).pool_mode == "pernode"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from millrace.inventory.collect import mark_duplicates
 from millrace.inventory.model import Drive, DriveState, Evidence, PcieLink
-from millrace.plan.model import Obstacle, Plan, Refusal
+from millrace.plan.model import Plan, PlanObstacle, Refusal
 from millrace.plan.policy.model import DrivesPolicy, Policy
 from millrace.plan.propose import plan_file, propose
 from millrace.plan.text import lines
@@ -20,7 +20,7 @@ def refused(drives: list[Drive]) -> Refusal:
     return proposal
 
 
-def serials(obstacle: Obstacle) -> list[str]:
+def serials(obstacle: PlanObstacle) -> list[str]:
     return [one.serial for one in obstacle.drives]
 
 

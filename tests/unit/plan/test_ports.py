@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from millrace.inventory.model import Nic, PcieLink
 from millrace.plan.policy.model import PortsPolicy
-from millrace.plan.ports import Core, Port, cores_of, place, plan_ports, smb_cpus
+from millrace.plan.ports import Core, DriverPort, cores_of, place, plan_ports, smb_cpus
 from millrace.plan.server import Server, data_ports
 from millrace.system.text import GIB
 
@@ -40,35 +40,35 @@ def nic(name: str, node: int | None = 0, gigatransfers: float | None = 32.0, wid
 
 class TestQueues:
     def test_one_for_each_core_of_the_ports_node(self) -> None:
-        placed = place([Port("a", 1, 63)], server(2, 24))["a"]
+        placed = place([DriverPort("a", 1, 63)], server(2, 24))["a"]
         assert placed.queues == 24
         assert [placed.interrupt_cpu(queue) for queue in range(24)] == list(range(24, 48))
 
     def test_never_more_than_the_port_offers(self) -> None:
-        assert place([Port("a", 0, 8)], server(2, 24))["a"].queues == 8
+        assert place([DriverPort("a", 0, 8)], server(2, 24))["a"].queues == 8
 
     def test_two_ports_with_a_queue_for_each_core_start_at_the_same_core(self) -> None:
-        placed = place([Port("a", 0, 63), Port("b", 0, 63)], server(1, 24))
+        placed = place([DriverPort("a", 0, 63), DriverPort("b", 0, 63)], server(1, 24))
         assert placed["a"].cores == placed["b"].cores
 
     def test_small_ports_share_the_node_without_sharing_cores(self) -> None:
-        placed = place([Port(name, 0, 8) for name in "abcd"], server(1, 24))
+        placed = place([DriverPort(name, 0, 8) for name in "abcd"], server(1, 24))
         assert [placed[name].interrupt_cpu(0) for name in "abcd"] == [0, 8, 16, 0]
 
     def test_ports_of_different_nodes_do_not_push_each_other(self) -> None:
-        placed = place([Port("a", 0, 8), Port("b", 1, 8)], server(2, 24))
+        placed = place([DriverPort("a", 0, 8), DriverPort("b", 1, 8)], server(2, 24))
         assert placed["b"].interrupt_cpu(0) == 24
 
     def test_without_second_threads(self) -> None:
-        placed = place([Port("a", 0, 63)], server(1, 4, threads=1))["a"]
+        placed = place([DriverPort("a", 0, 63)], server(1, 4, threads=1))["a"]
         assert placed.transmit_cpus(0, 4) == {0}
 
     def test_a_quarter_of_a_socket_is_a_node(self) -> None:
-        placed = place([Port("a", 6, 63)], server(8, 12, packages=2))["a"]
+        placed = place([DriverPort("a", 6, 63)], server(8, 12, packages=2))["a"]
         assert placed.queues == 12 and placed.interrupt_cpu(0) == 72
 
     def test_a_node_without_processors_means_all_of_them_in_turn(self) -> None:
-        placed = place([Port("a", 4, 63)], server(2, 4))["a"]
+        placed = place([DriverPort("a", 4, 63)], server(2, 4))["a"]
         assert placed.queues == 8
         assert [placed.interrupt_cpu(queue) for queue in range(4)] == [0, 4, 1, 5]
 
@@ -77,12 +77,12 @@ class TestQueues:
         assert [core.cpus[0] for core in cores_of(None, cores)] == [0, 1, 2, 3]
 
     def test_a_driver_that_decides_itself_still_gets_its_vectors_placed(self) -> None:
-        placed = place([Port("a", 0, None)], server(1, 4))["a"]
+        placed = place([DriverPort("a", 0, None)], server(1, 4))["a"]
         assert placed.queues is None
         assert [placed.interrupt_cpu(queue) for queue in range(5)] == [0, 1, 2, 3, 0]
 
     def test_no_processors_no_place(self) -> None:
-        assert place([Port("a", 0, 4)], []) == {}
+        assert place([DriverPort("a", 0, 4)], []) == {}
 
 
 @given(
@@ -93,7 +93,7 @@ class TestQueues:
 )
 def test_whatever_the_server(nodes: int, cores: int, threads: int, ports: list[tuple[int | None, int | None]]) -> None:
     known = server(nodes, cores, threads)
-    asked = [Port(str(number), node, most) for number, (node, most) in enumerate(ports)]
+    asked = [DriverPort(str(number), node, most) for number, (node, most) in enumerate(ports)]
     everywhere = place(asked, known)
     assert [*everywhere] == [port.name for port in asked]
     for port in asked:

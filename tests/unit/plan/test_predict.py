@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from millrace.inventory.model import Inventory, PcieLink
 from millrace.plan.constants import GIGA, Constant, Constants
-from millrace.plan.model import Layer, LayerName, Outcome, Plan, PlanFile, Prediction
+from millrace.plan.model import LayerName, Plan, PlanFile, PlanLayer, PlanOutcome, Prediction
 from millrace.plan.policy.model import Policy
 from millrace.plan.predict import predict
 from millrace.plan.propose import plan_file, propose
@@ -32,16 +32,16 @@ def predicted(inventory: Inventory, constants: Constants | None = None) -> Predi
     return predict(inventory, planned(inventory).arrays, constants)
 
 
-def outcome(prediction: Prediction, name: str) -> Outcome:
+def outcome(prediction: Prediction, name: str) -> PlanOutcome:
     """`read rdma healthy` -> that outcome."""
     return next(one for one in prediction.outcomes if f"{one.direction} {one.transport} {one.state}" == name)
 
 
-def named(outcomes: list[Outcome]) -> set[tuple[str, str, str]]:
+def named(outcomes: list[PlanOutcome]) -> set[tuple[str, str, str]]:
     return {(one.direction, one.transport, one.state) for one in outcomes}
 
 
-def layer(one: Outcome, name: LayerName) -> Layer:
+def layer(one: PlanOutcome, name: LayerName) -> PlanLayer:
     return next(layer for layer in one.layers if layer.name == name)
 
 

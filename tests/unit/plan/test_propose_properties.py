@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.labels import labels
-from millrace.plan.model import Array, DriveRole, Plan, PlanFile, Refusal, Role
+from millrace.plan.model import DriveRole, MdArray, Plan, PlanFile, Refusal, Role
 from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.plan.propose import plan_file, propose
 from tests.unit.plan.servers import GIB, drive, server
@@ -85,7 +85,7 @@ def sizes_of(plan: Plan, role: Role) -> dict[str, int]:
     return {entry.serial: part.size for entry in plan.drives for part in entry.partitions if part.role is role}
 
 
-def redundant(plan: Plan) -> list[Array]:
+def redundant(plan: Plan) -> list[MdArray]:
     return [array for array in plan.arrays if not array.over_arrays]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from millrace.plan.model import Array, Decision, Plan, Role
+from millrace.plan.model import Decision, MdArray, Plan, Role
 from millrace.plan.policy.model import LayoutPolicy, LogPolicy, MdPolicy, Policy, ScrubPolicy
 from millrace.plan.policy.window import parse_window
 from millrace.plan.propose import propose
@@ -194,8 +194,8 @@ def test_nothing_is_offered_that_is_not_enough() -> None:
 
 
 def test_arrays_that_share_a_drive_are_not_read_at_the_same_time() -> None:
-    def array(name: str, members: list[str], role: Role = Role.DATA) -> Array:
-        return Array(
+    def array(name: str, members: list[str], role: Role = Role.DATA) -> MdArray:
+        return MdArray(
             name=name,
             level="raid5",
             members=members,

@@ -8,7 +8,7 @@ import pytest
 from millrace.inventory.model import Drive, Inventory
 from millrace.plan.allocation_groups import Stripes, planned_groups
 from millrace.plan.filesystem import log_size
-from millrace.plan.model import Array, Plan, Role
+from millrace.plan.model import MdArray, Plan, Role
 from millrace.plan.policy.model import NfsPolicy, Policy
 from millrace.plan.propose import propose
 from millrace.plan.sizes import partition_size
@@ -23,7 +23,7 @@ def planned(inventory: Inventory, policy: Policy | None = None) -> Plan:
     return proposal
 
 
-def arrays(plan: Plan) -> dict[str, Array]:
+def arrays(plan: Plan) -> dict[str, MdArray]:
     return {array.name: array for array in plan.arrays}
 
 

@@ -15,9 +15,9 @@ from millrace.cli.program import millrace
 from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.inventory.model import Inventory
 from millrace.lifecycle.adopt import adopt_paths
-from millrace.lifecycle.adopt.model import Found, FoundArray, KeptPort, KeptState
+from millrace.lifecycle.adopt.model import FoundArray, KeptPort, KeptState, SearchResult
 from millrace.lifecycle.keep.model import KeptElsewhere
-from millrace.storage.provision.provision_job import Progress
+from millrace.storage.provision.provision_job import ProvisionProgress
 from millrace.storage.record.model import Approval, Pool, Transaction
 from millrace.storage.record.test_order import DriveTestOrder, DriveTestProgress, DriveTestsProgress, DriveTestTarget
 from millrace.system import paths
@@ -92,8 +92,8 @@ def _approved() -> str:
     made = read_model(paths.transaction_file(), Transaction)
     digest = made.plan.digest()
     names = [step.name for step in made.steps]
-    lines: list[Approval | Progress | Pool] = [Approval(sha256=digest, by="admin", at=NOW.isoformat())]
-    lines += [Progress(done=done, total=len(names), step=name) for done, name in enumerate(names)]
+    lines: list[Approval | ProvisionProgress | Pool] = [Approval(sha256=digest, by="admin", at=NOW.isoformat())]
+    lines += [ProvisionProgress(done=done, total=len(names), step=name) for done, name in enumerate(names)]
     pool = Pool(
         plan_sha256=digest,
         created=NOW.isoformat(),
@@ -142,7 +142,7 @@ def _found(box: Box) -> None:
         FoundArray(uuid="11111111:22222222:33333333:55555555", name="log", level="raid1", slots=2, serials=serials[:2]),
     ]
     pool = found_pool("b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11", arrays, missing=1, kept=kept)
-    write_model(adopt_paths.found_file(), Found(pool=pool))
+    write_model(adopt_paths.found_file(), SearchResult(pool=pool))
 
 
 def _testing(box: Box) -> None:

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from millrace.measure.bench.plan.site import Site
-from millrace.measure.bench.run.guard import Verdict
+from millrace.measure.bench.run.guard import GuardVerdict
 from millrace.measure.tuner.model import Figures, Goal
 from millrace.measure.tuner.run import guard, order, session
 from millrace.measure.tuner.run import plan as planning
-from millrace.measure.tuner.run.outputs import Request
-from millrace.measure.tuner.run.tuner_job import ORDER, Order
+from millrace.measure.tuner.run.outputs import TunerRequest
+from millrace.measure.tuner.run.tuner_job import ORDER, TunerOrder
 from millrace.measure.tuner.search.goals import parse
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy
@@ -47,7 +47,7 @@ class Bad(TunedServer):
     def __init__(self, root: Path, patch: pytest.MonkeyPatch) -> None:
         super().__init__(root, patch, SLOW)
         self.now = NOW.timestamp()
-        self.verdict = Verdict()
+        self.verdict = GuardVerdict()
         self.documents: dict[str, str] = {}
         self._readings = 0
         self._random = Random(7)
@@ -55,7 +55,7 @@ class Bad(TunedServer):
         self.site: Site = site(pool=self.pool, cores=here.cores, memory=here.memory, protocols=["nfs-tcp", "smb"])
         patch.setattr(planning.sites, "site", lambda clients: self.site)
         patch.setattr(guard.guard, "check", lambda *_, **__: self.verdict)
-        patch.setattr("millrace.measure.bench.run.monitor.Watch.complaint", lambda _: None)
+        patch.setattr("millrace.measure.bench.run.monitor.RunWatch.complaint", lambda _: None)
         patch.setattr(session, "time", SimpleNamespace(monotonic=lambda: self.now, time=lambda: self.now))
         patch.setattr(session, "_now", NOW.isoformat)
         patch.setattr(session, "__version__", "0.1.0")
@@ -64,9 +64,9 @@ class Bad(TunedServer):
 
     def run_all(self) -> None:
         """A whole run; what the verbs print in its middle is kept."""
-        asked = Request(goals=GOALS)
-        placed = Order(run=RUN, by="admin", request=asked)
-        session.Session(placed, planning.prepare(asked, self), self, Event()).run_all()
+        asked = TunerRequest(goals=GOALS)
+        placed = TunerOrder(run=RUN, by="admin", request=asked)
+        session.TunerSession(placed, planning.prepare(asked, self), self, Event()).run_all()
 
     @contextmanager
     def _opened(self, *_: Any) -> Iterator[Any]:
@@ -106,9 +106,9 @@ def _printed(bad: Bad) -> Iterator[tuple[str, str]]:
     yield "tuner-status.none.json", said("tuner", "status")
     yield "tuner-list.empty.json", said("tuner", "list")
     yield "tuner-estimate.json", said("tuner", "estimate", "--profile=training")
-    bad.verdict = Verdict(labels=["degraded", "with-clients"])
+    bad.verdict = GuardVerdict(labels=["degraded", "with-clients"])
     yield "tuner-estimate.obstacle.json", said("tuner", "estimate", "--profile=training", "--budget=5m")
-    bad.verdict = Verdict()
+    bad.verdict = GuardVerdict()
     yield "tuner-start.json", said("tuner", "start", f"--goal={GOALS}")
     ORDER.remove()
     bad.run_all()

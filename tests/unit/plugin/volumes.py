@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.serve.volume import edit
 from millrace.serve.volume.serve import Volumes
 from millrace.system import paths
@@ -34,7 +34,7 @@ PORTS = (port("enp1s0", "10.0.0.2/24"), port("enp2s0", "10.0.1.2/24"))
 class Large(Nas):
     """A server with a large pool, whose files take no space."""
 
-    def server(self, *networks: str) -> Server:
+    def server(self, *networks: str) -> ShareServer:
         """This server, with two ports."""
         return replace(super().server(*networks), ports=PORTS)
 

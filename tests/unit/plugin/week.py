@@ -19,7 +19,7 @@ from millrace.cli.program import millrace
 from millrace.observe.alert.model import Report
 from millrace.observe.health.deliveries import Delivery
 from millrace.serve.join.join import join
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
@@ -59,7 +59,7 @@ class Week(Network):
         "systemctl start millrace-metrics-collect.service",
     )
 
-    def server(self, *networks: str) -> Server:
+    def server(self, *networks: str) -> ShareServer:
         """This server; the networks of its clients are those of its desired state."""
         return replace(super().server(*networks), context=replace(surroundings(), networks=[]))
 

@@ -3,7 +3,7 @@
 
 from millrace.inventory.model import DriveState
 from millrace.plan import xfs_features
-from millrace.plan.model import Array, DriveRole, Filesystem, MdSettings, Nfsd, Partition, Plan, Role
+from millrace.plan.model import DriveRole, Filesystem, MdArray, MdSettings, Nfsd, Plan, PlannedPartition, Role
 from millrace.plan.policy.model import ExternalPolicy, LayoutPolicy, Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import drive, drives_1u12, server
@@ -57,7 +57,7 @@ def planned_1u12() -> Plan:
     return proposal.model_copy(update={"findings": [], "prediction": None})
 
 
-def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
+def _plan(arrays: list[MdArray], data_drives: int, title: str) -> Plan:
     data = [_drive(f"D{n}", Role.DATA, DATA_SIZE, 99 * GIB) for n in range(data_drives)]
     logs = [_drive(f"L{n}", Role.LOG, LOG_SIZE, 9 * GIB) for n in range(2)]
     return Plan(
@@ -88,9 +88,9 @@ def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
     )
 
 
-def _array(name: str, level: str, members: list[str]) -> Array:
+def _array(name: str, level: str, members: list[str]) -> MdArray:
     striped = level in ("raid0", "raid5", "raid6")
-    return Array.model_validate(
+    return MdArray.model_validate(
         {
             "name": name,
             "level": level,
@@ -113,6 +113,6 @@ def _drive(serial: str, role: Role, size: int, partition: int) -> DriveRole:
         size=size,
         state=DriveState.BLANK,
         role=role,
-        partitions=[Partition(role=role, size=partition)],
+        partitions=[PlannedPartition(role=role, size=partition)],
         reason="for the test",
     )

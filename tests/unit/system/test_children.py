@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from millrace.system import import_cache
-from millrace.system.children import Job, Outcome, run_all, run_in_turn
+from millrace.system.children import ChildOutcome, Job, run_all, run_in_turn
 from millrace.system.errors import Failed
 
-Run = Callable[[Mapping[str, Job], float], dict[str, Outcome]]
+Run = Callable[[Mapping[str, Job], float], dict[str, ChildOutcome]]
 
 
 def hanging() -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, create_model
 
 from millrace.plan.policy.model import Section
-from millrace.serve.config.model import Wanted
+from millrace.serve.config.model import DesiredModel
 from millrace.system.documents import Contract
 
 THREADS = 16
@@ -25,7 +25,7 @@ def impatient() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-@pytest.mark.parametrize("base", [Contract, Section, Wanted])
+@pytest.mark.parametrize("base", [Contract, Section, DesiredModel])
 def test_model_is_built_at_its_first_use(base: type[BaseModel]) -> None:
     model = create_model("Unused", __base__=base, number=(int, ...))
     assert not model.__pydantic_complete__

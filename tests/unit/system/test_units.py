@@ -10,7 +10,7 @@ import pytest
 
 from millrace.system.errors import Failed
 from millrace.system.run import Result
-from millrace.system.units import State, active_state, is_working, notify, state
+from millrace.system.units import UnitState, active_state, is_working, notify, state
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
@@ -51,7 +51,7 @@ def test_unit_works_while_it_runs_or_is_queued(shown: str, working: bool) -> Non
     ("state", "under_way"), [("active", True), ("activating", True), ("deactivating", True), ("failed", False)]
 )
 def test_job_has_not_ended_while_its_unit_cleans_up(state: str, under_way: bool) -> None:
-    assert State(state, queued=False).is_under_way is under_way
+    assert UnitState(state, queued=False).is_under_way is under_way
 
 
 def test_state_is_that_of_the_unit_with_its_job() -> None:

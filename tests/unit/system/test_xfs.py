@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millrace.system import xfs
-from millrace.system.xfs import Handle, Link
+from millrace.system.xfs import Handle, InodeLink
 from tests.fakes.xfs import BULKSTAT, FSGEOMETRY, GETPARENTS_BY_HANDLE, ROOT, V5, Xfs
 
 
@@ -69,7 +69,7 @@ def test_every_link_is_read_in_as_many_calls_as_it_takes(fake: Xfs, top: int, at
     fake.add(200, *((ROOT, name) for name in names))
     handle = Handle(200, fake.nodes[200].generation)
     found = xfs.parents(top, handle, 100)
-    assert found == ([Link(Handle(ROOT, 0), name) for name in names], False, False)
+    assert found == ([InodeLink(Handle(ROOT, 0), name) for name in names], False, False)
     assert len(fake.asked) == -(-22 // at_once)
     some = xfs.parents(top, handle, 5)
     assert ([one.name for one in some.links], some.more) == (names[:5], True)

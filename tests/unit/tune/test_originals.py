@@ -12,7 +12,7 @@ from millrace.system.documents import write_model
 from millrace.system.run import Result
 from millrace.tune import verbs
 from millrace.tune.knob import current_value
-from millrace.tune.settings import Found
+from millrace.tune.settings import SettingsFound
 from millrace.tune.verbs import tune
 from tests.fakes.samples import plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_sysctl
@@ -35,7 +35,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         add_sysctl(tmp_path, key, "1000\n")
     add_sysctl(tmp_path, "net.ipv4.tcp_wmem", "4096\t16384\t4194304\n")
     write_model(paths.pool_file(), pool())
-    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: Found(planned_settings(plan())))
+    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: SettingsFound(planned_settings(plan())))
     monkeypatch.setattr(verbs, "_TOOLS", machine)
     return machine
 

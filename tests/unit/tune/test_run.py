@@ -19,7 +19,7 @@ from millrace.tune.collect import stages
 from millrace.tune.knob import current_value, mask
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
-from millrace.tune.settings import Found
+from millrace.tune.settings import SettingsFound
 from millrace.tune.verbs import tune
 from tests.fakes.samples import Tools, array, plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_drive_with_paths, add_sysctl
@@ -185,7 +185,7 @@ def test_an_array_that_came_back_with_the_kernels_settings_is_tuned_again(server
 
 def test_the_verb_says_what_it_changed_from_what_to_what(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_model(paths.pool_file(), pool())
-    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: Found(planned_settings(plan())))
+    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: SettingsFound(planned_settings(plan())))
     first = CliRunner().invoke(tune)
     assert first.exit_code == 0
     assert f"changed {server}/sys/class/block/md127/md/stripe_cache_size: 256 -> 8192" in first.output
@@ -204,7 +204,7 @@ def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
 
 def test_a_server_of_which_nothing_can_be_read_is_a_failure(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_model(paths.pool_file(), pool())
-    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: Found(planned_settings(plan())))
+    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: SettingsFound(planned_settings(plan())))
     sysfs = {server / "sys", server / "proc", server / "run/systemd"}
     read_text = Path.read_text
 

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from host.captures.unpack import confine, unpacked
-from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, server_path
+from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, CaptureManifest, server_path
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import Finding, failed
+from millrace.inventory.finding import ProbeFinding, failed
 from millrace.inventory.model import DriveState, Evidence, Inventory
 from millrace.system.documents import read_input
 from millrace.system.errors import BadInput
 from millrace.system.run import Result
 
 NOT_CAPTURED = 127
-Kind = TypeVar("Kind", Manifest, Answer)
+Kind = TypeVar("Kind", CaptureManifest, Answer)
 
 
 def inventory_of(place: Path) -> Inventory:
@@ -43,7 +43,7 @@ class Replay:
         if not (self._root / MANIFEST).is_file():
             raise BadInput(f"{self._shown}/{MANIFEST} is missing")
         confine(self._root, self._shown)
-        manifest = self._read(MANIFEST, Manifest)
+        manifest = self._read(MANIFEST, CaptureManifest)
         for path, digest in manifest.files.items():
             self._check(path, digest)
         answers = [self._read(path, Answer) for path in manifest.files if path.startswith(f"{COMMANDS}/")]
@@ -60,13 +60,14 @@ class Replay:
             return Result(NOT_CAPTURED, "", "not in the capture")
         return Result(answer.status, answer.out, answer.err)
 
-    def read(self, device: Path, size: int) -> list[Finding]:
+    def read(self, device: Path, size: int) -> list[ProbeFinding]:
         """Return the captured findings in the first and last bytes of a drive of `size` bytes."""
         answer = self._answers.get(("surface", server_path(self._root, str(device))))
         if answer is None or answer.surface is None:
             return [failed("read", "not in the capture")]
         return [
-            Finding(DriveState(state), Evidence(probe=probe, finding=what)) for state, probe, what in answer.surface
+            ProbeFinding(DriveState(state), Evidence(probe=probe, finding=what))
+            for state, probe, what in answer.surface
         ]
 
     def _read(self, path: str, kind: type[Kind]) -> Kind:

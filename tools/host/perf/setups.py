@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from host.perf.guest.job import Setup
-from millrace.inventory.model import Drive, DriveState, Inventory, Nic, Node, PcieLink
+from millrace.inventory.model import Drive, DriveState, Inventory, Nic, NumaNode, PcieLink
 from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Plan, Role
 from millrace.plan.policy.model import Policy
@@ -51,7 +51,7 @@ def inventory(drives: int = DATA_DRIVES) -> Inventory:
         kernel="",
         cpu_model="",
         sockets=1,
-        nodes=[Node(id=0, cpus=list(range(CORES)), cores=CORES, memory=MEMORY, socket=0)],
+        nodes=[NumaNode(id=0, cpus=list(range(CORES)), cores=CORES, memory=MEMORY, socket=0)],
         memory=MEMORY,
         drives=[_drive(number, size * MIB) for number, size in enumerate(sizes)],
         nics=[port],

@@ -17,12 +17,12 @@ from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture_files import entries
 from millrace.inventory.capture_tools import reduce
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import Finding, SurfaceReader
+from millrace.inventory.finding import ProbeFinding, SurfaceReader
 from millrace.inventory.model import Evidence, Inventory
 from millrace.inventory.probe import run_tool
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
-from millrace.system.archive import Entry, new_archive, write_archive
+from millrace.system.archive import ArchiveEntry, new_archive, write_archive
 from millrace.system.documents import Contract
 from millrace.system.run import Result, Runner
 
@@ -30,7 +30,7 @@ MANIFEST = "capture.json"
 COMMANDS = "commands"
 
 
-class Manifest(Contract):
+class CaptureManifest(Contract):
     """`files`: sha256 of every file by its path."""
 
     schema_version: Literal[1] = 1
@@ -48,13 +48,13 @@ class Answer(Contract):
     surface: list[tuple[str, str, str]] | None = None
 
 
-class Recorder:
+class CaptureRecorder:
     """Runs tools and probes of a server and records their results, with the server's own names of device nodes."""
 
     def __init__(self, sysroot: Path, run: Runner, read: SurfaceReader) -> None:
         self._sysroot, self._run, self._read = sysroot, run, read
         self.tools: list[tuple[list[str], Result]] = []
-        self.surfaces: list[tuple[str, list[Finding]]] = []
+        self.surfaces: list[tuple[str, list[ProbeFinding]]] = []
 
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """Run a tool and record its output."""
@@ -62,7 +62,7 @@ class Recorder:
         self.tools.append(([server_path(self._sysroot, word) for word in argv], result))
         return result
 
-    def read(self, device: Path, size: int) -> list[Finding]:
+    def read(self, device: Path, size: int) -> list[ProbeFinding]:
         """Probe the first and last bytes of a drive of `size` bytes and record the findings."""
         found = self._read(device, size)
         self.surfaces.append((server_path(self._sysroot, str(device)), found))
@@ -87,12 +87,14 @@ def capture(
     Refused, Failed: the file cannot be created; this is checked before any drive is probed.
     """
     with new_archive(file) as packed:
-        inventory, content = _collected(keep_serials, sysroot, Recorder(sysroot, run, read))
+        inventory, content = _collected(keep_serials, sysroot, CaptureRecorder(sysroot, run, read))
         write_archive(content, packed, file)
     return inventory
 
 
-def _collected(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inventory, dict[str, Entry]]:
+def _collected(
+    keep_serials: bool, sysroot: Path, recorder: CaptureRecorder
+) -> tuple[Inventory, dict[str, ArchiveEntry]]:
     """The inventory, and the contents of a capture of it by their paths."""
     inventory = collect(sysroot, recorder.run, recorder.read)
     names = Anonymiser(key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
@@ -102,12 +104,12 @@ def _collected(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[I
         names.identifier(drive.wwid)
     content = {entry.path: entry for entry in [*entries(sysroot, names), *_tool_entries(recorder, names)]}
     files = {path: _sha256(entry.content) for path, entry in sorted(content.items()) if entry.content is not None}
-    manifest = Manifest(made_by=f"millrace {__version__}", files=files)
-    content[MANIFEST] = Entry(MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
+    manifest = CaptureManifest(made_by=f"millrace {__version__}", files=files)
+    content[MANIFEST] = ArchiveEntry(MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
     return inventory, content
 
 
-def _tool_entries(recorder: Recorder, names: Anonymiser) -> list[Entry]:
+def _tool_entries(recorder: CaptureRecorder, names: Anonymiser) -> list[ArchiveEntry]:
     tools = [(argv, reduce(argv, result, names)) for argv, result in recorder.tools]
     answers = [
         *(
@@ -121,7 +123,7 @@ def _tool_entries(recorder: Recorder, names: Anonymiser) -> list[Entry]:
     ]
     answers.sort(key=lambda answer: answer.argv)
     return [
-        Entry(f"{COMMANDS}/{number:03}.json", answer.model_dump_json(indent=2).encode() + b"\n")
+        ArchiveEntry(f"{COMMANDS}/{number:03}.json", answer.model_dump_json(indent=2).encode() + b"\n")
         for number, answer in enumerate(answers)
     ]
 

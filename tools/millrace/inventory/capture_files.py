@@ -12,7 +12,7 @@ from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.boot_disk import LOADER_PARTITION, SYSTEM_MOUNTS
 from millrace.inventory.memory import formatted
 from millrace.system import sysfs
-from millrace.system.archive import Entry
+from millrace.system.archive import ArchiveEntry
 
 CLASSES = (
     "sys/block",
@@ -45,14 +45,16 @@ MAIN_MOUNTS = {*SYSTEM_MOUNTS, "/srv/pool"}
 ONCE = ("proc/meminfo", "proc/sys/kernel/osrelease", "sys/kernel/security/lockdown")
 
 
-def entries(sysroot: Path, names: Anonymiser) -> Iterator[Entry]:
+def entries(sysroot: Path, names: Anonymiser) -> Iterator[ArchiveEntry]:
     """Yield every file and link of a capture except the output of tools; a path may come more than once."""
     root = sysroot.resolve()
     for entry in (*_devices(root, names), *_system(root, names), *_once(root, names)):
-        yield Entry(names.name(entry.path), entry.content, None if entry.link is None else names.name(entry.link))
+        yield ArchiveEntry(
+            names.name(entry.path), entry.content, None if entry.link is None else names.name(entry.link)
+        )
 
 
-def _devices(root: Path, names: Anonymiser) -> Iterator[Entry]:
+def _devices(root: Path, names: Anonymiser) -> Iterator[ArchiveEntry]:
     for kind in CLASSES:
         for name in sysfs.names(root / kind):
             place = root / kind / name
@@ -67,12 +69,12 @@ def _devices(root: Path, names: Anonymiser) -> Iterator[Entry]:
                     yield from _directory(root, directory, names)
 
 
-def _system(root: Path, names: Anonymiser) -> Iterator[Entry]:
+def _system(root: Path, names: Anonymiser) -> Iterator[ArchiveEntry]:
     for place in SYSTEM:
         yield from _below(root, root / place, names)
     for name in features.MODULES:
         if (root / "sys/module" / name).is_dir():
-            yield Entry(f"sys/module/{name}")
+            yield ArchiveEntry(f"sys/module/{name}")
     tables = "sys/firmware/dmi/entries"
     for name in sysfs.names(root / tables):
         if name.partition("-")[0] in ("16", "17"):
@@ -80,7 +82,7 @@ def _system(root: Path, names: Anonymiser) -> Iterator[Entry]:
             yield from _file(root, f"{tables}/{name}/raw", formatted)
 
 
-def _once(root: Path, names: Anonymiser) -> Iterator[Entry]:
+def _once(root: Path, names: Anonymiser) -> Iterator[ArchiveEntry]:
     for path in ONCE:
         yield from _file(root, path, bytes)
     yield from _file(root, "proc/cpuinfo", lambda raw: raw.partition(b"\n\n")[0])
@@ -94,16 +96,16 @@ def _once(root: Path, names: Anonymiser) -> Iterator[Entry]:
             yield _link(root, root / node)
 
 
-def _below(root: Path, directory: Path, names: Anonymiser) -> Iterator[Entry]:
+def _below(root: Path, directory: Path, names: Anonymiser) -> Iterator[ArchiveEntry]:
     for place, children, _ in os.walk(directory):
         # What is not read is not walked either: these are large.
         children[:] = [child for child in children if child not in ("power", "msi_irqs", "statistics", "cpuidle")]
         yield from _directory(root, Path(place), names)
 
 
-def _directory(root: Path, directory: Path, names: Anonymiser) -> Iterator[Entry]:
+def _directory(root: Path, directory: Path, names: Anonymiser) -> Iterator[ArchiveEntry]:
     inside = sysfs.names(directory)
-    yield Entry(str(directory.relative_to(root)))
+    yield ArchiveEntry(str(directory.relative_to(root)))
     for name in inside:
         path = directory / name
         if path.is_symlink():
@@ -112,7 +114,7 @@ def _directory(root: Path, directory: Path, names: Anonymiser) -> Iterator[Entry
         elif name in ATTRIBUTES:
             yield from _file(root, str(path.relative_to(root)), partial(_attribute, name, names))
         elif QUEUE.fullmatch(name):
-            yield Entry(str(path.relative_to(root)))
+            yield ArchiveEntry(str(path.relative_to(root)))
 
 
 def _attribute(name: str, names: Anonymiser, raw: bytes) -> bytes:
@@ -171,13 +173,13 @@ def _utf16(raw: bytes, names: Anonymiser) -> bytes:
     return names.text(raw.decode("utf-16-le", errors="replace")).encode("utf-16-le")
 
 
-def _file(root: Path, path: str, keep: Callable[[bytes], bytes]) -> Iterator[Entry]:
+def _file(root: Path, path: str, keep: Callable[[bytes], bytes]) -> Iterator[ArchiveEntry]:
     try:
-        yield Entry(path, keep((root / path).read_bytes()))
+        yield ArchiveEntry(path, keep((root / path).read_bytes()))
     except OSError:
         # An attribute that cannot be read here cannot be read there either.
         return
 
 
-def _link(root: Path, path: Path) -> Entry:
-    return Entry(str(path.relative_to(root)), link=os.readlink(path))
+def _link(root: Path, path: Path) -> ArchiveEntry:
+    return ArchiveEntry(str(path.relative_to(root)), link=os.readlink(path))

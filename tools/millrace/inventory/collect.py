@@ -7,7 +7,7 @@ from pathlib import Path
 
 from millrace.inventory import cpus, features, memory, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
-from millrace.inventory.drives import Places, Verdict, block_dir, describe, drive_names, pci_functions
+from millrace.inventory.drives import BayPlaces, DriveVerdict, block_dir, describe, drive_names, pci_functions
 from millrace.inventory.enclosures import bays
 from millrace.inventory.finding import SurfaceReader
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
@@ -49,7 +49,7 @@ def collect(sysroot: Path = Path("/"), run: Runner = run_tool, read: SurfaceRead
 def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
     """Return every drive with its state; all are probed at once, so that a slow one does not delay the others."""
     used = drives_in_use(sysroot)
-    places = Places(pci.slots(sysroot), bays(sysroot))
+    places = BayPlaces(pci.slots(sysroot), bays(sysroot))
 
     def probed(name: str) -> Drive:
         return describe(sysroot, name, _verdict(sysroot, name, used, run, read), places, run)
@@ -60,7 +60,7 @@ def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
 
 def examine(name: str, run: Runner = run_tool, read: SurfaceReader = surface) -> Drive:
     """Probe one drive of this server by its kernel name; all others are known from sysfs alone."""
-    places = Places(pci.slots(paths.ROOT), bays(paths.ROOT))
+    places = BayPlaces(pci.slots(paths.ROOT), bays(paths.ROOT))
     verdict = _verdict(paths.ROOT, name, drives_in_use(paths.ROOT), run, read)
     found = describe(paths.ROOT, name, verdict, places, run)
     here = present()
@@ -89,13 +89,13 @@ def _with_identity(drive: Drive, same_serial: int, same_wwid: int) -> Drive:
     return drive.model_copy(update={"state": DriveState.UNKNOWN, "evidence": evidence})
 
 
-def _verdict(sysroot: Path, name: str, used: InUse, run: Runner, read: SurfaceReader) -> Verdict:
+def _verdict(sysroot: Path, name: str, used: InUse, run: Runner, read: SurfaceReader) -> DriveVerdict:
     directory = block_dir(sysroot, name)
     if name in used.system:
-        return Verdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.system[name])])
+        return DriveVerdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.system[name])])
     if used.problem:
         # Any drive could be the one that the system runs from.
-        return Verdict(DriveState.UNKNOWN, [Evidence(probe="mounts", finding=used.problem)])
+        return DriveVerdict(DriveState.UNKNOWN, [Evidence(probe="mounts", finding=used.problem)])
     if name in used.mounted and not are_ours(partitions(directory)):
-        return Verdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.mounted[name])])
+        return DriveVerdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.mounted[name])])
     return probe(directory, sysroot / "dev", run, read)

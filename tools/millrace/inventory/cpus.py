@@ -5,14 +5,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.inventory.model import Node
+from millrace.inventory.model import NumaNode
 from millrace.system import sysfs
 from millrace.system.text import KIB
 
 L3 = 3
 
 
-def nodes(sysroot: Path) -> list[Node]:
+def nodes(sysroot: Path) -> list[NumaNode]:
     """Return the NUMA nodes; a kernel without NUMA is one node."""
     directory = sysroot / "sys/devices/system/node"
     numbers = sorted(int(name[4:]) for name in sysfs.names(directory) if re.fullmatch(r"node\d+", name))
@@ -81,10 +81,10 @@ def ranges(cpus: Sequence[int]) -> str:
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def _node(sysroot: Path, number: int, cpulist: Path, size: int) -> Node:
+def _node(sysroot: Path, number: int, cpulist: Path, size: int) -> NumaNode:
     cpus = cpu_list(sysfs.text(cpulist) or "")
     packages = [sysfs.number(_topology(sysroot, cpu) / "physical_package_id") for cpu in cpus[:1]]
-    return Node(
+    return NumaNode(
         id=number,
         cpus=cpus,
         cores=_cores(sysroot, cpus),

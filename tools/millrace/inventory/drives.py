@@ -20,7 +20,7 @@ VPD_HEADER = 4
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DriveVerdict:
     """The state of a drive and why."""
 
     state: DriveState
@@ -28,7 +28,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Places:
+class BayPlaces:
     """The slots of the board by PCI address, the bays of enclosures by the device in them."""
 
     slots: dict[str, str]
@@ -36,7 +36,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Identity:
+class DriveIdentity:
     """What a drive reports about itself."""
 
     serial: str
@@ -63,7 +63,7 @@ def drive_names(sysroot: Path) -> list[str]:
     return sorted(found, key=natural_key)
 
 
-def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner | None) -> Drive:
+def describe(sysroot: Path, name: str, verdict: DriveVerdict, places: BayPlaces, run: Runner | None) -> Drive:
     """Return a drive with everything that sysfs and the drive itself report. Sizes in bytes.
 
     Without `run` no command is sent to the drive: one that hangs would hold the caller in the kernel.
@@ -114,14 +114,14 @@ def size(directory: Path) -> int:
     return (sysfs.number(directory / "size") or 0) * SECTOR
 
 
-def identify(directory: Path) -> Identity:
+def identify(directory: Path) -> DriveIdentity:
     """Return serial, wwid, model, firmware and transport; empty strings for what the drive does not report."""
     if directory.name.startswith("nvme"):
         return _nvme(directory)
     device = (directory / "device").resolve()
     if (device / "vendor").exists() and (device / "model").exists():
         return _scsi(directory, device)
-    return Identity(
+    return DriveIdentity(
         serial=_attribute(directory / "serial") or _attribute(device / "serial") or _own_name(directory.name),
         wwid=_attribute(directory / "wwid"),
         model=_attribute(device / "name"),
@@ -131,10 +131,10 @@ def identify(directory: Path) -> Identity:
     )
 
 
-def _nvme(directory: Path) -> Identity:
+def _nvme(directory: Path) -> DriveIdentity:
     controller = _nvme_controller((directory / "device").resolve())
     fabric = sysfs.text(controller / "transport")
-    return Identity(
+    return DriveIdentity(
         serial=_attribute(controller / "serial"),
         wwid=_attribute(directory / "wwid"),
         model=_attribute(controller / "model"),
@@ -153,8 +153,8 @@ def _nvme_controller(device: Path) -> Path:
     return (device / min(controllers, key=natural_key)).resolve() if controllers else device
 
 
-def _scsi(directory: Path, device: Path) -> Identity:
-    return Identity(
+def _scsi(directory: Path, device: Path) -> DriveIdentity:
+    return DriveIdentity(
         serial=_vpd_serial(device / "vpd_pg80"),
         wwid=_attribute(device / "wwid"),
         model=" ".join(filter(None, (_attribute(device / "vendor"), _attribute(device / "model")))),

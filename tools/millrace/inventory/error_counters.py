@@ -51,7 +51,7 @@ class LinkEnd:
 
 
 @dataclass(frozen=True)
-class Link:
+class CountedLink:
     """The PCIe link of a drive (by serial), a network card (by the names of its ports) or a switch (by address)."""
 
     kind: Literal["drive", "card", "switch"]
@@ -76,25 +76,27 @@ def modules(sysroot: Path) -> list[Module]:
     return memory_modules
 
 
-def links(sysroot: Path, drives: Iterable[Drive]) -> list[Link]:
+def links(sysroot: Path, drives: Iterable[Drive]) -> list[CountedLink]:
     """Return the links of these drives, of the network cards and of the PCIe switches above the drives.
 
     Each has the errors of both ends; links without counters are left out.
     """
-    devices, pcie_links = sysroot / "sys/bus/pci/devices", list[Link]()
+    devices, pcie_links = sysroot / "sys/bus/pci/devices", list[CountedLink]()
     here = [drive for drive in drives if drive.pci_address]
     for drive in here:
         function = (devices / str(drive.pci_address)).resolve()
-        pcie_links.append(Link("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function})))
+        pcie_links.append(
+            CountedLink("drive", drive.serial or drive.name, _ends({drive.serial or function.name: function}))
+        )
     cards: dict[str, dict[str, Path]] = {}
     for port in _network_functions(sysroot):
         cards.setdefault(port.name.rpartition(".")[0], {})[port.name] = port
     for ports in cards.values():
         # a service without network sees no names
         names = [name for port in ports.values() for name in sysfs.names(port / "net")]
-        pcie_links.append(Link("card", ", ".join(names or ports), _ends(ports)))
+        pcie_links.append(CountedLink("card", ", ".join(names or ports), _ends(ports)))
     for address in sorted({drive.switch for drive in here if drive.switch}):
-        pcie_links.append(Link("switch", address, _ends({address: (devices / address).resolve()})))
+        pcie_links.append(CountedLink("switch", address, _ends({address: (devices / address).resolve()})))
     return [link for link in pcie_links if link.ends]
 
 

@@ -9,21 +9,21 @@ from millrace.inventory.model import DriveState, Evidence
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProbeFinding:
     """FOREIGN: there is content. UNKNOWN: this probe failed."""
 
     state: DriveState
     evidence: Evidence
 
 
-SurfaceReader = Callable[[Path, int], list[Finding]]
+SurfaceReader = Callable[[Path, int], list[ProbeFinding]]
 
 
-def found(probe: str, what: str) -> Finding:
+def found(probe: str, what: str) -> ProbeFinding:
     """Return a finding of content that its owner may want to keep."""
-    return Finding(DriveState.FOREIGN, Evidence(probe=probe, finding=what))
+    return ProbeFinding(DriveState.FOREIGN, Evidence(probe=probe, finding=what))
 
 
-def failed(probe: str, why: str) -> Finding:
+def failed(probe: str, why: str) -> ProbeFinding:
     """Return a finding of a probe that failed."""
-    return Finding(DriveState.UNKNOWN, Evidence(probe=probe, finding=why))
+    return ProbeFinding(DriveState.UNKNOWN, Evidence(probe=probe, finding=why))

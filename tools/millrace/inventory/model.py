@@ -129,7 +129,7 @@ class Nic(Contract):
     switch: str | None = None
 
 
-class Node(Contract):
+class NumaNode(Contract):
     """One NUMA node: its logical CPUs, its physical cores, its memory and its L3 cache in bytes, its socket.
 
     A node may be without memory or without CPUs; the latter has no socket.
@@ -169,7 +169,7 @@ class Inventory(Contract):
     kernel: str
     cpu_model: str
     sockets: Positive
-    nodes: list[Node]
+    nodes: list[NumaNode]
     memory: Count
     drives: list[Drive]
     nics: list[Nic]

@@ -6,7 +6,7 @@ reader in the kernel until the controller is given up: minutes, the health check
 """
 
 from millrace.inventory import pci
-from millrace.inventory.drives import Places, Verdict, describe, drive_names
+from millrace.inventory.drives import BayPlaces, DriveVerdict, describe, drive_names
 from millrace.inventory.enclosures import bays
 from millrace.inventory.model import Drive, DriveState
 from millrace.system import paths
@@ -14,6 +14,6 @@ from millrace.system import paths
 
 def present() -> list[Drive]:
     """Return every drive, without what only the drive itself can report; its state is UNKNOWN."""
-    unknown = Verdict(DriveState.UNKNOWN, [])
-    places = Places(pci.slots(paths.ROOT), bays(paths.ROOT))
+    unknown = DriveVerdict(DriveState.UNKNOWN, [])
+    places = BayPlaces(pci.slots(paths.ROOT), bays(paths.ROOT))
     return [describe(paths.ROOT, name, unknown, places, run=None) for name in drive_names(paths.ROOT)]

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from millrace.inventory import signatures, udev
-from millrace.inventory.drives import Verdict, size
-from millrace.inventory.finding import Finding, SurfaceReader, found
+from millrace.inventory.drives import DriveVerdict, size
+from millrace.inventory.finding import ProbeFinding, SurfaceReader, found
 from millrace.inventory.model import DriveState, Evidence
 from millrace.inventory.partitions import Partition, are_ours, partitions
 from millrace.inventory.surface import surface
@@ -21,7 +21,7 @@ OURS = "Millrace partition"
 """How the evidence of a drive with partitions of a pool begins."""
 
 
-def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface) -> Verdict:
+def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface) -> DriveVerdict:
     """Return the state of one drive that does not carry the running system.
 
     `drive` is its sysfs directory, `devices` the directory of device nodes (/dev). `read` probes its first and last
@@ -31,7 +31,7 @@ def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface
     if are_ours(present):
         labels = ", ".join(partition.label for partition in present)
         ours = Evidence(probe="partitions", finding=f"{OURS} {labels}")
-        return Verdict(DriveState.OURS, [ours, *_md_members(present, devices.parent)])
+        return DriveVerdict(DriveState.OURS, [ours, *_md_members(present, devices.parent)])
     node = devices / drive.name
     findings = [
         *_in_kernel(drive, present),
@@ -44,17 +44,17 @@ def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface
     return judge(findings)
 
 
-def judge(findings: list[Finding]) -> Verdict:
+def judge(findings: list[ProbeFinding]) -> DriveVerdict:
     """Return the state and its evidence: one probe that failed outweighs all other findings."""
     if not findings:
         everything = "no partitions, signatures or users; first and last 8 MiB are zero"
-        return Verdict(DriveState.BLANK, [Evidence(probe="all", finding=everything)])
+        return DriveVerdict(DriveState.BLANK, [Evidence(probe="all", finding=everything)])
     states = {finding.state for finding in findings}
     state = DriveState.UNKNOWN if DriveState.UNKNOWN in states else DriveState.FOREIGN
-    return Verdict(state, [finding.evidence for finding in findings])
+    return DriveVerdict(state, [finding.evidence for finding in findings])
 
 
-def _in_kernel(drive: Path, present: list[Partition]) -> list[Finding]:
+def _in_kernel(drive: Path, present: list[Partition]) -> list[ProbeFinding]:
     findings = [found("partitions", f"{len(present)} partition{'s' * (len(present) > 1)}")] if present else []
     for directory in (drive, *(partition.directory for partition in present)):
         holders = sysfs.names(directory / "holders")
@@ -76,7 +76,7 @@ def _md_members(present: list[Partition], sysroot: Path) -> list[Evidence]:
     ]
 
 
-def _in_partitions(present: list[Partition], devices: Path, run: Runner) -> list[Finding]:
+def _in_partitions(present: list[Partition], devices: Path, run: Runner) -> list[ProbeFinding]:
     """The content of each partition, so that an administrator recognises the drive."""
     findings = []
     for partition in present:
@@ -84,5 +84,5 @@ def _in_partitions(present: list[Partition], devices: Path, run: Runner) -> list
             label = f" '{partition.label}'" if partition.label else ""
             number = sysfs.number(partition.directory / "partition")
             words = f"partition {number}{label}: {finding.evidence.finding}"
-            findings.append(Finding(finding.state, Evidence(probe=finding.evidence.probe, finding=words)))
+            findings.append(ProbeFinding(finding.state, Evidence(probe=finding.evidence.probe, finding=words)))
     return findings

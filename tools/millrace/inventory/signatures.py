@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from millrace.inventory.finding import Finding, failed, found
+from millrace.inventory.finding import ProbeFinding, failed, found
 from millrace.system.run import Result, Runner, last_words
 
 # Exit states of blkid, see blkid(8). A device that cannot be opened is 2 as well: blkid alone proves nothing.
@@ -35,7 +35,7 @@ def in_words(kind: str) -> str:
     return TABLES.get(kind) or CONTENTS.get(kind) or f"{kind} signature"
 
 
-def blkid(device: Path, run: Runner) -> list[Finding]:
+def blkid(device: Path, run: Runner) -> list[ProbeFinding]:
     """Probe superblocks and partition tables with blkid's low-level probe."""
     result = run(["blkid", "-p", "-o", "export", str(device)])
     if result.status == BLKID_NOTHING and not result.out.strip() and not result.err.strip():
@@ -60,7 +60,7 @@ def _unescape(value: str) -> str:
     return re.sub(r"\\(.)", r"\1", value)
 
 
-def wipefs(device: Path, run: Runner) -> list[Finding]:
+def wipefs(device: Path, run: Runner) -> list[ProbeFinding]:
     """Find every signature at every place, also those that contradict each other."""
     result = run(["wipefs", "--no-act", "--json", str(device)])
     if result.status != 0 or result.err.strip():
@@ -79,7 +79,7 @@ def _in_short(offsets: list[int]) -> str:
     return f"{offsets[0]}" + (f" and {len(offsets) - 1} more" if len(offsets) > 1 else "")
 
 
-def mdadm(device: Path, run: Runner) -> list[Finding]:
+def mdadm(device: Path, run: Runner) -> list[ProbeFinding]:
     """Find md superblocks of every version, and the firmware RAIDs that mdadm knows."""
     result = run(["mdadm", "--examine", str(device)])
     if result.status == 1 and MDADM_NOTHING.fullmatch(result.err.strip()) and not result.out.strip():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.inventory.finding import Finding, failed, found
+from millrace.inventory.finding import ProbeFinding, failed, found
 from millrace.inventory.model import Evidence
 from millrace.system.text import KIB
 
@@ -29,7 +29,7 @@ MARK_SIZE = 4 * KIB
 
 
 @dataclass(frozen=True)
-class Surface:
+class DriveSurface:
     """The bytes that were read of a drive of `size` bytes."""
 
     size: int
@@ -46,7 +46,7 @@ class Surface:
         return b""
 
 
-def surface(device: Path, size: int) -> list[Finding]:
+def surface(device: Path, size: int) -> list[ProbeFinding]:
     """Read both ends of a drive with exclusive access. `size` in bytes as sysfs has it."""
     try:
         # Exclusive: fails where the kernel itself uses the drive, whatever sysfs shows.
@@ -58,7 +58,7 @@ def surface(device: Path, size: int) -> list[Finding]:
         if actual != size or size == 0:
             return [failed("size", f"the drive ends at byte {actual}, the kernel says {size}")]
         window = min(WINDOW, size)
-        read = Surface(size, _read(descriptor, 0, window), _read(descriptor, size - window, window))
+        read = DriveSurface(size, _read(descriptor, 0, window), _read(descriptor, size - window, window))
     except OSError as error:
         return [failed("read", f"cannot be read: {error.strerror}")]
     finally:
@@ -66,7 +66,7 @@ def surface(device: Path, size: int) -> list[Finding]:
     return inspect(read)
 
 
-def inspect(read: Surface) -> list[Finding]:
+def inspect(read: DriveSurface) -> list[ProbeFinding]:
     """Name the content: by its place if it is a known one, else by the first byte that is not zero."""
     first = _first_data(read)
     if first is None:
@@ -86,7 +86,7 @@ def only_mark(evidence: Sequence[Evidence]) -> str | None:
     return ERASE_INTERRUPTED if ERASE_INTERRUPTED in found else TEST_INTERRUPTED
 
 
-def _beside_marks(read: Surface) -> Iterator[str]:
+def _beside_marks(read: DriveSurface) -> Iterator[str]:
     """What stands in the place of a mark."""
     for offset in dict.fromkeys((0, read.size - MARK_SIZE)):
         page = read.at(offset, MARK_SIZE)
@@ -104,34 +104,34 @@ def _read(descriptor: int, offset: int, length: int) -> bytes:
     return bytes(data)
 
 
-def _first_data(read: Surface) -> int | None:
+def _first_data(read: DriveSurface) -> int | None:
     for start, data in ((0, read.head), (read.size - len(read.tail), read.tail)):
         if data != ZEROS[: len(data)]:
             return start + len(data) - len(data.lstrip(b"\0"))
     return None
 
 
-def _magic(offset: int, magic: bytes) -> Callable[[Surface], bool]:
+def _magic(offset: int, magic: bytes) -> Callable[[DriveSurface], bool]:
     """A signature at an offset; a negative one counts from the end of the drive."""
 
-    def holds(read: Surface) -> bool:
+    def holds(read: DriveSurface) -> bool:
         return read.at(offset if offset >= 0 else read.size + offset, len(magic)) == magic
 
     return holds
 
 
-def _md(place: Callable[[int], int]) -> Callable[[Surface], bool]:
-    def holds(read: Surface) -> bool:
+def _md(place: Callable[[int], int]) -> Callable[[DriveSurface], bool]:
+    def holds(read: DriveSurface) -> bool:
         return read.at(place(read.size), len(MD_MAGIC)) == MD_MAGIC
 
     return holds
 
 
-def _zfs(place: Callable[[int], int]) -> Callable[[Surface], bool]:
+def _zfs(place: Callable[[int], int]) -> Callable[[DriveSurface], bool]:
     """One of the two labels at an end: its pool description or one of its uberblocks, in either byte order."""
     magics = {ZFS_MAGIC.to_bytes(8, "little"), ZFS_MAGIC.to_bytes(8, "big")}
 
-    def holds(read: Surface) -> bool:
+    def holds(read: DriveSurface) -> bool:
         for label in (place(read.size), place(read.size) + ZFS_LABEL):
             if b"pool_guid" in read.at(label, ZFS_UBERBLOCKS):
                 return True
@@ -143,7 +143,7 @@ def _zfs(place: Callable[[int], int]) -> Callable[[Surface], bool]:
 
 
 # Places: UEFI specification; md(4) and the kernel's md_p.h; OpenZFS on-disk format; file systems' own headers.
-KNOWN_PLACES: list[tuple[str, Callable[[Surface], bool]]] = [
+KNOWN_PLACES: list[tuple[str, Callable[[DriveSurface], bool]]] = [
     (ERASE_INTERRUPTED, _magic(0, ERASE_MARK)),
     (ERASE_INTERRUPTED, _magic(-MARK_SIZE, ERASE_MARK)),
     (TEST_INTERRUPTED, _magic(0, TEST_MARK)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.log import Log
-from millrace.plan.model import Array, Decision, Role
+from millrace.plan.model import Decision, MdArray, Role
 from millrace.plan.override import by_policy
 from millrace.plan.policy.model import Policy
 from millrace.plan.score import CHUNK, Candidate
@@ -14,12 +14,12 @@ from millrace.plan.sizes import bitmap_chunk
 from millrace.system.text import KIB, MIB, binary
 
 
-def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
+def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[MdArray]:
     """Return the legs on partitions of `partition` bytes, then the RAID0 over them where there are several."""
     several = best.shape.legs > 1
     spares = _distributed(best.spares, len(best.legs))
     legs = [
-        Array.model_validate(
+        MdArray.model_validate(
             {
                 "name": f"leg{number}" if several else "data",
                 "level": {"raid50": "raid5", "raid60": "raid6"}.get(best.shape.level, best.shape.level),
@@ -38,12 +38,12 @@ def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
     return [*legs, _over(legs, best.full_stripe)] if several else legs
 
 
-def log_arrays(log: Log) -> list[Array]:
+def log_arrays(log: Log) -> list[MdArray]:
     """Return the mirror of the log; nothing for a log inside XFS."""
     if log.mode == "internal":
         return []
     return [
-        Array(
+        MdArray(
             name="log",
             level="raid1",
             members=[drive.serial for drive in log.drives],
@@ -58,7 +58,7 @@ def log_arrays(log: Log) -> list[Array]:
     ]
 
 
-def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
+def chunk_decision(leg: MdArray, policy: Policy) -> Iterator[Decision]:
     """Yield why a leg has its chunk; nothing for a mirror."""
     if leg.chunk is None:
         return
@@ -80,7 +80,7 @@ def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
     yield by_policy(decision, "layout.chunk_kib", f"{CHUNK // KIB} KiB") if policy.layout.chunk_kib else decision
 
 
-def raid0_chunk_decision(data: Array, leg: Array) -> Decision:
+def raid0_chunk_decision(data: MdArray, leg: MdArray) -> Decision:
     """Return why the RAID0 over legs has its chunk."""
     return Decision(
         name="raid0_chunk",
@@ -91,7 +91,7 @@ def raid0_chunk_decision(data: Array, leg: Array) -> Decision:
     )
 
 
-def bitmap_decision(leg: Array, policy: Policy) -> Decision:
+def bitmap_decision(leg: MdArray, policy: Policy) -> Decision:
     """Return why a leg has its bitmap."""
     decision = Decision(
         name="bitmap",
@@ -108,9 +108,9 @@ def bitmap_decision(leg: Array, policy: Policy) -> Decision:
     return by_policy(decision, "layout.bitmap_chunk_mib", "512 MiB from 1 TiB on, else mdadm's") if wanted else decision
 
 
-def _over(legs: list[Array], full_stripe: int) -> Array:
+def _over(legs: list[MdArray], full_stripe: int) -> MdArray:
     """A chunk that is not the full stripe of a leg would cut writes before they fill a stripe."""
-    return Array(
+    return MdArray(
         name="data",
         level="raid0",
         members=[leg.name for leg in legs],

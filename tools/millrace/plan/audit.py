@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from millrace.inventory.model import Drive, Inventory
 from millrace.plan.discard import audit_discard, reads_zeroes
 from millrace.plan.drives import audit_drives
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import PlanFinding, Severity
 from millrace.plan.links import audit_drive_links, audit_links
 from millrace.plan.memory import audit_memory
-from millrace.plan.model import Array, MdSettings, Nfsd, Plan, Role
+from millrace.plan.model import MdArray, MdSettings, Nfsd, Plan, Role
 from millrace.plan.ports import audit_ports
 from millrace.plan.sockets import audit_sockets
 
@@ -24,7 +24,7 @@ class Audited:
     """
 
     roles: Mapping[str, Role]
-    arrays: Sequence[Array]
+    arrays: Sequence[MdArray]
     nfsd: Nfsd
     md: MdSettings
 
@@ -57,7 +57,7 @@ def _sectors(size: int, others: Collection[int]) -> str:
     return f"Physical sectors differ: {size} bytes, and {around} bytes on its neighbours."
 
 
-def audit(inventory: Inventory, of: Audited) -> list[Finding]:
+def audit(inventory: Inventory, of: Audited) -> list[PlanFinding]:
     """Return findings on the drives of a pool and on everything that serves them, the worst first."""
     data = [drive for drive in inventory.drives if of.roles.get(drive.serial) is Role.DATA]
     used = [drive for drive in inventory.drives if of.roles.get(drive.serial) in (Role.DATA, Role.LOG, Role.SPARE)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from millrace.inventory.model import Drive
 from millrace.plan import sources
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import PlanFinding, Severity
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
@@ -55,13 +55,13 @@ def plan_discard(layout: Layout, policy: Policy) -> tuple[bool, Decision]:
     return planned, by_policy(decision, "md.discard", NEVER if hindrance else WEEKLY) if policy.md.discard else decision
 
 
-def audit_discard(data: Sequence[Drive]) -> list[Finding]:
+def audit_discard(data: Sequence[Drive]) -> list[PlanFinding]:
     """Return a finding where only some of the data drives guarantee zeroes: they keep discards from the others."""
     without = [drive for drive in data if not reads_zeroes(drive)]
     if not without or len(without) == len(data):
         return []
     return [
-        Finding(
+        PlanFinding(
             name="drives.discard",
             severity=Severity.INFO,
             subject="data drives",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan import sources
 from millrace.plan.failing import failing
-from millrace.plan.finding import Finding, Severity, about
+from millrace.plan.finding import PlanFinding, Severity, about
 from millrace.plan.links import slower
 from millrace.plan.model import Decision
 from millrace.plan.policy.model import Policy
@@ -104,7 +104,7 @@ def drive_warnings(groups: Groups) -> list[str]:
     return [*_unused_warning(groups), *_models_warning(groups)]
 
 
-def audit_drives(used: list[Drive], data: list[Drive]) -> list[Finding]:
+def audit_drives(used: list[Drive], data: list[Drive]) -> list[PlanFinding]:
     """Return findings on drives. `used`: all drives of the plan; `data`: those that hold the data."""
     findings = [finding for drive in used for finding in (*_health(drive), *_wear(drive), *_cache(drive))]
     return [*findings, *_models(data), *_firmware(used)]
@@ -200,7 +200,7 @@ def _drives(unused: list[Unused], one: str, several: str) -> str:
     return f"{len(unused)} drives {several}" if len(unused) > 1 else f"1 drive {one}"
 
 
-def _health(drive: Drive) -> list[Finding]:
+def _health(drive: Drive) -> list[PlanFinding]:
     warning = drive.critical_warning or 0
     found = []
     if warning & HOT_BIT:
@@ -211,14 +211,14 @@ def _health(drive: Drive) -> list[Finding]:
     return [*found, *failing(drive)]
 
 
-def _wear(drive: Drive) -> list[Finding]:
+def _wear(drive: Drive) -> list[PlanFinding]:
     if drive.wear is None or drive.wear < WORN:
         return []
     what = f"{drive.wear} % of the drive's rated endurance is used."
     return [about(drive, "drive.worn", Severity.WARN, what, "Plan its replacement.")]
 
 
-def _cache(drive: Drive) -> list[Finding]:
+def _cache(drive: Drive) -> list[PlanFinding]:
     """A drive with protection usually reports that it has no volatile cache; NVMe has no field for the protection."""
     if not drive.volatile_write_cache:
         return []
@@ -230,13 +230,13 @@ def _cache(drive: Drive) -> list[Finding]:
     return [about(drive, "cache.volatile", Severity.INFO, what, todo)]
 
 
-def _models(data: list[Drive]) -> list[Finding]:
+def _models(data: list[Drive]) -> list[PlanFinding]:
     models = Counter(drive.model for drive in data)
     if len(models) < 2:
         return []
     what = f"The drives are of {len(models)} models: {_counted(models)}."
     return [
-        Finding(
+        PlanFinding(
             name="drives.models",
             severity=Severity.INFO,
             subject="data drives",
@@ -246,7 +246,7 @@ def _models(data: list[Drive]) -> list[Finding]:
     ]
 
 
-def _firmware(used: list[Drive]) -> list[Finding]:
+def _firmware(used: list[Drive]) -> list[PlanFinding]:
     findings = []
     for model in sorted({drive.model for drive in used}):
         firmware = Counter(drive.firmware for drive in used if drive.model == model and drive.firmware)
@@ -254,7 +254,7 @@ def _firmware(used: list[Drive]) -> list[Finding]:
             rare = min(firmware.items(), key=lambda pair: (pair[1], pair[0]))[0]
             serials = sorted(drive.serial for drive in used if (drive.model, drive.firmware) == (model, rare))
             findings.append(
-                Finding(
+                PlanFinding(
                     name="drives.firmware",
                     severity=Severity.INFO,
                     subject=f"drives of model {model}",

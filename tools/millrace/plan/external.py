@@ -10,7 +10,7 @@ from millrace.plan.allocation_groups import Stripes
 from millrace.plan.discard import NEVER, WEEKLY
 from millrace.plan.failing import failing
 from millrace.plan.filesystem import LARGEST_LOG, SECTOR, Base, why_aligned
-from millrace.plan.model import Decision, Obstacle, Partition, Role
+from millrace.plan.model import Decision, PlannedPartition, PlanObstacle, Role
 from millrace.plan.obstacles import RESCAN, SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE, named, remedy
 from millrace.plan.other_pool import belongs_to_pool, other_pool
 from millrace.plan.override import by_policy
@@ -24,7 +24,7 @@ LARGEST_START = GIB
 
 
 @dataclass(frozen=True)
-class Geometry:
+class DeviceGeometry:
     """Chunk and full stripe of a device in bytes; both 0 where it has no stripes, for the reason `why`."""
 
     chunk: int
@@ -40,7 +40,7 @@ class External:
     data: Drive
     log_device: str | None
     log: Drive | None
-    geometry: Geometry
+    geometry: DeviceGeometry
 
     @property
     def start(self) -> int:
@@ -63,20 +63,20 @@ class External:
         where = f"file system log on {self.log_device}" if self.log_device else "log inside the file system"
         return f"XFS on the external device {self.device}, {where}"
 
-    def partitions(self, drive: Drive) -> list[Partition]:
+    def partitions(self, drive: Drive) -> list[PlannedPartition]:
         """Return what is made on a drive."""
         if drive is self.data:
-            return [Partition(role=Role.DATA, size=self.capacity)]
-        return [Partition(role=Role.LOG, size=self.log_partition)] if drive is self.log else []
+            return [PlannedPartition(role=Role.DATA, size=self.capacity)]
+        return [PlannedPartition(role=Role.LOG, size=self.log_partition)] if drive is self.log else []
 
 
-def external_obstacles(inventory: Inventory, policy: Policy) -> list[Obstacle]:
+def external_obstacles(inventory: Inventory, policy: Policy) -> list[PlanObstacle]:
     """Return every reason not to build on the devices that the policy names; none means that they can be used."""
     wanted = policy.external
     if policy.log.mode is not None:
         what = "The policy's log.mode cannot be used with backend external: there are no arrays to put the log on."
         todo = "Remove the key. external.log names a device for the log; without it the log is inside the file system."
-        return [Obstacle(drives=[], what=what, todo=todo)]
+        return [PlanObstacle(drives=[], what=what, todo=todo)]
     if not wanted.devices:
         return [_policy("devices", "it names no device.", 'Name one: devices = ["/dev/disk/by-id/…"] in [external].')]
     if len(wanted.devices) > 1:
@@ -198,7 +198,7 @@ def why_no_backend(drive: Drive) -> str:
     return "Boot drive of the running system." if drive.state is DriveState.BOOT else "The policy does not name it."
 
 
-def _about(drives: Sequence[Drive], key: str, name: str, least: int) -> list[Obstacle]:
+def _about(drives: Sequence[Drive], key: str, name: str, least: int) -> list[PlanObstacle]:
     drive = find(drives, name)
     if drive is None:
         what = f"this server has no device {name}."
@@ -209,27 +209,29 @@ def _about(drives: Sequence[Drive], key: str, name: str, least: int) -> list[Obs
     here = named([drive])
     if drive.state is DriveState.BOOT:
         why = drive.evidence[0].finding if drive.evidence else "carries the running system"
-        return [Obstacle(drives=here, what=f"{name} is in use: it {why}.", todo="Name another device.")]
+        return [PlanObstacle(drives=here, what=f"{name} is in use: it {why}.", todo="Name another device.")]
     if drive.serial and sum(other.serial == drive.serial for other in drives) > 1:
         what = f"{name} has the serial number {drive.serial} of another device: they cannot be told apart."
-        return [Obstacle(drives=here, what=what, todo="Give each device a serial number of its own where it is made.")]
+        return [
+            PlanObstacle(drives=here, what=what, todo="Give each device a serial number of its own where it is made.")
+        ]
     if drive.state in (DriveState.UNKNOWN, DriveState.FOREIGN) and not belongs_to_pool(drive):
         words = "; ".join(dict.fromkeys(evidence.finding for evidence in drive.evidence)) or "no evidence was recorded"
         what = f"{name} is {drive.state.value}, not blank: {words}."
-        return [Obstacle(drives=here, what=what, todo=remedy(drive))]
+        return [PlanObstacle(drives=here, what=what, todo=remedy(drive))]
     if reasons := failing(drive):
         what = f"{name} is failing: {' '.join(finding.what for finding in reasons)}"
-        return [Obstacle(drives=here, what=what, todo="Use another device.")]
+        return [PlanObstacle(drives=here, what=what, todo="Use another device.")]
     if drive.size < least:
         what = f"{name} is too small: {size(drive.size)}."
-        return [Obstacle(drives=here, what=what, todo=f"Use a device of {size(least)} or more.")]
+        return [PlanObstacle(drives=here, what=what, todo=f"Use a device of {size(least)} or more.")]
     if drive.logical_block > SECTOR:
         what = f"{name} has sectors of {drive.logical_block} bytes, and XFS writes units of {SECTOR}."
-        return [Obstacle(drives=here, what=what, todo=f"Use a device with sectors of at most {SECTOR} bytes.")]
+        return [PlanObstacle(drives=here, what=what, todo=f"Use a device with sectors of at most {SECTOR} bytes.")]
     return []
 
 
-def _geometry_obstacles(drive: Drive, policy: Policy) -> list[Obstacle]:
+def _geometry_obstacles(drive: Drive, policy: Policy) -> list[PlanObstacle]:
     """A geometry that was given is used or refused; one that the device reports may be no good, and is left out."""
     wanted, found = policy.external, _geometry(drive, policy)
     if found.stripe or (wanted.io_min_kib is None and wanted.io_opt_kib is None):
@@ -239,25 +241,27 @@ def _geometry_obstacles(drive: Drive, policy: Policy) -> list[Obstacle]:
     return [_policy(key, found.why, todo)]
 
 
-def _geometry(drive: Drive, policy: Policy) -> Geometry:
+def _geometry(drive: Drive, policy: Policy) -> DeviceGeometry:
     wanted = policy.external
     chunk = wanted.io_min_kib * KIB if wanted.io_min_kib is not None else drive.minimum_io or 0
     stripe = wanted.io_opt_kib * KIB if wanted.io_opt_kib is not None else drive.optimal_io or 0
     if not stripe:
-        return Geometry(0, 0, "The device reports no full stripe (optimal_io_size) to align to.")
+        return DeviceGeometry(0, 0, "The device reports no full stripe (optimal_io_size) to align to.")
     shown = f"chunk {chunk} bytes, full stripe {stripe} bytes"
     if stripe <= max(SECTOR, drive.physical_block):
-        return Geometry(0, 0, f"The full stripe is no larger than a sector ({shown}): there is nothing to align to.")
+        return DeviceGeometry(
+            0, 0, f"The full stripe is no larger than a sector ({shown}): there is nothing to align to."
+        )
     if chunk % SECTOR or stripe % SECTOR:
-        return Geometry(0, 0, f"The geometry is in no units of {SECTOR} bytes, which XFS needs ({shown}).")
+        return DeviceGeometry(0, 0, f"The geometry is in no units of {SECTOR} bytes, which XFS needs ({shown}).")
     if not chunk or stripe % chunk:
-        return Geometry(0, 0, f"The full stripe is no multiple of the chunk ({shown}).")
+        return DeviceGeometry(0, 0, f"The full stripe is no multiple of the chunk ({shown}).")
     if aligned_start(stripe) > min(LARGEST_START, drive.size // 16):
-        return Geometry(0, 0, f"No partition begins at a whole MiB and at a full stripe ({shown}).")
-    return Geometry(chunk, stripe)
+        return DeviceGeometry(0, 0, f"No partition begins at a whole MiB and at a full stripe ({shown}).")
+    return DeviceGeometry(chunk, stripe)
 
 
-def _geometry_decision(geometry: Geometry, policy: Policy) -> Decision:
+def _geometry_decision(geometry: DeviceGeometry, policy: Policy) -> Decision:
     wanted = policy.external
     keys = [f"external.{key}" for key in ("io_min_kib", "io_opt_kib") if getattr(wanted, key) is not None]
     value = {"io_min": geometry.chunk, "io_opt": geometry.stripe}
@@ -279,7 +283,7 @@ def _geometry_decision(geometry: Geometry, policy: Policy) -> Decision:
     )
 
 
-def _policy(key: str, why: str, todo: str) -> Obstacle:
-    return Obstacle(
+def _policy(key: str, why: str, todo: str) -> PlanObstacle:
+    return PlanObstacle(
         drives=[], what=f"The policy's external.{key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
     )

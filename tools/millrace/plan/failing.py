@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from millrace.inventory.model import Drive
-from millrace.plan.finding import REPLACE_DRIVE, Finding, Severity, about
+from millrace.plan.finding import REPLACE_DRIVE, PlanFinding, Severity, about
 
 # NVMe base specification, SMART / health information, critical warning.
 SPARE_BIT, BACKUP_BIT = 1 << 0, 1 << 4
@@ -16,7 +16,7 @@ FATAL = {
 }
 
 
-def failing(drive: Drive) -> list[Finding]:
+def failing(drive: Drive) -> list[PlanFinding]:
     """Return why a drive must not hold data, from its last SMART reading; none where it has not said so."""
     return list(_failing(drive))
 
@@ -27,7 +27,7 @@ def why_failing(drive: Drive) -> str | None:
     return f"is failing ({'; '.join(reasons)})" if reasons else None
 
 
-def _failing(drive: Drive) -> Iterator[Finding]:
+def _failing(drive: Drive) -> Iterator[PlanFinding]:
     warning = drive.critical_warning or 0
     if warning & BACKUP_BIT:
         what = "The power-loss protection of the drive has failed: a power cut may lose acknowledged writes."

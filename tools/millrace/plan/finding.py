@@ -15,7 +15,7 @@ class Severity(StrEnum):
     FAIL = "fail"
 
 
-class Finding(Contract):
+class PlanFinding(Contract):
     """One thing that is not as it could be.
 
     `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
@@ -43,9 +43,9 @@ REPLACE_DRIVE = "Replace the drive."
 SHOWN = 4
 
 
-def about(drive: Drive, name: str, severity: Severity, what: str, todo: str) -> Finding:
+def about(drive: Drive, name: str, severity: Severity, what: str, todo: str) -> PlanFinding:
     """Return a finding on one drive."""
-    return Finding(name=name, severity=severity, subject=drive.serial, what=what, todo=todo, bay=place_of(drive))
+    return PlanFinding(name=name, severity=severity, subject=drive.serial, what=what, todo=todo, bay=place_of(drive))
 
 
 def place_of(drive: Drive) -> str | None:
@@ -53,13 +53,13 @@ def place_of(drive: Drive) -> str | None:
     return f"bay {drive.bay}" if drive.bay else f"slot {drive.slot}" if drive.slot else None
 
 
-def merged(findings: list[Finding]) -> list[Finding]:
+def merged(findings: list[PlanFinding]) -> list[PlanFinding]:
     """Return findings that differ in their subject only as one, in the order of the first of each."""
     subjects: dict[tuple[str, str, str, str], list[str]] = {}
     for one in findings:
         subjects.setdefault((one.name, one.severity, one.what, one.todo), []).append(one.place)
     return [
-        Finding(name=name, severity=Severity(severity), subject=_in_short(shared), what=what, todo=todo)
+        PlanFinding(name=name, severity=Severity(severity), subject=_in_short(shared), what=what, todo=todo)
         for (name, severity, what, todo), shared in subjects.items()
     ]
 

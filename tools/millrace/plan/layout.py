@@ -9,14 +9,14 @@ from millrace.plan import sources
 from millrace.plan.arrays import bitmap_decision, chunk_decision, data_arrays, log_arrays, raid0_chunk_decision
 from millrace.plan.drives import Groups
 from millrace.plan.log import Log, plan_log
-from millrace.plan.model import Array, Decision
+from millrace.plan.model import Decision, MdArray
 from millrace.plan.override import by_policy
 from millrace.plan.policy.model import Policy
 from millrace.plan.rebuild import Rebuild, guaranteed, rebuild
 from millrace.plan.score import RULES, Candidate, scored
 from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY, SMALLEST_LEG, Shape, shapes
 from millrace.plan.sizes import partition_size
-from millrace.plan.sockets import Places
+from millrace.plan.sockets import SocketPlaces
 from millrace.system.text import size
 
 LONG = 4 * 24.0
@@ -28,11 +28,11 @@ class Layout:
     """Arrays in the order in which they are created. Sizes in bytes; `legs` holds the drives of each redundant part."""
 
     shape: Shape
-    arrays: list[Array]
+    arrays: list[MdArray]
     legs: list[list[Drive]]
     spares: list[Drive]
     log: Log
-    places: Places
+    places: SocketPlaces
     data_partition: int
     rebuild: Rebuild
 
@@ -48,12 +48,12 @@ class Layout:
         return self.log.partition
 
     @property
-    def data(self) -> Array:
+    def data(self) -> MdArray:
         """The array that carries the file system."""
         return next(array for array in self.arrays if array.name == "data")
 
     @property
-    def redundant(self) -> Array:
+    def redundant(self) -> MdArray:
         """A leg, or the data array itself where there is one leg."""
         return self.arrays[0]
 
@@ -73,7 +73,7 @@ class Layout:
         return (self.data.chunk or 0) * self.data.data_members
 
 
-def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout, list[Decision]]:
+def plan_layout(groups: Groups, policy: Policy, places: SocketPlaces) -> tuple[Layout, list[Decision]]:
     """Return the best layout of the data group that the policy allows. InapplicablePolicy: it allows none."""
     considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy, places)
     best = considered[0]

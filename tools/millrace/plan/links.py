@@ -5,7 +5,7 @@ from collections import Counter
 
 from millrace.inventory.model import Drive, Inventory, Nic, PcieLink
 from millrace.plan.constants import BITS, GIGA, MEGABIT, Constants
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import PlanFinding, Severity
 
 GIGATRANSFERS = 1_000_000_000
 OLD_ENCODING_UP_TO = 5.0  # GT/s: PCIe 1 and 2 carry 8 bits in 10, later ones 128 in 130
@@ -25,7 +25,7 @@ def slower(log: Drive, data: list[Drive]) -> bool:
     return log.link is not None and 2 * _bandwidth(log.link) < slowest
 
 
-def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> list[Finding]:
+def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> list[PlanFinding]:
     """Return findings on links. `used`: all drives of the plan; `data`: those that a stripe waits for together."""
     cards: dict[str, list[Nic]] = {}
     for nic in inventory.nics:
@@ -37,19 +37,19 @@ def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> l
     ]
 
 
-def audit_drive_links(used: list[Drive], data: list[Drive]) -> list[Finding]:
+def audit_drive_links(used: list[Drive], data: list[Drive]) -> list[PlanFinding]:
     """Return findings on links of drives, as `audit_links` has them."""
     return [*(finding for drive in used for finding in _drive(drive)), *_unequal(data)]
 
 
-def _drive(drive: Drive) -> list[Finding]:
+def _drive(drive: Drive) -> list[PlanFinding]:
     link = drive.link
     if link is None or not _below_maximum(link):
         return []
     limited = _limited_by_slot(link)
     place = f" (slot {drive.slot})" if drive.slot else ""
     return [
-        Finding(
+        PlanFinding(
             name="link.drive",
             severity=Severity.INFO if limited else Severity.WARN,
             subject=drive.serial,
@@ -61,7 +61,7 @@ def _drive(drive: Drive) -> list[Finding]:
     ]
 
 
-def _unequal(data: list[Drive]) -> list[Finding]:
+def _unequal(data: list[Drive]) -> list[PlanFinding]:
     links = [(drive, drive.link) for drive in data if drive.link]
     kinds = Counter((link.speed, link.width) for _, link in links)
     if len(kinds) < 2:
@@ -70,7 +70,7 @@ def _unequal(data: list[Drive]) -> list[Finding]:
     slow = sorted(drive.serial for drive, link in links if (link.speed, link.width) != fastest)
     shown = ", ".join(f"{count} at {_rate(*kind)}" for kind, count in sorted(kinds.items(), reverse=True))
     return [
-        Finding(
+        PlanFinding(
             name="link.unequal",
             severity=Severity.WARN,
             subject="data drives",
@@ -80,7 +80,7 @@ def _unequal(data: list[Drive]) -> list[Finding]:
     ]
 
 
-def _card(ports: list[Nic]) -> list[Finding]:
+def _card(ports: list[Nic]) -> list[PlanFinding]:
     link, address = ports[0].link, ports[0].pci_address or ""
     if link is None:
         return []
@@ -97,11 +97,11 @@ def _card(ports: list[Nic]) -> list[Finding]:
             if limited
             else "Reseat the card; if that does not help, check the riser and the slot's bifurcation setting."
         )
-        return [Finding(name="link.nic", severity=severity, subject=address, what=what, todo=todo)]
+        return [PlanFinding(name="link.nic", severity=severity, subject=address, what=what, todo=todo)]
     if short:
         todo = "Distribute the cables over several cards."
         what = f"Even at full speed the card's link is slower than its ports. {carries}"
-        return [Finding(name="link.nic", severity=Severity.WARN, subject=address, what=what, todo=todo)]
+        return [PlanFinding(name="link.nic", severity=Severity.WARN, subject=address, what=what, todo=todo)]
     return []
 
 

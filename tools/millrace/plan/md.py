@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.memory import PAGE, stripe_cache_memory
-from millrace.plan.model import Array, Decision, MdSettings
+from millrace.plan.model import Decision, MdArray, MdSettings
 from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy.model import MdPolicy, Policy
 from millrace.plan.server import Server
@@ -43,7 +43,7 @@ def no_arrays(stripe: int) -> DataArrays:
     return DataArrays(legs=1, members=1, chunk=None, full_stripe=stripe, parity=False, external=True)
 
 
-def data_arrays(arrays: Sequence[Array]) -> DataArrays:
+def data_arrays(arrays: Sequence[MdArray]) -> DataArrays:
     """Return what settings depend on, of all arrays of a plan or a pool."""
     data = next(array for array in arrays if array.name == "data")
     legs = [array for array in arrays if array.name in data.members] if data.over_arrays else [data]

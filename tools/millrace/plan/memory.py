@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from millrace.inventory.model import Inventory
 from millrace.plan import sources
-from millrace.plan.finding import Finding, Severity
-from millrace.plan.model import Array, Decision, MdSettings, Nfsd
+from millrace.plan.finding import PlanFinding, Severity
+from millrace.plan.model import Decision, MdArray, MdSettings, Nfsd
 from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy.model import Policy
 from millrace.plan.server import Server
@@ -56,7 +56,7 @@ def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[De
     return sysctl, [decision]
 
 
-def audit_memory(inventory: Inventory, arrays: Sequence[Array], nfsd: Nfsd, md: MdSettings) -> list[Finding]:
+def audit_memory(inventory: Inventory, arrays: Sequence[MdArray], nfsd: Nfsd, md: MdSettings) -> list[PlanFinding]:
     """Return findings: buffers of nfsd and md against memory, nodes without memory, error correction."""
     threads = nfsd.threads_max
     buffers = threads * thread_memory(nfsd.max_block_size)
@@ -71,12 +71,12 @@ def audit_memory(inventory: Inventory, arrays: Sequence[Array], nfsd: Nfsd, md: 
     ]
 
 
-def _stripe_memory(arrays: Sequence[Array], md: MdSettings) -> int:
+def _stripe_memory(arrays: Sequence[MdArray], md: MdSettings) -> int:
     members = [len(array.members) for array in arrays if array.level in ("raid5", "raid6")]
     return sum(stripe_cache_memory(md.stripe_cache_size, count) for count in members)
 
 
-def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int, otherwise: str) -> list[Finding]:
+def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int, otherwise: str) -> list[PlanFinding]:
     if needed * 100 <= inventory.memory * percent:
         return []
     what = (
@@ -85,16 +85,16 @@ def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int,
         "page cache."
     )
     todo = f"Add memory ({binary(needed * 100 // percent)} would be enough), or {otherwise}."
-    return [Finding(name=name, severity=Severity.WARN, subject="memory", what=what, todo=todo)]
+    return [PlanFinding(name=name, severity=Severity.WARN, subject="memory", what=what, todo=todo)]
 
 
-def _nodes(inventory: Inventory) -> list[Finding]:
+def _nodes(inventory: Inventory) -> list[PlanFinding]:
     bare = [node for node in inventory.nodes if node.cores and not node.memory]
     if not bare or len(inventory.nodes) < 2:
         return []
     names = f"{', '.join(str(node.id) for node in bare)} {'have' if len(bare) > 1 else 'has'}"
     return [
-        Finding(
+        PlanFinding(
             name="memory.node",
             severity=Severity.WARN,
             subject="memory",
@@ -104,11 +104,11 @@ def _nodes(inventory: Inventory) -> list[Finding]:
     ]
 
 
-def _correction(inventory: Inventory) -> list[Finding]:
+def _correction(inventory: Inventory) -> list[PlanFinding]:
     if inventory.ecc is not False:
         return []
     return [
-        Finding(
+        PlanFinding(
             name="memory.ecc",
             severity=Severity.WARN,
             subject="memory",

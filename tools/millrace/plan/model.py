@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from millrace.inventory.model import DriveState
-from millrace.plan.finding import Finding
+from millrace.plan.finding import PlanFinding
 from millrace.system.documents import Contract
 
 VOLATILE = {"findings", "prediction"}
@@ -39,7 +39,7 @@ class Role(StrEnum):
     UNUSED = "unused"
 
 
-class Partition(Contract):
+class PlannedPartition(Contract):
     """One partition of a drive: what it is for (data or log) and its size in bytes."""
 
     role: Role
@@ -55,7 +55,7 @@ class DriveRole(Contract):
     size: int
     state: DriveState
     role: Role
-    partitions: list[Partition]
+    partitions: list[PlannedPartition]
     reason: str
 
 
@@ -72,7 +72,7 @@ class Decision(Contract):
     considered: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
-class Array(Contract):
+class MdArray(Contract):
     """One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
 
     `data_members` is the number of members whose capacity holds data, per full stripe. A raid1 may have one member,
@@ -141,7 +141,7 @@ class MdSettings(Contract):
     read_ahead: int
 
 
-class Layer(Contract):
+class PlanLayer(Contract):
     """The limit of one layer in bytes/s; None is `not known`.
 
     `evidence` is the weakest among the constants behind it. `measure` is what would find out what is not known; a layer
@@ -155,7 +155,7 @@ class Layer(Contract):
     measure: str | None = None
 
 
-class Outcome(Contract):
+class PlanOutcome(Contract):
     """One way to use the server. `limit` in bytes/s is the lowest known one, `bound_by` the layer that sets it.
 
     It is never a promise: a layer that is not known may be lower.
@@ -166,7 +166,7 @@ class Outcome(Contract):
     state: State
     limit: int | None
     bound_by: LayerName | None
-    layers: list[Layer]
+    layers: list[PlanLayer]
 
     def not_known(self) -> list[LayerName]:
         """The layers that may be lower than `limit`."""
@@ -176,7 +176,7 @@ class Outcome(Contract):
 class Prediction(Contract):
     """The outcomes, in the order in which they are shown; degraded is with one drive of each leg gone."""
 
-    outcomes: list[Outcome]
+    outcomes: list[PlanOutcome]
 
 
 class Plan(Contract):
@@ -191,14 +191,14 @@ class Plan(Contract):
     title: str
     capacity: int
     drives: list[DriveRole]
-    arrays: list[Array]
+    arrays: list[MdArray]
     filesystem: Filesystem
     nfsd: Nfsd
     md: MdSettings
     sysctl: dict[str, str]
     decisions: list[Decision]
     warnings: list[str]
-    findings: list[Finding] = Field(default_factory=list)
+    findings: list[PlanFinding] = Field(default_factory=list)
     prediction: Prediction | None = None
 
     def digest(self) -> str:
@@ -239,7 +239,7 @@ class DriveName(Contract):
         return ", ".join(filter(None, (self.bay, self.name, self.serial or "no serial number")))
 
 
-class Obstacle(Contract):
+class PlanObstacle(Contract):
     """One reason why nothing is planned, and all drives that it is about; `todo` is the remedy."""
 
     drives: list[DriveName]
@@ -252,7 +252,7 @@ class Refusal(Contract):
 
     schema_version: Literal[1] = 1
     verdict: Literal["refused"] = "refused"
-    obstacles: list[Obstacle]
+    obstacles: list[PlanObstacle]
     drives: list[DriveRole]
 
 

@@ -21,7 +21,7 @@ THREAD_MEMORY, MOST_THREAD_MEMORY = 0.03, 0.25
 
 
 @dataclass(frozen=True)
-class Sizing:
+class ThreadSizing:
     """The threads and what they follow from. `affordable` is what memory allows."""
 
     cores: int
@@ -76,17 +76,17 @@ def grace_decision(nfsd: Nfsd, policy: Policy) -> Decision:
     return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), f"{LEASE} s") if keys else decision
 
 
-def _size(server: Server, requested: NfsdPolicy, block: int, pools: int) -> Sizing:
+def _size(server: Server, requested: NfsdPolicy, block: int, pools: int) -> ThreadSizing:
     cores = server.nic_cores or server.cores
     affordable = max(FEWEST_THREADS, int(server.memory * THREAD_MEMORY) // thread_memory(block))
     computed = max(min(clamp(cores, FEWEST_THREADS, MOST_THREADS), affordable), POOL_MINIMUM * pools)
     most = requested.threads or max(computed, (requested.threads_min or 0) * pools)
     least = requested.threads_min or min(POOL_MINIMUM, max(1, most // pools))
-    _check(server, requested, block, Sizing(cores, affordable, pools, most, least))
-    return Sizing(cores, affordable, pools, most, least)
+    _check(server, requested, block, ThreadSizing(cores, affordable, pools, most, least))
+    return ThreadSizing(cores, affordable, pools, most, least)
 
 
-def _check(server: Server, requested: NfsdPolicy, block: int, size: Sizing) -> None:
+def _check(server: Server, requested: NfsdPolicy, block: int, size: ThreadSizing) -> None:
     if size.most < size.pools * size.least:
         key = "nfsd.threads" if requested.threads_min is None else "nfsd.threads_min"
         raise InapplicablePolicy(
@@ -106,7 +106,7 @@ def _check(server: Server, requested: NfsdPolicy, block: int, size: Sizing) -> N
         )
 
 
-def _threads(size: Sizing, server: Server, requested: NfsdPolicy) -> Decision:
+def _threads(size: ThreadSizing, server: Server, requested: NfsdPolicy) -> Decision:
     serving = (
         "near the network ports"
         if server.nic_cores

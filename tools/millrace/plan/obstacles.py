@@ -12,7 +12,7 @@ from millrace.plan.drives import Groups, candidates, group_drives, same_size
 from millrace.plan.failing import failing
 from millrace.plan.finding import place_of
 from millrace.plan.links import slower
-from millrace.plan.model import DriveName, Obstacle
+from millrace.plan.model import DriveName, PlanObstacle
 from millrace.plan.other_pool import belongs_to_pool, other_pool
 from millrace.plan.policy.model import Policy
 from millrace.system.text import MIB, size
@@ -31,7 +31,7 @@ IDENTITY, NOTHING_FOUND = "identity", "all"
 """Probes of the inventory: who a drive is, and the one line of a drive on which nothing was found."""
 
 
-def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
+def obstacles(drives: list[Drive], policy: Policy) -> list[PlanObstacle]:
     """Return every reason not to build on the drives of a server; none means that they can be used."""
     chosen = candidates(drives, policy)
     groups = group_drives(chosen, policy)
@@ -65,16 +65,16 @@ def remedy(drive: Drive) -> str:
     return IN_USE_TODO if probes & {"exclusive open", "holders"} else SILENT_TODO
 
 
-def one_row(found: Iterable[tuple[Drive, str, str]]) -> Iterator[Obstacle]:
+def one_row(found: Iterable[tuple[Drive, str, str]]) -> Iterator[PlanObstacle]:
     """Return one obstacle for each cause: drives of which the same was found and is to be done share it."""
     rows: dict[tuple[str, str], list[Drive]] = {}
     for drive, what, todo in found:
         rows.setdefault((what, todo), []).append(drive)
     for (what, todo), together in rows.items():
-        yield Obstacle(drives=named(together), what=what, todo=todo)
+        yield PlanObstacle(drives=named(together), what=what, todo=todo)
 
 
-def _not_blank(drives: Sequence[Drive]) -> Iterator[Obstacle]:
+def _not_blank(drives: Sequence[Drive]) -> Iterator[PlanObstacle]:
     order = [DriveState.UNKNOWN, DriveState.FOREIGN]
     occupied = [one for one in map(_as_found, drives) if one.state is DriveState.UNKNOWN or _foreign(one)]
     occupied.sort(key=lambda one: (order.index(one.state), one.serial, one.wwid))
@@ -114,13 +114,13 @@ def _found(drive: Drive) -> str:
     return f"The drive is {drive.state.value}, not blank: {cause}."
 
 
-def _failing(drives: Sequence[Drive]) -> Iterator[Obstacle]:
+def _failing(drives: Sequence[Drive]) -> Iterator[PlanObstacle]:
     """What health would report as failed a minute after the build is not built."""
     todo = f"Replace or remove the drive, {RESCAN}, {EXCLUDE}."
     return one_row((one, " ".join(each.what for each in found), todo) for one in drives if (found := failing(one)))
 
 
-def _ambiguous_identity(chosen: Sequence[Drive], drives: Sequence[Drive]) -> Iterator[Obstacle]:
+def _ambiguous_identity(chosen: Sequence[Drive], drives: Sequence[Drive]) -> Iterator[PlanObstacle]:
     """Provisioning finds its drives by serial and wwid; two of one could be taken for each other."""
     fixed = [drive for drive in drives if drive in chosen or not drive.removable]
     shared: list[set[str]] = []
@@ -129,7 +129,7 @@ def _ambiguous_identity(chosen: Sequence[Drive], drives: Sequence[Drive]) -> Ite
         if not serial:
             what = f"{_several(len(same))} no serial number."
             todo = "Remove or replace it: drives are identified by their serial numbers."
-            yield Obstacle(drives=named(same), what=what, todo=todo)
+            yield PlanObstacle(drives=named(same), what=what, todo=todo)
         elif len(same) > 1:
             shared.append({drive.name for drive in same})
             what = f"{_several(len(same))} the serial number {serial}: namespaces of one drive, or a duplicate."
@@ -137,20 +137,20 @@ def _ambiguous_identity(chosen: Sequence[Drive], drives: Sequence[Drive]) -> Ite
                 "Keep one namespace on each drive, give virtual drives serial numbers of their own, remove all but "
                 f"one, {EXCLUDE}."
             )
-            yield Obstacle(drives=named(same), what=what, todo=todo)
+            yield PlanObstacle(drives=named(same), what=what, todo=todo)
     for wwid in dict.fromkeys(drive.wwid for drive in chosen if drive.wwid):
         same = [drive for drive in fixed if drive.wwid == wwid]
         names = {drive.name for drive in same}
         if len(same) > 1 and not any(names <= group for group in shared):
             what = f"{_several(len(same))} the wwid {wwid}."
-            yield Obstacle(drives=named(same), what=what, todo=f"Remove all but one, {EXCLUDE}.")
+            yield PlanObstacle(drives=named(same), what=what, todo=f"Remove all but one, {EXCLUDE}.")
 
 
 def _several(count: int) -> str:
     return "A drive reports" if count == 1 else f"{count} drives report"
 
 
-def _not_excluded(drives: Sequence[Drive], policy: Policy) -> list[Obstacle]:
+def _not_excluded(drives: Sequence[Drive], policy: Policy) -> list[PlanObstacle]:
     """A serial with a typing error would put the very drive into the pool that is to stay out of it."""
     there = {drive.serial for drive in drives}
     return [
@@ -163,13 +163,13 @@ def _not_excluded(drives: Sequence[Drive], policy: Policy) -> list[Obstacle]:
     ]
 
 
-def _no_drives(chosen: list[Drive]) -> list[Obstacle]:
+def _no_drives(chosen: list[Drive]) -> list[PlanObstacle]:
     if chosen:
         return []
     return [_general("This server has no NVMe drives for a pool.", "Check that the drives are seated and powered.")]
 
 
-def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
+def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[PlanObstacle]:
     """Drives that would be of the data drives if they were formatted alike: after the approval it is too late."""
     if not groups.data:
         return []
@@ -182,7 +182,7 @@ def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
         return []
     mix = ", ".join(f"{count} with {sector} bytes" for sector, count in sorted(sectors.items()))
     return [
-        Obstacle(
+        PlanObstacle(
             drives=named(odd),
             what=f"Drives of {size(first.size)} have different sector sizes: {mix}.",
             todo="Format all of them with one sector size (`nvme format` erases them), "
@@ -191,7 +191,7 @@ def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
     ]
 
 
-def _too_small(groups: Groups) -> Iterator[Obstacle]:
+def _too_small(groups: Groups) -> Iterator[PlanObstacle]:
     limits = [(drive, SMALLEST_DATA_DRIVE) for drive in groups.data]
     limits += [(drive, SMALLEST_LOG_DRIVE) for drive in groups.log]
     return one_row(
@@ -201,7 +201,7 @@ def _too_small(groups: Groups) -> Iterator[Obstacle]:
     )
 
 
-def _slow_log(groups: Groups) -> Iterator[Obstacle]:
+def _slow_log(groups: Groups) -> Iterator[PlanObstacle]:
     what = "The log drive is slower than the data drives: every write would wait for it."
     todo = (
         "Use a log drive of the same kind, move it to a slot with a faster link, or put the log on the data drives "
@@ -210,5 +210,5 @@ def _slow_log(groups: Groups) -> Iterator[Obstacle]:
     return one_row((drive, what, todo) for drive in groups.log if slower(drive, groups.data))
 
 
-def _general(what: str, todo: str) -> Obstacle:
-    return Obstacle(drives=[], what=what, todo=todo)
+def _general(what: str, todo: str) -> PlanObstacle:
+    return PlanObstacle(drives=[], what=what, todo=todo)

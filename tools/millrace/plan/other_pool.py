@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.finding import place_of
-from millrace.plan.model import DriveName, Obstacle
+from millrace.plan.model import DriveName, PlanObstacle
 
 DO_NOT_ERASE = "Belongs to another Millrace pool: do not erase it."
 # Our partition labels beside those of others, and our arrays by the name in an md superblock: a member that was added
@@ -23,7 +23,7 @@ def belongs_to_pool(drive: Drive) -> bool:
     return drive.state is DriveState.OURS or any(TRACES.search(item.finding) for item in drive.evidence)
 
 
-def other_pool(drives: Sequence[Drive], rescan: str) -> list[Obstacle]:
+def other_pool(drives: Sequence[Drive], rescan: str) -> list[PlanObstacle]:
     """Return one obstacle for all drives of other pools, with bays; `rescan` is the command that plans again."""
     members = sorted(
         (drive for drive in drives if belongs_to_pool(drive)), key=lambda drive: (drive.serial, drive.wwid)
@@ -37,7 +37,7 @@ def other_pool(drives: Sequence[Drive], rescan: str) -> list[Obstacle]:
         what += f" Arrays: {', '.join(arrays)}."
     them = "it" if len(members) == 1 else "them"
     return [
-        Obstacle(
+        PlanObstacle(
             drives=[DriveName(bay=place_of(drive), name=drive.name, serial=drive.serial) for drive in members],
             what=what,
             todo=f"Keep {them} unchanged. `millrace pool find` shows the pool, `millrace pool adopt` brings it back on "

@@ -4,7 +4,7 @@
 from pydantic import JsonValue
 
 from millrace.plan import sources
-from millrace.plan.model import Decision, Obstacle
+from millrace.plan.model import Decision, PlanObstacle
 
 
 class InapplicablePolicy(Exception):
@@ -13,7 +13,7 @@ class InapplicablePolicy(Exception):
     def __init__(self, key: str, why: str, todo: str) -> None:
         super().__init__(why)
         self.key = key
-        self.obstacle = Obstacle(
+        self.obstacle = PlanObstacle(
             drives=[], what=f"The policy's {key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
         )
 

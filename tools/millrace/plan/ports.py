@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from millrace.inventory.model import Inventory, Nic
 from millrace.plan import sources
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import PlanFinding, Severity
 from millrace.plan.model import Decision
 from millrace.plan.policy.model import PortsPolicy
 from millrace.plan.server import Server
@@ -26,7 +26,7 @@ class Core:
 
 
 @dataclass(frozen=True)
-class Port:
+class DriverPort:
     """One port as its driver describes it now. `most_queues`: what it offers, None where that cannot be set."""
 
     name: str
@@ -57,7 +57,7 @@ class Placement:
         return frozenset(cpu for core in chosen for cpu in core.cpus)
 
 
-def place(ports: Sequence[Port], cores: Sequence[Core]) -> dict[str, Placement]:
+def place(ports: Sequence[DriverPort], cores: Sequence[Core]) -> dict[str, Placement]:
     """Spread the queues of all ports: one for each physical core of the port's node, as far as the port offers them.
 
     Ports that offer fewer queues than there are cores start where the last one of their node ended.
@@ -101,7 +101,7 @@ def plan_ports(server: Server, wanted: PortsPolicy | None = None) -> list[Decisi
     return [_queues(server), _interrupts(), *_rings(wanted or PortsPolicy()), _smb(server)]
 
 
-def audit_ports(inventory: Inventory) -> list[Finding]:
+def audit_ports(inventory: Inventory) -> list[PlanFinding]:
     """Report a server without a network port that has a link."""
     if any(nic.carrier for nic in inventory.nics):
         return []
@@ -110,7 +110,7 @@ def audit_ports(inventory: Inventory) -> list[Finding]:
         if inventory.nics
         else ("No network port was found.", "Install a network card that the kernel has a driver for.")
     )
-    return [Finding(name="network.none", severity=Severity.WARN, subject="network", what=what, todo=todo)]
+    return [PlanFinding(name="network.none", severity=Severity.WARN, subject="network", what=what, todo=todo)]
 
 
 def _in_turn(cores: Sequence[Core]) -> list[Core]:

@@ -11,12 +11,12 @@ from millrace.inventory.model import Drive, Inventory, Nic, PcieSwitch
 from millrace.plan.constants import BITS, GIGA, MEGABIT, Constant, Constants
 from millrace.plan.links import raw_bytes
 from millrace.plan.model import (
-    Array,
     Direction,
     Evidence,
-    Layer,
     LayerName,
-    Outcome,
+    MdArray,
+    PlanLayer,
+    PlanOutcome,
     Prediction,
     Role,
     State,
@@ -32,7 +32,7 @@ EXTERNAL_MEASURE = "a benchmark of the device alone on this server"
 class PlannedLeg:
     """One redundant part of the pool: its drives, and how many of them hold data in each stripe."""
 
-    array: Array
+    array: MdArray
     drives: list[Drive]
 
     @property
@@ -47,7 +47,7 @@ class PlannedLeg:
 
 
 @dataclass(frozen=True)
-class Machine:
+class HostSpeed:
     """`memory_bandwidth` in bytes/s and `clock` of one core in Hz, None where not known."""
 
     legs: list[PlannedLeg]
@@ -76,7 +76,7 @@ class Machine:
         return list(cards.values())
 
 
-def predict(inventory: Inventory, arrays: Sequence[Array], constants: Constants | None = None) -> Prediction:
+def predict(inventory: Inventory, arrays: Sequence[MdArray], constants: Constants | None = None) -> Prediction:
     """Predict what a server with these arrays reaches at most; transports and states that it lacks are omitted."""
     machine, known = _machine(inventory, arrays), constants or Constants()
     transports: list[Transport] = ["tcp", "rdma", "smb"] if any(_hardware_rdma(machine)) else ["tcp", "smb"]
@@ -93,7 +93,7 @@ def predict(inventory: Inventory, arrays: Sequence[Array], constants: Constants 
     )
 
 
-def _machine(inventory: Inventory, arrays: Sequence[Array]) -> Machine:
+def _machine(inventory: Inventory, arrays: Sequence[MdArray]) -> HostSpeed:
     """Condense what the model needs. Ports without a link carry nothing and are skipped."""
     by_serial = {drive.serial: drive for drive in inventory.drives}
     legs = [
@@ -102,7 +102,7 @@ def _machine(inventory: Inventory, arrays: Sequence[Array]) -> Machine:
         if array.role is Role.DATA and not array.over_arrays
     ]
     speeds = [dimm.speed for dimm in inventory.dimms]
-    return Machine(
+    return HostSpeed(
         legs=legs,
         nics=[nic for nic in inventory.nics if nic.carrier],
         switches={switch.address: switch for switch in inventory.switches},
@@ -114,7 +114,9 @@ def _machine(inventory: Inventory, arrays: Sequence[Array]) -> Machine:
     )
 
 
-def _outcome(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Outcome:
+def _outcome(
+    machine: HostSpeed, known: Constants, direction: Direction, transport: Transport, state: State
+) -> PlanOutcome:
     layers = [
         _drives(machine, known, direction, state),
         _pcie(machine, known, direction),
@@ -125,10 +127,12 @@ def _outcome(machine: Machine, known: Constants, direction: Direction, transport
     ]
     limits = [(layer.limit, layer.name) for layer in layers if layer.limit is not None]
     limit, bound_by = min(limits, key=lambda pair: pair[0], default=(None, None))
-    return Outcome(direction=direction, transport=transport, state=state, limit=limit, bound_by=bound_by, layers=layers)
+    return PlanOutcome(
+        direction=direction, transport=transport, state=state, limit=limit, bound_by=bound_by, layers=layers
+    )
 
 
-def _drives(machine: Machine, known: Constants, direction: Direction, state: State) -> Layer:
+def _drives(machine: HostSpeed, known: Constants, direction: Direction, state: State) -> PlanLayer:
     if not machine.legs:
         return _not_known("drives", "The drives behind an external device do not show.", EXTERNAL_MEASURE)
     links = [drive.link for drive in machine.drives]
@@ -155,7 +159,7 @@ def _drives(machine: Machine, known: Constants, direction: Direction, state: Sta
     return _layer("drives", count * slowest, constants, reason, measure)
 
 
-def _pcie(machine: Machine, known: Constants, direction: Direction) -> Layer:
+def _pcie(machine: HostSpeed, known: Constants, direction: Direction) -> PlanLayer:
     payload = known.pcie_payload
     nics, drives = _card_links(machine), _drive_links(machine)
     if drives is not None and direction == "write":
@@ -170,7 +174,9 @@ def _pcie(machine: Machine, known: Constants, direction: Direction) -> Layer:
     return _layer("pcie", min(limits) * payload.value, [payload], f"Payload of the links: {shown}.", measure)
 
 
-def _memory(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Layer:
+def _memory(
+    machine: HostSpeed, known: Constants, direction: Direction, transport: Transport, state: State
+) -> PlanLayer:
     traffic = _traffic(machine, known, direction, transport, state)
     reason = f"Each byte crosses the memory bus {traffic.value:.1f} times."
     bandwidth, usable = machine.memory_bandwidth, known.memory_usable
@@ -180,7 +186,9 @@ def _memory(machine: Machine, known: Constants, direction: Direction, transport:
     return _layer("memory", bandwidth * usable.value / traffic.value, [usable, traffic], reason)
 
 
-def _traffic(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Constant:
+def _traffic(
+    machine: HostSpeed, known: Constants, direction: Direction, transport: Transport, state: State
+) -> Constant:
     """Bytes of memory traffic for each byte served."""
     copies = known.smb_copies.value if transport == "smb" else 0.0
     if direction == "read":
@@ -197,7 +205,7 @@ def _traffic(machine: Machine, known: Constants, direction: Direction, transport
     return Constant(1 + 2 + with_parity + written + copies, "textbook")
 
 
-def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Transport) -> Layer:
+def _cpu(machine: HostSpeed, known: Constants, direction: Direction, transport: Transport) -> PlanLayer:
     cycles = (known.read_cycles if direction == "read" else known.write_cycles)[transport]
     parity = [known.parity_cycles] if direction == "write" and _has_parity(machine) else []
     needed = cycles.value + sum(constant.value for constant in parity)
@@ -207,7 +215,7 @@ def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Tr
     return _layer("cpu", machine.cycles / needed, [cycles, *parity], reason)
 
 
-def _md(machine: Machine, known: Constants, direction: Direction, state: State) -> list[Layer]:
+def _md(machine: HostSpeed, known: Constants, direction: Direction, state: State) -> list[PlanLayer]:
     """Reads of a whole array go past md's stripe cache; writes, and large reads without a drive, go through it."""
     if not _has_parity(machine) or (direction == "read" and state == "healthy"):
         return []
@@ -219,7 +227,7 @@ def _md(machine: Machine, known: Constants, direction: Direction, state: State) 
     return [_layer("md", arrays * machine.clock / cycles.value, [cycles], reason)]
 
 
-def _nic(machine: Machine, known: Constants, transport: Transport) -> Layer:
+def _nic(machine: HostSpeed, known: Constants, transport: Transport) -> PlanLayer:
     ports = [nic for nic in machine.nics if nic.rdma_device and not nic.software_rdma] if transport == "rdma" else None
     ports = machine.nics if ports is None else ports
     speeds = [nic.speed for nic in ports if nic.speed]
@@ -233,12 +241,12 @@ def _nic(machine: Machine, known: Constants, transport: Transport) -> Layer:
     return _layer("nic", line * share.value, [share], f"{shown}, {100 * share.value:.0f} % of it for data.")
 
 
-def _card_links(machine: Machine) -> float | None:
+def _card_links(machine: HostSpeed) -> float | None:
     links = [card[0].link for card in machine.cards]
     return sum(raw_bytes(link) for link in links if link) if links and all(links) else None
 
 
-def _drive_links(machine: Machine) -> float | None:
+def _drive_links(machine: HostSpeed) -> float | None:
     """Links of all drives; those behind one switch have no more than its link. None where one is not known."""
     if not machine.drives:
         return None
@@ -254,27 +262,27 @@ def _drive_links(machine: Machine) -> float | None:
     return total
 
 
-def _hardware_rdma(machine: Machine) -> Iterable[bool]:
+def _hardware_rdma(machine: HostSpeed) -> Iterable[bool]:
     return (bool(nic.rdma_device and not nic.software_rdma) for nic in machine.nics)
 
 
-def _data_members(machine: Machine) -> int:
+def _data_members(machine: HostSpeed) -> int:
     return sum(leg.array.data_members for leg in machine.legs)
 
 
-def _has_parity(machine: Machine) -> bool:
+def _has_parity(machine: HostSpeed) -> bool:
     return any(leg.parity for leg in machine.legs)
 
 
-def _layer(name: LayerName, limit: float, used: list[Constant], reason: str, measure: str | None = None) -> Layer:
+def _layer(name: LayerName, limit: float, used: list[Constant], reason: str, measure: str | None = None) -> PlanLayer:
     """A layer is known only as far as every constant behind it is."""
     weakest = max(used, key=lambda constant: STRONGEST_FIRST.index(constant.evidence))
     if weakest.evidence == "unknown":
         return _not_known(name, reason, weakest.measure or "a benchmark on this server")
     # what a real CPU needs may be more than what an emulated one counts
     measure = measure or (weakest.measure if weakest.evidence == "derived" else None)
-    return Layer(name=name, limit=round(limit), evidence=weakest.evidence, reason=reason, measure=measure)
+    return PlanLayer(name=name, limit=round(limit), evidence=weakest.evidence, reason=reason, measure=measure)
 
 
-def _not_known(name: LayerName, reason: str, measure: str) -> Layer:
-    return Layer(name=name, limit=None, evidence="unknown", reason=reason, measure=measure)
+def _not_known(name: LayerName, reason: str, measure: str) -> PlanLayer:
+    return PlanLayer(name=name, limit=None, evidence="unknown", reason=reason, measure=measure)

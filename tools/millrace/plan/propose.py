@@ -21,7 +21,17 @@ from millrace.plan.filesystem import plan_filesystem, shaped
 from millrace.plan.layout import Layout, layout_warnings, plan_layout
 from millrace.plan.md import data_arrays, no_arrays, plan_md, slowest_link
 from millrace.plan.memory import plan_sysctl
-from millrace.plan.model import Decision, DriveRole, Obstacle, Partition, Plan, PlanFile, Proposal, Refusal, Role
+from millrace.plan.model import (
+    Decision,
+    DriveRole,
+    Plan,
+    PlanFile,
+    PlannedPartition,
+    PlanObstacle,
+    Proposal,
+    Refusal,
+    Role,
+)
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.obstacles import obstacles
 from millrace.plan.other_pool import DO_NOT_ERASE, belongs_to_pool
@@ -60,7 +70,7 @@ def plan_file(proposal: Proposal) -> PlanFile:
 def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planned[Layout]) -> Proposal:
     server = server_of(inventory)
     layout, about_layout = planned
-    in_the_way: list[Obstacle] = []
+    in_the_way: list[PlanObstacle] = []
     filesystem = _try(lambda: plan_filesystem(layout, server, policy), in_the_way)
     nfsd = _try(lambda: plan_nfsd(server, policy), in_the_way)
     link = slowest_link(drive for leg in layout.legs for drive in leg)
@@ -151,7 +161,7 @@ def _around(inventory: Inventory, used: list[Drive]) -> list[DriveRole]:
     ]
 
 
-def _try(make: Callable[[], Planned[Made]], in_the_way: list[Obstacle]) -> Planned[Made] | None:
+def _try(make: Callable[[], Planned[Made]], in_the_way: list[PlanObstacle]) -> Planned[Made] | None:
     """Collect all overrides that cannot be used, not only the first."""
     try:
         return make()
@@ -160,15 +170,15 @@ def _try(make: Callable[[], Planned[Made]], in_the_way: list[Obstacle]) -> Plann
         return None
 
 
-def _refusal(inventory: Inventory, policy: Policy, in_the_way: list[Obstacle]) -> Refusal:
+def _refusal(inventory: Inventory, policy: Policy, in_the_way: list[PlanObstacle]) -> Refusal:
     drives = candidates(inventory.drives, policy)
     return Refusal(obstacles=in_the_way, drives=[*map(_refused, drives), *_other_drives(inventory.drives, policy)])
 
 
 def _pool_drives(layout: Layout, groups: Groups) -> list[DriveRole]:
     """In the order of the arrays: the position within a role is the number in the partition label."""
-    data = Partition(role=Role.DATA, size=layout.data_partition)
-    log = [Partition(role=Role.LOG, size=layout.log_partition)] if layout.log_partition else []
+    data = PlannedPartition(role=Role.DATA, size=layout.data_partition)
+    log = [PlannedPartition(role=Role.LOG, size=layout.log_partition)] if layout.log_partition else []
     # Spares get the table of the drives that they are to replace.
     table = [*log, data]
     large = [drive for leg in layout.legs for drive in leg]
@@ -202,7 +212,7 @@ def _refused(drive: Drive) -> DriveRole:
     return _role(drive, Role.UNUSED, [], reason)
 
 
-def _role(drive: Drive, plays: Role, partitions: list[Partition], reason: str) -> DriveRole:
+def _role(drive: Drive, plays: Role, partitions: list[PlannedPartition], reason: str) -> DriveRole:
     """A drive without what changes between boots."""
     return DriveRole(
         serial=drive.serial,

@@ -9,7 +9,7 @@ from millrace.inventory.model import Drive
 from millrace.plan.policy.model import Policy
 from millrace.plan.rebuild import REPLACED, UBER, Rebuild, guaranteed, rebuild
 from millrace.plan.shapes import PARITY, Shape
-from millrace.plan.sockets import Leg, Places, split
+from millrace.plan.sockets import Leg, SocketPlaces, split
 from millrace.system.text import KIB, MIB
 
 NFS_WRITE = MIB
@@ -84,7 +84,7 @@ class Candidate:
         }
 
 
-def scored(drives: list[Drive], found: list[Shape], policy: Policy, places: Places) -> list[Candidate]:
+def scored(drives: list[Drive], found: list[Shape], policy: Policy, places: SocketPlaces) -> list[Candidate]:
     """Return every layout with its points, the best first."""
     candidates = [_candidate(drives, shape, policy, places) for shape in found]
     return sorted(
@@ -92,7 +92,7 @@ def scored(drives: list[Drive], found: list[Shape], policy: Policy, places: Plac
     )
 
 
-def _candidate(drives: list[Drive], shape: Shape, policy: Policy, places: Places) -> Candidate:
+def _candidate(drives: list[Drive], shape: Shape, policy: Policy, places: SocketPlaces) -> Candidate:
     legs, spares = split(drives, shape.legs, shape.size, places)
     chunk = None
     if shape.level != "raid1":
@@ -111,7 +111,7 @@ def _candidate(drives: list[Drive], shape: Shape, policy: Policy, places: Places
     )
 
 
-def _nearness(leg: Leg, places: Places) -> float:
+def _nearness(leg: Leg, places: SocketPlaces) -> float:
     if places.in_one_node(leg):
         return NODE_POINTS
     return SOCKET_POINTS if places.in_one_socket(leg) else 0.0

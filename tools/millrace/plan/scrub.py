@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
 from millrace.plan import sources
-from millrace.plan.model import Array, Decision, MdSettings, Role
+from millrace.plan.model import Decision, MdArray, MdSettings, Role
 from millrace.plan.policy.model import ScrubPolicy
 from millrace.plan.policy.window import Window, parse_window
 from millrace.plan.sizes import clamp
@@ -48,18 +48,18 @@ class CheckPace(Contract):
     todo: str | None = None
 
 
-def comparable(arrays: Sequence[Array]) -> list[Array]:
+def comparable(arrays: Sequence[MdArray]) -> list[MdArray]:
     """Return the arrays that a check can compare, the log first; a raid0 has nothing to compare."""
     redundant = [one for one in arrays if one.level != "raid0" and len(one.members) > 1]
     return sorted(redundant, key=lambda one: one.role is not Role.LOG)
 
 
-def side_by_side(arrays: Sequence[Array]) -> list[list[Array]]:
+def side_by_side(arrays: Sequence[MdArray]) -> list[list[MdArray]]:
     """Return the arrays to compare in groups: those of one group share no drive and are read at the same time.
 
     The log is small and alone: it may share drives with the data, which md would not read at the same time.
     """
-    groups: list[list[Array]] = []
+    groups: list[list[MdArray]] = []
     for array in comparable(arrays):
         last = groups[-1] if groups else []
         drives = {member for other in last for member in other.members}
@@ -70,7 +70,7 @@ def side_by_side(arrays: Sequence[Array]) -> list[list[Array]]:
     return groups
 
 
-def read_of_each_drive(arrays: Sequence[Array], bytes_of: Callable[[Array], int]) -> int:
+def read_of_each_drive(arrays: Sequence[MdArray], bytes_of: Callable[[MdArray], int]) -> int:
     """Return the bytes that all groups read of a drive; `bytes_of` those of one member of an array."""
     return sum(max(map(bytes_of, group)) for group in side_by_side(arrays))
 
@@ -122,7 +122,7 @@ def remedy(read: int, policy: ScrubPolicy, limit_kib: int) -> str:
 
 
 def plan_scrub(
-    arrays: Sequence[Array], bytes_of: Callable[[Array], int], md: MdSettings, link: int, policy: ScrubPolicy
+    arrays: Sequence[MdArray], bytes_of: Callable[[MdArray], int], md: MdSettings, link: int, policy: ScrubPolicy
 ) -> tuple[list[Decision], list[str]]:
     """Return the decision about checks, and a warning where they cannot keep their period; nothing without redundancy.
 
@@ -163,7 +163,7 @@ def in_words(pace: CheckPace, policy: ScrubPolicy) -> str:
     )
 
 
-def _why(read: int, groups: Sequence[Sequence[Array]], policy: ScrubPolicy, pace: CheckPace) -> str:
+def _why(read: int, groups: Sequence[Sequence[MdArray]], policy: ScrubPolicy, pace: CheckPace) -> str:
     beside = f", {len(groups[-1])} arrays at the same time" if len(groups[-1]) > 1 else ""
     what = f"A check reads {size(read)} of each drive{beside}"
     rate = f"{_rate(pace.least_kib)} of each drive"

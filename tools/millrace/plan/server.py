@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from millrace.inventory.model import Inventory, Nic, Node
+from millrace.inventory.model import Inventory, Nic, NumaNode
 from millrace.system.documents import Contract
 from millrace.system.text import GIB
 
@@ -39,7 +39,7 @@ def server_of(inventory: Inventory) -> Server:
     return server_with(inventory.memory, inventory.nodes, inventory.nics)
 
 
-def server_with(memory: int, nodes: Sequence[Node], nics: Sequence[Nic]) -> Server:
+def server_with(memory: int, nodes: Sequence[NumaNode], nics: Sequence[Nic]) -> Server:
     """Return what the planner uses of a server with so many bytes of memory, these nodes and these ports."""
     compute = [node for node in nodes if node.cores]
     ids = {node.id for node in compute}
@@ -75,7 +75,7 @@ def port_kinds(nics: Iterable[Nic]) -> list[str]:
     )
 
 
-def _near(compute: list[Node], nic_nodes: list[int]) -> list[Node]:
+def _near(compute: list[NumaNode], nic_nodes: list[int]) -> list[NumaNode]:
     sockets = {node.socket for node in compute if node.id in nic_nodes} - {None}
     return [node for node in compute if node.id in nic_nodes or node.socket in sockets]
 

@@ -8,14 +8,14 @@ from itertools import combinations
 
 from millrace.inventory.model import Drive, Inventory, Nic
 from millrace.plan.constants import BITS, GIGA, MEGABIT
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import PlanFinding, Severity
 
 Leg = list[Drive]
 UNKNOWN = -1
 
 
 @dataclass(frozen=True)
-class Places:
+class SocketPlaces:
     """Locations of drives. `sockets` by node; a node whose socket is not known counts as a socket of its own."""
 
     sockets: dict[int, int]
@@ -47,12 +47,12 @@ class Places:
         return [drive for drive in leg if self.socket(drive) not in (home, UNKNOWN)]
 
 
-def places_of(inventory: Inventory) -> Places:
+def places_of(inventory: Inventory) -> SocketPlaces:
     """Return the sockets of the nodes, where the server reports them."""
-    return Places({node.id: node.socket for node in inventory.nodes if node.socket is not None})
+    return SocketPlaces({node.id: node.socket for node in inventory.nodes if node.socket is not None})
 
 
-def split(drives: Sequence[Drive], legs: int, size: int, places: Places) -> tuple[list[Leg], list[Drive]]:
+def split(drives: Sequence[Drive], legs: int, size: int, places: SocketPlaces) -> tuple[list[Leg], list[Drive]]:
     """Return `legs` legs of `size` drives, most of them within one node or socket, and the drives that remain."""
     left = sorted(drives, key=lambda drive: (places.socket(drive), places.node(drive), drive.serial))
     made: list[Leg] = []
@@ -96,12 +96,12 @@ def separation_from(drive: Drive, pair: Sequence[Drive]) -> str:
     return "on the NUMA node of both, as far as known"
 
 
-def audit_sockets(inventory: Inventory, data: list[Drive]) -> list[Finding]:
+def audit_sockets(inventory: Inventory, data: list[Drive]) -> list[PlanFinding]:
     """Return findings: cores slowed down by heat, and data drives on a socket without a network card."""
     return [*_heat(inventory), *_crossing(inventory, data)]
 
 
-def _crossing(inventory: Inventory, data: list[Drive]) -> list[Finding]:
+def _crossing(inventory: Inventory, data: list[Drive]) -> list[PlanFinding]:
     if inventory.sockets < 2:
         return []
     socket_of = {node.id: node.socket for node in inventory.nodes if node.socket is not None}
@@ -150,11 +150,11 @@ def _distance(one: Drive, other: Drive) -> tuple[bool, bool]:
     return nodes, one.switch != other.switch
 
 
-def _heat(inventory: Inventory) -> list[Finding]:
+def _heat(inventory: Inventory) -> list[PlanFinding]:
     if not inventory.cpu_throttled:
         return []
     return [
-        Finding(
+        PlanFinding(
             name="heat.cpu",
             severity=Severity.WARN,
             subject="CPUs",
@@ -164,13 +164,13 @@ def _heat(inventory: Inventory) -> list[Finding]:
     ]
 
 
-def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, drives: Counter[int]) -> Finding:
+def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, drives: Counter[int]) -> PlanFinding:
     total = sum(drives.values())
     share = far / total
     line = sum(nic.speed or 0 for nic in nics) * MEGABIT / BITS
     amount = f", up to {line * share / GIGA:.1f} GB/s," if line else ""
     cards = sorted({(nic.pci_address or nic.name).rpartition(".")[0] or nic.name for nic in nics})
-    return Finding(
+    return PlanFinding(
         name="sockets.crossing",
         # With one card and two sockets half of the traffic crosses whatever one does.
         severity=Severity.INFO if len(cards) == 1 and far < total else Severity.WARN,

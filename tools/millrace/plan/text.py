@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from millrace.inventory.drive_tests import DriveTest, in_words
 from millrace.plan.constants import GIGA
-from millrace.plan.finding import Finding, Severity, merged
-from millrace.plan.model import Decision, DriveRole, LayerName, Outcome, Plan, PlanFile, Prediction, Refusal
+from millrace.plan.finding import PlanFinding, Severity, merged
+from millrace.plan.model import Decision, DriveRole, LayerName, Plan, PlanFile, PlanOutcome, Prediction, Refusal
 from millrace.plan.values import value_in_words
 from millrace.system.printing import Cell, Style, Styled, Terminal, line, notes, table, terminal
 from millrace.system.text import binary, size
@@ -166,7 +166,7 @@ def _prediction(prediction: Prediction | None, on: Terminal) -> Iterator[str]:
     yield from notes((f"{LAYERS[name]}: {'; '.join(measures)}" for name, measures in measures_of.items()), on=on)
 
 
-def _findings(findings: list[Finding], on: Terminal) -> Iterator[str]:
+def _findings(findings: list[PlanFinding], on: Terminal) -> Iterator[str]:
     """What could be better about the hardware; findings that differ in their subject only are one row."""
     if not findings:
         return
@@ -182,13 +182,13 @@ def _gigabytes(limit: int | None, at_best: bool) -> str:
     return NOT_KNOWN if limit is None else f"{'≤ ' * at_best}{limit / GIGA:.1f}"
 
 
-def _bound_by(outcome: Outcome) -> str:
+def _bound_by(outcome: PlanOutcome) -> str:
     """md is the usual bottleneck where it takes part: as long as it is not known, no other layer is named alone."""
     known = LAYERS[outcome.bound_by] if outcome.bound_by else NOT_KNOWN
     return f"md or {known}" if "md" in outcome.not_known() else known
 
 
-def _to_measure(outcomes: list[Outcome]) -> dict[LayerName, list[str]]:
+def _to_measure(outcomes: list[PlanOutcome]) -> dict[LayerName, list[str]]:
     found: dict[LayerName, list[str]] = {}
     for layer in (layer for outcome in outcomes for layer in outcome.layers):
         if layer.measure and layer.measure not in found.setdefault(layer.name, []):

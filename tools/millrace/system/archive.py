@@ -20,7 +20,7 @@ NAME = 200
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """One file, link or (neither) directory of an archive; `path` is relative to its root."""
 
     path: str
@@ -49,7 +49,7 @@ def new_archive(file: Path) -> Iterator[Path]:
         yield Path(made.name)
 
 
-def write_archive(content: Mapping[str, Entry], packed: Path, file: Path, level: int = 19) -> None:
+def write_archive(content: Mapping[str, ArchiveEntry], packed: Path, file: Path, level: int = 19) -> None:
     """Write the entries to `packed`, and compressed to `file`, readable by its owner alone.
 
     `level` is that of zstd. Failed: it cannot be written.
@@ -70,7 +70,7 @@ def write_archive(content: Mapping[str, Entry], packed: Path, file: Path, level:
         raise Failed(f"{file} cannot be written: {error.strerror}") from error
 
 
-def _add(archive: tarfile.TarFile, path: str, entry: Entry) -> None:
+def _add(archive: tarfile.TarFile, path: str, entry: ArchiveEntry) -> None:
     member = tarfile.TarInfo(path)
     member.mode = 0o755 if entry.content is None else 0o644
     if entry.link is not None:

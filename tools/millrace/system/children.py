@@ -32,7 +32,7 @@ _HEAD = struct.Struct("=?Q")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChildOutcome:
     """What a function returned, or why there is nothing; and after how many seconds."""
 
     found: bytes
@@ -63,12 +63,12 @@ def fork() -> int:
     return os.fork()
 
 
-def run_all(jobs: Mapping[str, Job], seconds: float) -> dict[str, Outcome]:
+def run_all(jobs: Mapping[str, Job], seconds: float) -> dict[str, ChildOutcome]:
     """Run all functions at the same time and return what they return within `seconds`."""
     return _Run(jobs).outcomes([[name] for name in jobs], seconds)
 
 
-def run_in_turn(jobs: Mapping[str, Job], seconds: float, patience: float = PATIENCE) -> dict[str, Outcome]:
+def run_in_turn(jobs: Mapping[str, Job], seconds: float, patience: float = PATIENCE) -> dict[str, ChildOutcome]:
     """Run one function after another and return what they return within `seconds`.
 
     Those behind one that takes more than `patience` seconds, or whose process ended, go on in another process.
@@ -82,9 +82,9 @@ class _Run:
     def __init__(self, jobs: Mapping[str, Job], patience: float = PATIENCE) -> None:
         self._jobs, self._patience = jobs, patience
         self._workers: dict[int, _Worker] = {}
-        self._found: dict[str, Outcome] = {}
+        self._found: dict[str, ChildOutcome] = {}
 
-    def outcomes(self, groups: Sequence[Sequence[str]], seconds: float) -> dict[str, Outcome]:
+    def outcomes(self, groups: Sequence[Sequence[str]], seconds: float) -> dict[str, ChildOutcome]:
         """Run each group in a process; return the outcomes in the order of the functions."""
         deadline = time.monotonic() + seconds
         for names in groups:
@@ -145,13 +145,13 @@ class _Run:
         status = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
         if worker.names:
             seconds = time.monotonic() - worker.began
-            self._found[worker.names[0]] = Outcome(b"", f"it ended with status {status}", seconds)
+            self._found[worker.names[0]] = ChildOutcome(b"", f"it ended with status {status}", seconds)
             self._begin(worker.names[1:])
 
     def _give_up(self, worker: _Worker) -> None:
         seconds = time.monotonic() - worker.began
         for name in worker.names:
-            self._found[name] = Outcome(b"", f"no answer in {seconds:.1f} s", seconds)
+            self._found[name] = ChildOutcome(b"", f"no answer in {seconds:.1f} s", seconds)
         self._end(worker)
 
     def _end(self, worker: _Worker) -> None:
@@ -193,7 +193,7 @@ def _result(job: Job) -> tuple[bool, bytes]:
         return True, one_line(repr(error)).encode()
 
 
-def _outcome(worker: _Worker) -> Outcome | None:
+def _outcome(worker: _Worker) -> ChildOutcome | None:
     """Take the result of the first function from what its process said; None where it is not complete."""
     if len(worker.said) < _HEAD.size:
         return None
@@ -204,4 +204,4 @@ def _outcome(worker: _Worker) -> Outcome | None:
     text = bytes(worker.said[_HEAD.size : end])
     del worker.said[:end]
     seconds = time.monotonic() - worker.began
-    return Outcome(b"", text.decode(errors="replace"), seconds) if failed else Outcome(text, None, seconds)
+    return ChildOutcome(b"", text.decode(errors="replace"), seconds) if failed else ChildOutcome(text, None, seconds)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from millrace.system import xfs
 from millrace.system.text import printable_name
-from millrace.system.xfs import Handle, Inode, Link
+from millrace.system.xfs import Handle, Inode, InodeLink
 
 LONGEST = 4096
 """Bytes of a path (PATH_MAX): clients of NFS nest directories as deep as they like."""
@@ -50,7 +50,7 @@ class InodeNames:
 
     def __init__(self, top: int) -> None:
         self._top = top
-        self._above: dict[Handle, Link | None] = {}
+        self._above: dict[Handle, InodeLink | None] = {}
 
     def named(self, number: int, most: int) -> Named | None:
         """Return an inode with `most` of its paths; None where the number is of no inode that has a name.
@@ -92,7 +92,7 @@ class InodeNames:
                 problem = problem or str(error)
         return Named(inode, paths, read.more, problem)
 
-    def _path(self, link: Link) -> bytes:
+    def _path(self, link: InodeLink) -> bytes:
         names, seen, length = [link.name], set[Handle](), len(link.name)
         above = self._link(link.directory)
         while above is not None:
@@ -109,7 +109,7 @@ class InodeNames:
             above = self._link(link.directory)
         return b"/".join(reversed(names))
 
-    def _link(self, directory: Handle) -> Link | None:
+    def _link(self, directory: Handle) -> InodeLink | None:
         """The name of a directory, which has one; None for the root."""
         if directory not in self._above:
             if len(self._above) >= KEPT:

@@ -9,7 +9,7 @@ from millrace.system.errors import Failed
 from millrace.system.run import Result, Runner, last_words
 
 
-class State(NamedTuple):
+class UnitState(NamedTuple):
     """The state of a unit: systemd's ActiveState, and whether a job of it waits or runs."""
 
     active: str
@@ -42,14 +42,14 @@ def active_state(unit: str, run: Runner) -> str:
     return _reported(unit, result.out.strip(), result)
 
 
-def state(unit: str, run: Runner) -> State:
+def state(unit: str, run: Runner) -> UnitState:
     """Return the state of a unit. Failed: systemd does not report it."""
     result = run([*_SHOW_JOB, unit])
     found = _parse(result.out)
-    return State(_reported(unit, found.active, result), found.queued)
+    return UnitState(_reported(unit, found.active, result), found.queued)
 
 
-def states(units: Sequence[str], run: Runner) -> dict[str, State]:
+def states(units: Sequence[str], run: Runner) -> dict[str, UnitState]:
     """Return the states of several units, asked for at once. Failed: systemd does not report one of them."""
     if not units:
         return {}
@@ -71,7 +71,7 @@ def _value(unit: str, run: Runner) -> Result:
     return run(["systemctl", "show", "--property=ActiveState", "--value", unit])
 
 
-def _parse(text: str) -> State:
+def _parse(text: str) -> UnitState:
     return _state(_fields(text))
 
 
@@ -79,14 +79,14 @@ def _fields(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.split() if "=" in line)
 
 
-def _of_these(unit: str, found: Mapping[str, State], result: Result) -> State:
+def _of_these(unit: str, found: Mapping[str, UnitState], result: Result) -> UnitState:
     _reported(unit, found[unit].active if unit in found else "", result)
     return found[unit]
 
 
-def _state(found: Mapping[str, str]) -> State:
+def _state(found: Mapping[str, str]) -> UnitState:
     # systemd 262 prints an empty value for a unit without a job
-    return State(found.get("ActiveState", ""), found.get("Job", "") not in ("", "0"))
+    return UnitState(found.get("ActiveState", ""), found.get("Job", "") not in ("", "0"))
 
 
 def _reported(unit: str, found: str, result: Result) -> str:

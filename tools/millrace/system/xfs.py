@@ -55,7 +55,7 @@ class Inode(NamedTuple):
     mode: int
 
 
-class Link(NamedTuple):
+class InodeLink(NamedTuple):
     """A name of an inode: the directory that has it, and the name, any bytes without 0 and `/`."""
 
     directory: Handle
@@ -65,7 +65,7 @@ class Link(NamedTuple):
 class Parents(NamedTuple):
     """The links of an inode, fewer than it has where `more`. The root of the file system has none."""
 
-    links: list[Link]
+    links: list[InodeLink]
     is_root: bool
     more: bool
 
@@ -106,7 +106,7 @@ def parents(top: int, handle: Handle, most: int) -> Parents:
     read them.
     """
     asked = bytearray(_BY_HANDLE.pack(_FID_LENGTH, 0, handle.generation, handle.number, bytes(16), 0, 0, 0, 0, 0))
-    links, flags = list[Link](), 0
+    links, flags = list[InodeLink](), 0
     while not flags & _DONE and len(links) < most:
         # the kernel writes no record where there is none
         buffer = array("B", bytes(_BUFFER))
@@ -120,14 +120,14 @@ def parents(top: int, handle: Handle, most: int) -> Parents:
     return Parents(links[:most], bool(flags & _ROOT), len(links) > most or not flags & _DONE)
 
 
-def _links(records: bytes) -> list[Link]:
-    links, at = list[Link](), 0
+def _links(records: bytes) -> list[InodeLink]:
+    links, at = list[InodeLink](), 0
     while at + _RECORD.size < len(records):
         generation, number, length = _RECORD.unpack_from(records, at)
         if length <= _RECORD.size:
             break
         # the last record reaches to the end of the buffer
         name = records[at + _RECORD.size : at + length].partition(b"\0")[0]
-        links.append(Link(Handle(number, generation), name))
+        links.append(InodeLink(Handle(number, generation), name))
         at += length
     return links

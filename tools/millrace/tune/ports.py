@@ -8,7 +8,7 @@ from pathlib import Path
 from millrace.inventory.model import Nic
 from millrace.inventory.nics import nics
 from millrace.plan.defaults import PortSettings
-from millrace.plan.ports import Core, Placement, Port, place
+from millrace.plan.ports import Core, DriverPort, Placement, place
 from millrace.plan.server import data_ports
 from millrace.system import paths, sysfs
 from millrace.system.errors import MillraceError
@@ -45,7 +45,7 @@ def read_ports(cores: Sequence[Core], run: Runner, wanted: PortSettings) -> Port
         if queues:
             known[port.name] = queues
     offered = {name: min(queues.most, wanted.most_queues or queues.most) for name, queues in known.items()}
-    asked = [Port(port.name, port.numa_node, offered.get(port.name)) for port in ports]
+    asked = [DriverPort(port.name, port.numa_node, offered.get(port.name)) for port in ports]
     return PortView(ports, known, place(asked, cores), warnings)
 
 

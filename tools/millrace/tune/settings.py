@@ -35,7 +35,7 @@ PORT_PAUSES = (1.0,) * 15
 
 
 @dataclass(frozen=True)
-class Found:
+class SettingsFound:
     """Settings to serve with. `problem` is why they could not be computed, `policy` why not by the policy's file."""
 
     settings: Settings
@@ -43,33 +43,33 @@ class Found:
     policy: str | None = None
 
 
-def current(pool: Pool, run: Runner = attempt) -> Found:
+def current(pool: Pool, run: Runner = attempt) -> SettingsFound:
     """Return the settings of now: computed, else those of the last time, else those of the plan; never an error."""
     try:
         policy, applied = find(), measured.find()
         settings = settings_of(_basis(pool, relevant(policy.policy, applied.measured), run))
         if applied.problem:
             settings = settings.model_copy(update={"unused": applied.problem})
-        return Found(settings, policy=policy.problem)
+        return SettingsFound(settings, policy=policy.problem)
     except (OSError, ValueError, MillraceError) as error:
         why = f"the settings of this server cannot be computed: {error}"
     last = recorded()
     if last is not None:
-        return Found(last.settings, f"{why}; those of {last.at} stay in force")
+        return SettingsFound(last.settings, f"{why}; those of {last.at} stay in force")
     plan = approved_plan()
     if plan is not None:
-        return Found(planned_settings(plan), f"{why}; those of the approved plan are in force")
+        return SettingsFound(planned_settings(plan), f"{why}; those of the approved plan are in force")
     least = Server(memory=GIB, cores=1, cores_per_node=1, compute_nodes=1, nic_cores=0, nic_nodes=[], port_cores={})
     basis = Basis(server=least, link=0, arrays=_arrays(pool), policy=RuntimePolicy())
-    return Found(settings_of(basis), f"{why}; those of the smallest server are in force")
+    return SettingsFound(settings_of(basis), f"{why}; those of the smallest server are in force")
 
 
-def at_boot(pool: Pool, run: Runner, pause: Callable[[float], None] = time.sleep) -> Found:
+def at_boot(pool: Pool, run: Runner, pause: Callable[[float], None] = time.sleep) -> SettingsFound:
     """Return the settings of now, as `current`; first wait some seconds for ports that were there at the last boot."""
     last = None if paths.settings_file().exists() else recorded()
     nodes = set(last.settings.basis.server.nic_nodes) if last and last.settings.basis else set()
 
-    def complete(found: Found) -> bool:
+    def complete(found: SettingsFound) -> bool:
         basis = found.settings.basis
         return basis is None or nodes <= set(basis.server.nic_nodes)
 
@@ -82,7 +82,7 @@ def in_force(pool: Pool) -> Settings:
     return found.settings if found else current(pool).settings
 
 
-def update(outcome: Found, applied: bool = True) -> SettingsFile:
+def update(outcome: SettingsFound, applied: bool = True) -> SettingsFile:
     """Return the record of settings that come in force, with what changed since the last boot; nothing is written.
 
     Compared with the last record, or with the approved plan where there is none. Without `applied` what changed after

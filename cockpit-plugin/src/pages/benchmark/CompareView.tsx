@@ -2,7 +2,7 @@
 import type { JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
-import type { Change, Comparison } from "../../types/millrace";
+import type { FigureChange, Comparison } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
 import { HealthLabel } from "../../components/Health";
 import { PageHeader } from "../../components/PageHeader";
@@ -16,7 +16,7 @@ import { isEmulated, targetWord } from "./figures";
 import { headlineWord, inUnit } from "./words";
 
 /** Faster and slower are no health: only a loss asks for attention. */
-function Verdict({ verdict }: { verdict: Change["verdict"] }): JSX.Element {
+function Verdict({ verdict }: { verdict: FigureChange["verdict"] }): JSX.Element {
     switch (verdict) {
     case "faster": return <HealthLabel level="OK">{_("faster")}</HealthLabel>;
     case "slower": return <HealthLabel level="WARN">{_("slower")}</HealthLabel>;
@@ -24,17 +24,17 @@ function Verdict({ verdict }: { verdict: Change["verdict"] }): JSX.Element {
     }
 }
 
-function where({ rung }: Change): string {
+function where({ rung }: FigureChange): string {
     const [layer = "", target = ""] = rung.split("/");
     return `${layer} ${targetWord(target)}`;
 }
 
-function load({ rung }: Change): string {
+function load({ rung }: FigureChange): string {
     return headlineWord({ rung, name: rung, value: 0, unit: "bytes/s" });
 }
 
 function Changes({ found, figures }: { found: Comparison; figures: boolean }): JSX.Element {
-    const figure = ({ quantity }: Change, value: number) =>
+    const figure = ({ quantity }: FigureChange, value: number) =>
         (figures ? inUnit(value, quantity === "bandwidth" ? "bytes/s" : "operations/s") : UNKNOWN);
     return (
         <div className="mr-stack">

@@ -5,7 +5,7 @@ import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Label } from "@patternfly/react-core/dist/esm/components/Label/index.js";
 import type { Outputs } from "../../types/outputs";
-import type { RunSummary } from "../../types/millrace";
+import type { BenchRunSummary } from "../../types/millrace";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Panel } from "../../components/Panel";
 import { Empty, Loaded } from "../../components/States";
@@ -20,8 +20,8 @@ import { headlineWord, inUnit, labelWord } from "./words";
 /** Best figures of a run that are seen without asking for more. */
 const SEEN = 3;
 
-function Headlines({ run: { headlines } }: { run: RunSummary }): JSX.Element {
-    const list = (some: RunSummary["headlines"]) => (
+function Headlines({ run: { headlines } }: { run: BenchRunSummary }): JSX.Element {
+    const list = (some: BenchRunSummary["headlines"]) => (
         <ul className="mr-plain-list">
             {some.map((one) => <li key={one.rung}>{headlineWord(one)} <strong>{inUnit(one.value, one.unit)}</strong></li>)}
         </ul>
@@ -35,11 +35,11 @@ function Headlines({ run: { headlines } }: { run: RunSummary }): JSX.Element {
     );
 }
 
-export function Labels({ labels }: { labels: RunSummary["labels"] }): JSX.Element {
+export function Labels({ labels }: { labels: BenchRunSummary["labels"] }): JSX.Element {
     return <>{labels.map((label) => <Label key={label} color="orange" isCompact variant="outline">{labelWord(label)}</Label>)}</>;
 }
 
-function columns(chosen: string[], choose: (id: string, on: boolean) => void): Column<RunSummary>[] {
+function columns(chosen: string[], choose: (id: string, on: boolean) => void): Column<BenchRunSummary>[] {
     return [
         {
             title: _("Compare"),

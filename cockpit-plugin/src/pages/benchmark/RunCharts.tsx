@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX } from "react";
-import type { Latency, Rung, Run } from "../../types/millrace";
+import type { Latency, Rung, BenchRun } from "../../types/millrace";
 import { BarChart } from "../../charts/BarChart";
 import { Figure } from "../../charts/Figure";
 import { LineChart } from "../../charts/LineChart";
@@ -51,7 +51,7 @@ export function LadderChart({ rungs, emulated }: { rungs: Rung[]; emulated: bool
 }
 
 /** Bars of all workloads that are measured in one unit, by target. */
-export function Spectrum({ run, unit }: { run: Run; unit: "bytes/s" | "operations/s" }): JSX.Element | null {
+export function Spectrum({ run, unit }: { run: BenchRun; unit: "bytes/s" | "operations/s" }): JSX.Element | null {
     const emulated = isEmulated(run.labels);
     const rungs = run.rungs.filter((rung) => shownOf(rung)?.unit === unit && (rung.layer !== "L0" || rung.target === "drives"));
     const targets = [...new Set(rungs.map(({ target }) => target))];
@@ -131,7 +131,7 @@ export function LatencyCurve({ rungs, emulated }: { rungs: Rung[]; emulated: boo
 }
 
 /** One workload through all layers: the ladder, what binds each rung, and the latencies. */
-export function Workload({ run }: { run: Run }): JSX.Element | null {
+export function Workload({ run }: { run: BenchRun }): JSX.Element | null {
     const all = workloads(run);
     const [wanted, setWanted] = useState<string>();
     const chosen = all.find(({ id }) => id === wanted) ?? all[0];
@@ -152,7 +152,7 @@ export function Workload({ run }: { run: Run }): JSX.Element | null {
     );
 }
 
-export function Accelerators({ run }: { run: Run }): JSX.Element | null {
+export function Accelerators({ run }: { run: BenchRun }): JSX.Element | null {
     const rows = run.rungs.flatMap((rung) => rung.accelerators.map((one) => ({ rung, one })));
     if (rows.length === 0 || isEmulated(run.labels)) return null;
     return (

@@ -2,7 +2,7 @@
 import type { JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
-import type { Rung, Run } from "../../types/millrace";
+import type { Rung, BenchRun } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
 import { HealthLabel } from "../../components/Health";
 import { PageHeader } from "../../components/PageHeader";
@@ -19,7 +19,7 @@ import { Accelerators, Spectrum, Workload } from "./RunCharts";
 import { StateLabel } from "./StateLabel";
 import { flagWord, inUnit, stateLevel, stateWord } from "./words";
 
-function Results({ run }: { run: Run }): JSX.Element {
+function Results({ run }: { run: BenchRun }): JSX.Element {
     const emulated = isEmulated(run.labels);
     const figure = (rung: Rung) => {
         const shown = shownOf(rung);
@@ -51,7 +51,7 @@ function Results({ run }: { run: Run }): JSX.Element {
     );
 }
 
-function Environment({ run: { environment, provenance, request } }: { run: Run }): JSX.Element {
+function Environment({ run: { environment, provenance, request } }: { run: BenchRun }): JSX.Element {
     return (
         <div className="mr-stack">
             <dl className="mr-definitions">
@@ -71,7 +71,7 @@ function Environment({ run: { environment, provenance, request } }: { run: Run }
     );
 }
 
-function Shown({ run }: { run: Run }): JSX.Element {
+function Shown({ run }: { run: BenchRun }): JSX.Element {
     return (
         <>
             <div className="mr-actions">

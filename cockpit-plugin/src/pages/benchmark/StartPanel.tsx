@@ -3,7 +3,7 @@ import { useState, type JSX, type ReactNode } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Radio } from "@patternfly/react-core/dist/esm/components/Radio/index.js";
-import type { BenchClient, Estimate } from "../../types/millrace";
+import type { BenchClient, BenchEstimate } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Panel } from "../../components/Panel";
 import { Empty, ErrorAlert, Loaded } from "../../components/States";
@@ -19,7 +19,7 @@ import { layerWord } from "./words";
 /** Seconds until the first word of a run that was started: the server is looked at before. */
 export const START_SECONDS = 180;
 
-function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
+function Planned({ estimate }: { estimate: BenchEstimate }): JSX.Element {
     const wanted = estimate.rungs.filter(({ skipped }) => skipped === null);
     const layers = [...new Set(wanted.map(({ layer }) => layer))];
     const left = [...new Set(estimate.rungs.flatMap(({ target, skipped }) => (skipped === null ? [] : [`${target}: ${skipped}`])))];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX } from "react";
-import type { Headline, RunSummary } from "../../types/millrace";
+import type { Headline, BenchRunSummary } from "../../types/millrace";
 import { Figure } from "../../charts/Figure";
 import { LineChart } from "../../charts/LineChart";
 import { ChoiceField } from "../../components/Field";
@@ -9,10 +9,10 @@ import { moment } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
 import { headlineWord, inUnit } from "./words";
 
-interface Point { run: RunSummary; headline: Headline }
+interface Point { run: BenchRunSummary; headline: Headline }
 
 /** One headline over the runs that are comparable: same workloads, to the end, without labels. Oldest first. */
-export function trendOf(runs: readonly RunSummary[], rung: string): Point[] {
+export function trendOf(runs: readonly BenchRunSummary[], rung: string): Point[] {
     return [...runs].reverse().flatMap((run) => {
         const headline = run.headlines.find((one) => one.rung === rung);
         return headline !== undefined && run.state === "done" && run.labels.length === 0 ? [{ run, headline }] : [];
@@ -20,7 +20,7 @@ export function trendOf(runs: readonly RunSummary[], rung: string): Point[] {
 }
 
 /** How one figure moved from run to run; nothing is drawn through less than two of them. */
-export function Trend({ runs }: { runs: RunSummary[] }): JSX.Element | null {
+export function Trend({ runs }: { runs: BenchRunSummary[] }): JSX.Element | null {
     const names = new Map(runs.flatMap(({ headlines }) => headlines.map((one) => [one.rung, headlineWord(one)] as const)));
     const drawable = [...names].filter(([rung]) => trendOf(runs, rung).length > 1);
     const [wanted, setWanted] = useState<string>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rungs of a run, arranged for the charts. */
-import type { Rung, Run, Series } from "../../types/millrace";
+import type { Rung, BenchRun, Series } from "../../types/millrace";
 import { _, format } from "../../lib/i18n";
 import { percent } from "../../lib/format";
 import { bindingWord, inUnit, operationWord, profileWord, type Unit } from "./words";
@@ -31,13 +31,13 @@ export function workloadWord({ workload: { profile, operation } }: Pick<Rung, "w
 }
 
 /** The workloads that a run has measured anywhere, in its order. */
-export function workloads(run: Run): { id: string; name: string }[] {
+export function workloads(run: BenchRun): { id: string; name: string }[] {
     const found = new Map(run.rungs.filter((rung) => shownOf(rung) !== null).map((rung) => [workloadOf(rung), workloadWord(rung)]));
     return [...found].map(([id, name]) => ({ id, name }));
 }
 
 /** The rungs of one workload, lowest first, without the drives one by one: those are a table's matter. */
-export function ladder(run: Run, workload: string): Rung[] {
+export function ladder(run: BenchRun, workload: string): Rung[] {
     return run.rungs.filter((rung) => workloadOf(rung) === workload && shownOf(rung) !== null
         && (rung.layer !== "L0" || rung.target === "drives"));
 }

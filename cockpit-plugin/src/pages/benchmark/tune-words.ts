@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The words of the page for the keywords of `millrace tuner`; a name without one keeps the title that the program gives. */
-import type { Effect, Goal, Knob, Overrides, Reading, Standing } from "../../types/millrace";
+import type { Effect, Goal, TunerKnob, Overrides, ScoredReading, Standing } from "../../types/millrace";
 import { binary, change, number } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
 import type { TUNER_PROFILES } from "../../types/rules";
 import { headlineWord, inUnit } from "./words";
 
-type Level = Knob["planned"];
+type Level = TunerKnob["planned"];
 
 export function knobWord(name: string, title = name): string {
     switch (name) {
@@ -61,7 +61,7 @@ export function profileTitle(profile: (typeof TUNER_PROFILES)[number] | "own"): 
     }
 }
 
-export function phaseWord(phase: Reading["phase"]): string {
+export function phaseWord(phase: ScoredReading["phase"]): string {
     switch (phase) {
     case "baseline": return _("warm-up with the plan's settings");
     case "screen": return _("screening all settings");
@@ -71,7 +71,7 @@ export function phaseWord(phase: Reading["phase"]): string {
     }
 }
 
-export function costWord(cost: Knob["cost"]): string {
+export function costWord(cost: TunerKnob["cost"]): string {
     switch (cost) {
     case "none": return _("nothing");
     case "pause": return _("requests for a moment");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the keywords of `millrace bench` mean, for a person. */
-import type { Headline, Rung, RunSummary } from "../../types/millrace";
+import type { Headline, Rung, BenchRunSummary } from "../../types/millrace";
 import type { Level } from "../../components/Health";
 import { latency, operations, rate } from "../../lib/format";
 import { _, format, locale } from "../../lib/i18n";
@@ -96,7 +96,7 @@ export function stateLevel(state: Rung["state"]): Level {
     }
 }
 
-export function labelWord(label: RunSummary["labels"][number]): string {
+export function labelWord(label: BenchRunSummary["labels"][number]): string {
     switch (label) {
     case "degraded": return _("degraded");
     case "rebuilding": return _("rebuilding");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX } from "react";
 import { ToggleGroup, ToggleGroupItem } from "@patternfly/react-core/dist/esm/components/ToggleGroup/index.js";
-import type { Choice as Option, ClientFile, Recipe } from "../../types/millrace";
+import type { RecipeChoice as Option, ClientFile, Recipe } from "../../types/millrace";
 import { CopyBlock } from "../../components/CopyBlock";
 import { DataTable } from "../../components/DataTable";
 import { _, format } from "../../lib/i18n";

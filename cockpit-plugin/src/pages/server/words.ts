@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Link, TopologyDrive, TopologyPort } from "../../types/millrace";
+import type { TopologyLink, TopologyDrive, TopologyPort } from "../../types/millrace";
 import { number, UNKNOWN } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
 import { slower } from "./model";
@@ -25,7 +25,7 @@ export function driveState(drive: TopologyDrive): string {
 }
 
 /** Actual, and what it could be where that is more. */
-export function linkText(link: Link | null): string {
+export function linkText(link: TopologyLink | null): string {
     if (link === null) return _("link unknown");
     return slower(link)
         ? format(_("PCIe link at $0 GT/s ×$1, capable of $2 GT/s ×$3"), link.gts, link.width, link.gts_most, link.width_most)

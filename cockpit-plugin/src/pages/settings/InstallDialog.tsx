@@ -4,7 +4,7 @@ import { useEffect, useRef, useState, type JSX } from "react";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
-import type { LastUpdate, Need, Offer } from "../../types/millrace";
+import type { LastUpdate, KernelOption, Offer } from "../../types/millrace";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { Field, TextField } from "../../components/Field";
 import { ProgressEta } from "../../components/ProgressEta";
@@ -21,7 +21,7 @@ const INSTALL_SECONDS = 4 * 3600;
 const CHECK_SECONDS = 300;
 
 /** What an option does that a version needs, to be ticked. */
-function allowed(option: Need["option"]): string {
+function allowed(option: KernelOption["option"]): string {
     switch (option) {
     case "older": return _("Install the older version; documents that this version changed are as that one left them");
     case "again": return _("Try the version again that failed on this server");
@@ -68,7 +68,7 @@ export function InstallDialog({ source, onDone, onClose }: {
     const check = useChange("update check", { timeout: CHECK_SECONDS });
     const apply = useChange("update apply", { timeout: INSTALL_SECONDS });
     const [offer, setOffer] = useState<Offer>();
-    const [ticked, setTicked] = useState<Need["option"][]>([]);
+    const [ticked, setTicked] = useState<KernelOption["option"][]>([]);
     const sent = useUpload(setOffer);
     const [reboot, rebootField] = useReboot("update");
     const { go: ask } = check;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
-import type { Session } from "../../types/millrace";
+import type { ClientSession } from "../../types/millrace";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Panel } from "../../components/Panel";
 import { Loaded, NoAdmin } from "../../components/States";
@@ -12,7 +12,7 @@ import { useAdmin } from "../../lib/permission";
 
 const EVERY = 10;
 
-function columns(): Column<Session>[] {
+function columns(): Column<ClientSession>[] {
     return [
         { title: _("Client"), heads: true, sort: ({ host }) => host, cell: ({ host }) => host || UNKNOWN },
         { title: _("Protocol"), sort: ({ protocol }) => protocol, cell: ({ protocol, version }) => (protocol === "nfs" ? `NFS ${version}` : version) },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The editor's state: from the desired state of the server, checked, and back to the words of the command line. */
-import type { StateShare, NfsClient } from "../../types/millrace";
+import type { DesiredShare, NfsClient } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
 import * as rules from "../../types/rules";
 
@@ -8,7 +8,7 @@ import * as rules from "../../types/rules";
 const DEFAULT = "default";
 export const ADMIN = "admin";
 
-export type Profile = StateShare["profile"];
+export type Profile = DesiredShare["profile"];
 
 export interface Form {
     name: string;
@@ -56,7 +56,7 @@ export const NEW: Form = {
 
 export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", anonuid: null, anongid: null, sec: ["sys"], xprtsec: [] };
 
-export function fromWanted(share: StateShare): Form {
+export function fromWanted(share: DesiredShare): Form {
     return {
         name: share.name,
         profile: share.profile,

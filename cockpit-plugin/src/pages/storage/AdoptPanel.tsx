@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pool that another boot drive created: it comes before any plan, and no drive of it is ever offered for erasure. */
 import { useState, type JSX } from "react";
-import type { Found, FoundArray, FoundPool, KeptPort, KeptState } from "../../types/millrace";
+import type { SearchResult, FoundArray, FoundPool, KeptPort, KeptState } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { DataTable } from "../../components/DataTable";
 import { HealthLabel, Verdict } from "../../components/Health";
@@ -15,7 +15,7 @@ import { AdoptDialog } from "./AdoptDialog";
 /** Arrays are started over snapshots, and the file system is read. */
 const SEARCH_SECONDS = 300;
 
-export function AdoptPanel({ found, pool, reload }: { found: Found; pool: FoundPool; reload: () => void }): JSX.Element {
+export function AdoptPanel({ found, pool, reload }: { found: SearchResult; pool: FoundPool; reload: () => void }): JSX.Element {
     const [asked, ask] = useState(false);
     const search = useChange("pool find", { timeout: SEARCH_SECONDS });
     const { kept } = pool;

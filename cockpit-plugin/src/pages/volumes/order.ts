@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** To which hosts a volume is exported: what is typed, checked, and the words and the stdin of the command line. */
-import type { Export } from "../../types/millrace";
+import type { VolumeExport } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
 import * as rules from "../../types/rules";
 
@@ -10,7 +10,7 @@ export interface Host {
 }
 
 export interface Order {
-    transport: Export["transport"];
+    transport: VolumeExport["transport"];
     hosts: Host[];
     shared: boolean;
     /** Each host has a secret; it goes to stdin and never on a command line. */
@@ -20,7 +20,7 @@ export interface Order {
 export const NO_HOST: Host = { nqn: "", secret: "" };
 export const NEW_ORDER: Order = { transport: "tcp", hosts: [NO_HOST], shared: false, authenticated: false };
 
-export function fromExport({ transport, hosts, shared }: Export): Order {
+export function fromExport({ transport, hosts, shared }: VolumeExport): Order {
     return { transport, shared, hosts: hosts.map((nqn) => ({ ...NO_HOST, nqn })), authenticated: false };
 }
 

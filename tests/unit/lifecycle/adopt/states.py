@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping
 
 from millrace.lifecycle.keep.generation import Generation, pack
-from millrace.lifecycle.keep.model import Manifest, Member
+from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.serve.config.model import User, first_config
 from millrace.storage.record.model import Pool
 from tests.fakes.samples import pool
@@ -33,7 +33,7 @@ def kept(of: Pool | None = None, **replaced: bytes) -> dict[str, bytes]:
 def manifest(contents: Mapping[str, bytes], **more: object) -> Manifest:
     """The manifest of a generation with these files."""
     members = [
-        Member(
+        ManifestMember(
             path=path,
             mode=0o600 if "key" in path else 0o644,
             secret=False,

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from millrace.lifecycle.adopt import adopt as adopting
 from millrace.lifecycle.adopt import adopt_paths, journal, search, verbs
-from millrace.lifecycle.adopt.model import Adoption, Found
+from millrace.lifecycle.adopt.model import Adoption, SearchResult
 from millrace.lifecycle.adopt.search import Seen
 from millrace.lifecycle.adopt.search_result import refuse_if_pool
 from millrace.lifecycle.keep.generations import Newest
@@ -48,9 +48,9 @@ def wire(patch: pytest.MonkeyPatch, drive: BootDrive) -> None:
     patch.setattr(adopting, "serve", lambda run: None)
 
 
-def found(*_: object) -> Found:
+def found(*_: object) -> SearchResult:
     refuse_if_pool()
-    return Found(pool=found_pool())
+    return SearchResult(pool=found_pool())
 
 
 def by_hand() -> Result:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from millrace.lifecycle.adopt import adopt, adopt_paths, search, text
-from millrace.lifecycle.adopt.model import Found
+from millrace.lifecycle.adopt.model import SearchResult
 from millrace.lifecycle.keep import generations
 from millrace.storage.record.model import MemberRecord
 from millrace.system.errors import MillraceError
@@ -90,7 +90,7 @@ def device(monkeypatch: pytest.MonkeyPatch, *serials: str, **parts: tuple[str, s
 DATA, LOG = ("xfs", EXTERNAL[0]), ("xfs_external_log", EXTERNAL[1])
 
 
-def find(finder: Outside) -> Found:
+def find(finder: Outside) -> SearchResult:
     return search.find(finder, finder)
 
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from millrace.lifecycle.adopt import adopt, adopt_paths, job, progress, search, text, verbs
 from millrace.lifecycle.adopt.arrays import OnDrives
-from millrace.lifecycle.adopt.model import Adoption, Found
+from millrace.lifecycle.adopt.model import Adoption, SearchResult
 from millrace.lifecycle.keep import generation
-from millrace.lifecycle.keep.model import KeptElsewhere, Manifest, Member
+from millrace.lifecycle.keep.model import KeptElsewhere, Manifest, ManifestMember
 from millrace.serve.config.model import first_config
 from millrace.storage.record.model import MemberRecord
 from millrace.system import paths, run
@@ -27,7 +27,7 @@ from tests.unit.lifecycle.adopt import states
 
 POOL = "b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11"
 ADOPTION = Adoption(pool=POOL, generation=3, by="admin", at="2026-11-23T10:00:00+00:00", secrets=True, ports={})
-FOUND = Found(pool=found_pool(POOL))
+FOUND = SearchResult(pool=found_pool(POOL))
 
 
 class Systemd(Commands):
@@ -73,7 +73,7 @@ def say(command: object, *words: str) -> Result:
 def keep_state() -> None:
     stored = {states.CONFIG: first_config().model_dump_json().encode(), search.POOL: pool().model_dump_json().encode()}
     members = [
-        Member(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+        ManifestMember(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
         for path, data in stored.items()
     ]
     manifest = Manifest(

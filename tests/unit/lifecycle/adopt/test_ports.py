@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from millrace.lifecycle.adopt.ports import kept_ports, moved, replaced
-from millrace.serve.config.model import Config, Port, first_config
+from millrace.serve.config.model import Config, DesiredPort, first_config
 from millrace.system.errors import Failed
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
@@ -33,7 +33,8 @@ def ports_of_this_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kept(**macs: str) -> Config:
     ports = [
-        Port(name=name, mac=mac, addresses=[f"10.0.{number}.1/24"]) for number, (name, mac) in enumerate(macs.items())
+        DesiredPort(name=name, mac=mac, addresses=[f"10.0.{number}.1/24"])
+        for number, (name, mac) in enumerate(macs.items())
     ]
     return first_config().model_copy(update={"ports": ports})
 

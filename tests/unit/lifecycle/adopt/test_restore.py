@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from millrace.lifecycle.adopt import restore
-from millrace.lifecycle.keep.model import Manifest, Member
+from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.serve.certificate import files as certificate
 from millrace.serve.config import store
 from millrace.serve.config.model import first_config
@@ -56,7 +56,7 @@ def contents(root: Path) -> dict[str, bytes]:
     return states.kept()
 
 
-def with_member(contents: dict[str, bytes], member: Member) -> Manifest:
+def with_member(contents: dict[str, bytes], member: ManifestMember) -> Manifest:
     found = manifest(contents)
     return found.model_copy(update={"members": [*found.members, member]})
 
@@ -143,7 +143,7 @@ def test_it_can_be_repeated(contents: dict[str, bytes]) -> None:
     "path", ["etc/passwd", "../etc/passwd", "etc/millrace/../passwd", "/etc/hostname", "root/.ssh"]
 )
 def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, bytes], path: str) -> None:
-    strange = Member(path=path, mode=0o644, secret=False, size=0, sha256="")
+    strange = ManifestMember(path=path, mode=0o644, secret=False, size=0, sha256="")
     with pytest.raises(BadInput, match="which is not kept by this release"):
         restore.restore(with_member(contents, strange), {**contents, path: b"x"}, {}, Tools())
     assert not (root / "var/lib/millrace/nfs-handles.key").exists()
@@ -152,13 +152,13 @@ def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, b
 @pytest.mark.parametrize("link", ["/etc/shadow", "../../../../etc/shadow"])
 def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], link: str) -> None:
     path = "var/lib/millrace/certificate/current"
-    strange = Member(path=path, mode=0o777, secret=False, size=0, sha256="", link=link)
+    strange = ManifestMember(path=path, mode=0o777, secret=False, size=0, sha256="", link=link)
     with pytest.raises(BadInput, match="leads elsewhere"):
         restore.restore(with_member(contents, strange), {**contents, path: b""}, {}, Tools())
 
 
-def zone(target: str | None) -> Member:
-    return Member(path="etc/localtime", mode=0o777, secret=False, size=0, sha256="", link=target)
+def zone(target: str | None) -> ManifestMember:
+    return ManifestMember(path="etc/localtime", mode=0o777, secret=False, size=0, sha256="", link=target)
 
 
 @pytest.mark.parametrize("target", ["/usr/share/zoneinfo/Europe/Berlin", "../usr/share/zoneinfo/Etc/GMT+3"])

@@ -8,7 +8,7 @@ import pytest
 
 from millrace import __version__
 from millrace.lifecycle.adopt import adopt, search, text
-from millrace.lifecycle.adopt.model import Found
+from millrace.lifecycle.adopt.model import SearchResult
 from millrace.lifecycle.keep import generation
 from millrace.system import xfs
 from millrace.system.errors import MillraceError, Refused
@@ -48,7 +48,7 @@ def raid50(finder: Finder, legs: tuple[str, ...] = ("leg-0", "leg-1", "leg-2"), 
     finder.file_systems[OVER] = FileSystem(UUID, LOG, kept_of(arrays))
 
 
-def found(finder: Finder) -> Found:
+def found(finder: Finder) -> SearchResult:
     return search.find(finder, finder)
 
 

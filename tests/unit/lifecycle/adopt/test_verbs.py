@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from millrace.lifecycle.adopt import adopt_paths, verbs
-from millrace.lifecycle.adopt.model import Found, FoundHere
+from millrace.lifecycle.adopt.model import FoundHere, SearchResult
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Refused
@@ -28,13 +28,14 @@ def finder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Finder:
     return made
 
 
-def recorded() -> Found:
-    return read_model(adopt_paths.found_file(), Found)
+def recorded() -> SearchResult:
+    return read_model(adopt_paths.found_file(), SearchResult)
 
 
 def test_find_replaces_what_the_boot_found(finder: Finder) -> None:
     write_model(
-        adopt_paths.found_file(), Found(pool=None, problem="drives of 2 pools are in this server", todo="take one out")
+        adopt_paths.found_file(),
+        SearchResult(pool=None, problem="drives of 2 pools are in this server", todo="take one out"),
     )
     said = CliRunner().invoke(verbs.find, [], catch_exceptions=False).stdout
     assert f"pool {pool().filesystem_uuid}" in said and "millrace pool adopt" in said
@@ -43,7 +44,7 @@ def test_find_replaces_what_the_boot_found(finder: Finder) -> None:
 
 def test_anybody_sees_what_was_found_without_another_search(finder: Finder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    write_model(adopt_paths.found_file(), Found(pool=None, problem="none", todo="see the plan"))
+    write_model(adopt_paths.found_file(), SearchResult(pool=None, problem="none", todo="see the plan"))
     shown = FoundHere.model_validate_json(
         CliRunner().invoke(verbs.found, ["--json"], catch_exceptions=False).stdout
     ).found
@@ -52,7 +53,7 @@ def test_anybody_sees_what_was_found_without_another_search(finder: Finder, monk
 
 
 def test_what_was_found_before_there_was_a_pool_is_not_shown(finder: Finder) -> None:
-    write_model(adopt_paths.found_file(), Found(pool=None, problem="none", todo="see the plan"))
+    write_model(adopt_paths.found_file(), SearchResult(pool=None, problem="none", todo="see the plan"))
     write_model(paths.pool_file(), pool())
     assert "see the plan" not in CliRunner().invoke(verbs.found, [], catch_exceptions=False).stdout
 

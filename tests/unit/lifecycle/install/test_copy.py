@@ -12,7 +12,7 @@ from millrace.inventory.model import Drive, DriveState
 from millrace.inventory.partitions import Partition
 from millrace.lifecycle.install import copy
 from millrace.lifecycle.install.choice import candidate
-from millrace.lifecycle.install.medium import Medium, Part
+from millrace.lifecycle.install.medium import Medium, MediumPartition
 from millrace.lifecycle.install.model import Installed, InstallLine, InstallStep
 from millrace.storage.erase.overwrite import SMALLEST
 from millrace.system.errors import Failed, Refused
@@ -25,7 +25,9 @@ SIZE = SMALLEST
 BAD = Result(1, "", "it broke")
 # where systemd-stub looks for credentials of one kernel image
 EXTRA = "millrace_0.1.0.efi.extra.d"
-MEDIUM = Medium("sda", Part("sda1", 8192), Part("sda3", 4096), Part("sda2", 512), HASH, "0.1.0")
+MEDIUM = Medium(
+    "sda", MediumPartition("sda1", 8192), MediumPartition("sda3", 4096), MediumPartition("sda2", 512), HASH, "0.1.0"
+)
 
 
 class Server(Commands):

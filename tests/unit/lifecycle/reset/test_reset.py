@@ -17,7 +17,7 @@ from millrace.lifecycle.reset.firmware import VARIABLES
 from millrace.lifecycle.reset.reset_job import JOB
 from millrace.lifecycle.update import update_job
 from millrace.serve.config import reset_journal, store
-from millrace.serve.config.model import Config, Share, Smb
+from millrace.serve.config.model import Config, DesiredShare, Smb
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.run import Result
@@ -60,7 +60,7 @@ def test_state_is_written_anew_although_nothing_was_decided(server: Reset) -> No
 
 
 def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server: Reset) -> None:
-    models = Share(
+    models = DesiredShare(
         name="models", profile="mixed", comment="of anna", size=1 << 30, project=1001, smb=Smb(users=["anna"])
     )
     server.decide(lambda old: old.model_copy(update={"shares": [models]}))
@@ -87,7 +87,7 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
 
 
 def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> None:
-    share = Share(
+    share = DesiredShare(
         name="golden",
         profile="dataset-ro",
         project=1002,
@@ -99,7 +99,7 @@ def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> No
     [closed] = forget.without_people(Config(shares=[share])).shares
     people = {"comment", "nfs", "smb"}
     assert closed.model_dump(exclude=people) == share.model_dump(exclude=people)
-    assert set(Share.model_fields) - people == {
+    assert set(DesiredShare.model_fields) - people == {
         *("name", "profile", "project", "fsid", "size", "soft_size", "child_size", "sealed")
     }, "a new field is about the data of a share, or about people"
 

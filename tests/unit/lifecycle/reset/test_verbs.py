@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.lifecycle.reset import verbs
-from millrace.serve.share.session import Session, SessionList
+from millrace.serve.share.session import ClientSession, SessionList
 from tests.unit.lifecycle.reset.conftest import Reset
 
 HOST = "millrace-1a2b3c"
-CLIENT = Session(
+CLIENT = ClientSession(
     protocol="nfs",
     host="10.0.0.7",
     name="gpu1",

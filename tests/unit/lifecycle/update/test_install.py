@@ -8,7 +8,7 @@ import pytest
 
 from millrace.lifecycle.update import install, obstacles, records, stage, trial, update_paths
 from millrace.lifecycle.update.install import SYSUPDATE
-from millrace.lifecycle.update.model import LastUpdate, Order, Outcome
+from millrace.lifecycle.update.model import LastUpdate, Outcome, UpdateOrder
 from millrace.lifecycle.update.update_job import JOB, ORDER
 from millrace.system import paths
 from millrace.system.documents import write_model
@@ -21,7 +21,7 @@ def install_(server: Server, version: str = "0.2.0", **options: object) -> None:
     with stage.origin(make_release(server.root / "new" / version, version), server) as bring:
         found = stage.describe(bring, server)
         stage.complete(found, bring, server)
-    wanted = Order.model_validate({"version": version, "by": "admin", **options})
+    wanted = UpdateOrder.model_validate({"version": version, "by": "admin", **options})
     write_model(update_paths.order_file(), wanted)
     install.install(server, server.measure)
 
@@ -69,7 +69,7 @@ def test_what_was_confirmed_is_what_is_installed(server: Server) -> None:
     records.end_trial()
     with stage.origin(make_release(server.root / "new/0.3.0", "0.3.0"), server) as bring:
         stage.complete(stage.describe(bring, server), bring, server)
-    write_model(update_paths.order_file(), Order(version="0.4.0", by="admin"))
+    write_model(update_paths.order_file(), UpdateOrder(version="0.4.0", by="admin"))
     with pytest.raises(BadInput, match=r"0\.3\.0 is staged, 0\.4\.0 was confirmed"):
         install.install(server, server.measure)
 
@@ -232,7 +232,7 @@ def test_reboot_that_an_administrator_wants_waits_for_what_it_would_end_alone(se
     assert len(server.called("systemctl --no-block reboot")) == 1
 
 
-WANTED = Order(version="0.2.0", by="admin")
+WANTED = UpdateOrder(version="0.2.0", by="admin")
 
 
 def last(state: Outcome, at: str, problem: str | None = None) -> LastUpdate:

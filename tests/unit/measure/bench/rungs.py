@@ -6,9 +6,9 @@ from typing import Any
 from millrace.measure.bench.plan.sizes import sizes
 from millrace.measure.bench.plan.steps import pending, planned_steps
 from millrace.measure.bench.result import figures
-from millrace.measure.bench.result.choices import Layer
-from millrace.measure.bench.result.fio_output import Flow, Histogram, Outcome
-from millrace.measure.bench.result.model import Direction, Moment, Rung, State
+from millrace.measure.bench.result.choices import BenchLayer
+from millrace.measure.bench.result.fio_output import Flow, Histogram, RepeatOutcome
+from millrace.measure.bench.result.model import BenchState, Direction, Moment, Rung
 from tests.unit.measure.bench.remotes import client
 from tests.unit.measure.bench.sites import request, site
 
@@ -28,15 +28,15 @@ def flow(bandwidth: float = 1e9, operations: float = 1e3, slowest: float = 1.0, 
     )
 
 
-def repeat(direction: Direction = "read", **more: Any) -> Outcome:
-    return Outcome(flows={direction: flow(**more)})
+def repeat(direction: Direction = "read", **more: Any) -> RepeatOutcome:
+    return RepeatOutcome(flows={direction: flow(**more)})
 
 
 def waiting(name: str, **wanted: Any) -> Rung:
     """A rung of the 1U12 before its step runs, by its id."""
     measure = sizes(request(**wanted), 1 << 40, 128 << 30, 32)
     clients = [client("gpu1")]
-    wanted = {"layers": list(Layer), "clients": ["gpu1"], **wanted}
+    wanted = {"layers": list(BenchLayer), "clients": ["gpu1"], **wanted}
     steps = planned_steps(request(mode="full", **wanted), site(clients=clients))
     return next(pending(step, measure) for step in steps if step.id == name)
 
@@ -48,5 +48,5 @@ def done(name: str, bandwidth: float = 1e9, *, now: Moment | None = None, **more
     repeats = [repeat(direction, bandwidth=bandwidth, **more)] * 3
     moments = [now or Moment(at=1, read=bandwidth, written=bandwidth)]
     rung = figures.completed(waiting(name), repeats, moments, 3)
-    assert rung.state is State.DONE
+    assert rung.state is BenchState.DONE
     return rung

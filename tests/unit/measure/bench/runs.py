@@ -4,7 +4,7 @@
 from millrace.measure.bench.result.ceilings import with_ceilings
 from millrace.measure.bench.result.environment import Environment
 from millrace.measure.bench.result.figures import completed
-from millrace.measure.bench.result.model import Provenance, Run, Rung, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Provenance, Rung
 from tests.unit.measure.bench.rungs import done, repeat, waiting
 from tests.unit.measure.bench.sites import request, site
 
@@ -14,13 +14,13 @@ FACTS = dict.fromkeys(("host", "product", "kernel", "cpu", "pool"), "<b>x</b>")
 EMPTY = {"virtual": None, "plan_sha256": None, "drives": [], "ports": [], "packages": {"fio": "3.41"}, "settings": {}}
 
 
-def run(*rungs: Rung, labels: tuple[str, ...] = ()) -> Run:
+def run(*rungs: Rung, labels: tuple[str, ...] = ()) -> BenchRun:
     here = site()
     numbers = dict.fromkeys(("sockets", "cores", "memory"), 1)
-    return Run(
+    return BenchRun(
         id="20260101-000000",
         started="2026-01-01T00:00:00+00:00",
-        state=State.DONE,
+        state=BenchState.DONE,
         request=request(),
         labels=list(labels),  # type: ignore[arg-type]
         provenance=Provenance(version="1", workload_hash="abc", fio="fio-3.41", started_by="admin"),
@@ -33,9 +33,9 @@ def rung(*bandwidths: float, name: str = "L1/xfs/seq/read") -> Rung:
     return completed(waiting(name), [repeat(bandwidth=one) for one in bandwidths], [], 3)
 
 
-def unfinished(name: str, state: State) -> Run:
-    rungs = [done("L1/xfs/seq/read"), waiting("L1/xfs/seq/write").model_copy(update={"state": State.RUNNING})]
-    return Run(
+def unfinished(name: str, state: BenchState) -> BenchRun:
+    rungs = [done("L1/xfs/seq/read"), waiting("L1/xfs/seq/write").model_copy(update={"state": BenchState.RUNNING})]
+    return BenchRun(
         id=name,
         started="2026-01-01T00:00:00+00:00",
         state=state,
@@ -46,7 +46,7 @@ def unfinished(name: str, state: State) -> Run:
     )
 
 
-def whole(made: Run) -> Run:
+def whole(made: BenchRun) -> BenchRun:
     """With an environment that is complete."""
     values = dict.fromkeys(("host", "product", "kernel", "cpu", "pool"), "x") | dict.fromkeys(
         ("sockets", "cores", "memory"), 1

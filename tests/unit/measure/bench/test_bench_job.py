@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from millrace.measure.bench.result import live
-from millrace.measure.bench.result.model import State
-from millrace.measure.bench.result.outputs import Progress
+from millrace.measure.bench.result.model import BenchState
+from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.measure.bench.run import bench_job
 from millrace.measure.bench.run.bench_job import JOB
 from tests.fakes.jobs import JOBS, JobManager
@@ -28,8 +28,8 @@ def systemd(root: Path) -> Systemd:
     return tools
 
 
-def line(run: str, what: str, state: State = State.RUNNING) -> Progress:
-    return Progress(run=run, time=1, state=state, what=what, progress=0.25, seconds_left=30, bandwidth=2e9)
+def line(run: str, what: str, state: BenchState = BenchState.RUNNING) -> BenchProgress:
+    return BenchProgress(run=run, time=1, state=state, what=what, progress=0.25, seconds_left=30, bandwidth=2e9)
 
 
 def test_run_that_writes_no_drive_is_allowed_none(systemd: Systemd) -> None:
@@ -64,8 +64,8 @@ def test_run_is_followed_until_it_has_cleaned_up(systemd: Systemd) -> None:
     live.begin()
     live.write(line("a", "L1/xfs/seq/read"))
     systemd.states = ["active", "active", "deactivating", "inactive"]
-    more: Iterator[list[Progress]] = iter(
-        [[line("a", "L1/xfs/seq/write"), line("a", "fsync")], [line("a", "all is measured", State.DONE)], []]
+    more: Iterator[list[BenchProgress]] = iter(
+        [[line("a", "L1/xfs/seq/write"), line("a", "fsync")], [line("a", "all is measured", BenchState.DONE)], []]
     )
 
     def pause(_: float) -> None:
@@ -81,13 +81,13 @@ def test_run_that_was_killed_gets_a_last_line(systemd: Systemd) -> None:
     live.begin()
     live.write(line("a", "L1/xfs/seq/read"))
     first, last = bench_job.follow(systemd)
-    assert (first.state, last.state) == (State.RUNNING, State.INTERRUPTED)
+    assert (first.state, last.state) == (BenchState.RUNNING, BenchState.INTERRUPTED)
     assert last.what == "the run ended without a message"
 
 
 def test_run_that_begins_meanwhile_is_not_followed_as_the_same(systemd: Systemd) -> None:
     live.begin()
-    live.write(line("a", "all is measured", State.DONE))
+    live.write(line("a", "all is measured", BenchState.DONE))
     systemd.states = ["active"]
 
     def pause(_: float) -> None:
@@ -115,5 +115,5 @@ def test_list_of_jobs_shows_how_far_a_run_is(root: Path) -> None:
     live.begin()
     live.write(line("a", "L1/xfs/seq/read"))
     assert JOB.glance() == ("L1/xfs/seq/read", 0.25, 30, 2_000_000_000)
-    live.write(line("a", "all is measured", State.DONE))
+    live.write(line("a", "all is measured", BenchState.DONE))
     assert JOB.glance() is None

@@ -9,7 +9,7 @@ import pytest
 from millrace.measure.bench.result import figures
 from millrace.measure.bench.result.capacity import accelerators, checkpoint
 from millrace.measure.bench.result.ceilings import with_ceilings
-from millrace.measure.bench.result.choices import Profile
+from millrace.measure.bench.result.choices import BenchProfile
 from millrace.measure.bench.result.model import Ceiling, Moment, Rung
 from millrace_client.au import TRAININGS
 from tests.unit.measure.bench.rungs import done, repeat, waiting
@@ -146,13 +146,13 @@ def test_every_sentence_is_one() -> None:
     [("H100", 2.860e9, 1), ("H100", 2.859e9, 0), ("B200", 5.702e9, 1), ("B200", 5.701e9, 0)],
 )
 def test_an_accelerator_is_kept_busy_or_not(accelerator: str, bandwidth: float, count: int) -> None:
-    found = {one.accelerator: one.count for one in accelerators(Profile.UNET3D, bandwidth)}
+    found = {one.accelerator: one.count for one in accelerators(BenchProfile.UNET3D, bandwidth)}
     assert found[accelerator] == count
 
 
 @pytest.mark.parametrize(("bandwidth", "h100", "b200"), [(10e9, 3, 1), (20e9, 6, 3), (45e9, 15, 7), (90e9, 31, 15)])
 def test_accelerators_of_the_reference_targets(bandwidth: float, h100: int, b200: int) -> None:
-    assert [one.count for one in accelerators(Profile.UNET3D, bandwidth)] == [h100, b200]
+    assert [one.count for one in accelerators(BenchProfile.UNET3D, bandwidth)] == [h100, b200]
     assert len(TRAININGS) == 3
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from millrace.measure.bench.result import live
 from millrace.measure.bench.result import store as results
-from millrace.measure.bench.result.model import State
-from millrace.measure.bench.result.outputs import Progress
+from millrace.measure.bench.result.model import BenchState
+from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.measure.bench.run import cleanup
-from millrace.measure.bench.run.bench_job import JOB, ORDER, Order
+from millrace.measure.bench.run.bench_job import JOB, ORDER, BenchOrder
 from millrace.serve.share import nfs
 from millrace.system import paths
 from millrace.system.errors import Refused
@@ -31,7 +31,7 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
     (pool / ".millrace-bench/common").mkdir(parents=True)
     (pool / ".millrace-bench/common/f.0.0").write_text("x")
     os.symlink(pool / "data", pool / ".millrace-bench/common/link")
-    results.save(whole(unfinished("20260101-000000", State.RUNNING)))
+    results.save(whole(unfinished("20260101-000000", BenchState.RUNNING)))
     file = paths.ROOT / nfs.BENCH_EXPORTS
     file.parent.mkdir(parents=True)
     file.write_text("/srv/pool/.millrace-bench 127.0.0.1(rw)\n")
@@ -60,22 +60,22 @@ def test_localio_is_switched_back_after_a_run_that_was_killed(pool: Path) -> Non
 
 
 def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
-    results.save(whole(unfinished("20260101-000000", State.RUNNING)))
+    results.save(whole(unfinished("20260101-000000", BenchState.RUNNING)))
     live.begin()
-    live.write(Progress(run="20260101-000000", time=1, state=State.RUNNING, what="L1/xfs/seq/write"))
+    live.write(BenchProgress(run="20260101-000000", time=1, state=BenchState.RUNNING, what="L1/xfs/seq/write"))
     cleanup.clean_up(Tools())
     last = live.latest()
-    assert last is not None and last.state is State.INTERRUPTED
+    assert last is not None and last.state is BenchState.INTERRUPTED
     (kept,) = results.listing().runs
-    assert (kept.state, kept.done, kept.reason) == (State.INTERRUPTED, 1, KILLED)
+    assert (kept.state, kept.done, kept.reason) == (BenchState.INTERRUPTED, 1, KILLED)
     states = [rung.state for rung in results.load("latest").rungs]
-    assert states == [State.DONE, State.INTERRUPTED]
+    assert states == [BenchState.DONE, BenchState.INTERRUPTED]
 
 
 def test_a_run_that_has_ended_stays_as_it_is(pool: Path) -> None:
-    results.save(whole(unfinished("20260101-000000", State.DONE)))
+    results.save(whole(unfinished("20260101-000000", BenchState.DONE)))
     assert cleanup.clean_up(Tools()) == []
-    assert results.load("latest").state is State.DONE
+    assert results.load("latest").state is BenchState.DONE
 
 
 def test_an_empty_mount_point_is_left_alone(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_end_of_the_unit_ends_its_job_and_a_clean_up_by_hand_leaves_the_next_ord
     boot.parent.mkdir(parents=True)
     boot.write_text("5f0e\n")
     record.begin("benchmark", "run 20260101-000000", "anna")
-    ORDER.write(Order(run="20260101-000000", by="anna", request=request()))
+    ORDER.write(BenchOrder(run="20260101-000000", by="anna", request=request()))
     cleanup.clean_up(Tools())
     assert ORDER.get() is not None and record.load("benchmark").state == "running"  # type: ignore[union-attr]
     cleanup.sweep(Tools())

@@ -12,7 +12,7 @@ import pytest
 
 from millrace.measure.bench.plan import clients
 from millrace.measure.bench.run.remote import connection, register, tokens
-from millrace.measure.bench.run.remote.connection import Connection, Unreachable
+from millrace.measure.bench.run.remote.connection import ClientConnection, Unreachable
 from millrace.system.errors import Failed
 from millrace_client import VERSION, listen, sealed
 from millrace_client.sealed import Seal
@@ -30,7 +30,7 @@ def test_a_server_without_the_token_is_obeyed_in_nothing(root: Path, monkeypatch
             register.add(HERE, OTHER)
         assert not clients.file().exists() and not tokens.file().exists()
         with pytest.raises(Unreachable, match="the token of client gpu1 is not known here"):
-            Connection("gpu1", HERE, None)
+            ClientConnection("gpu1", HERE, None)
     assert {call[0] for call in calls} == {"systemctl"}
 
 
@@ -47,7 +47,7 @@ def test_a_stranger_at_the_clients_door_is_hung_up_on(monkeypatch: pytest.Monkey
             except ConnectionError:
                 pass
         # the next one is served
-        Connection("gpu1", HERE, TOKEN).close()
+        ClientConnection("gpu1", HERE, TOKEN).close()
     assert {call[0] for call in calls} == {"systemctl"}
 
 
@@ -77,7 +77,7 @@ def test_who_stands_in_for_a_client_is_not_believed(monkeypatch: pytest.MonkeyPa
 
     thread = answering(monkeypatch, talk)
     with pytest.raises(Unreachable, match="client gpu1 uses a different token"):
-        Connection("gpu1", HERE, TOKEN)
+        ClientConnection("gpu1", HERE, TOKEN)
     thread.join(5)
 
 
@@ -96,7 +96,7 @@ def test_what_else_answers_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(connection, "LONGEST", 1000)
     thread = answering(monkeypatch, lambda peer: peer.sendall(said))
     with pytest.raises(Unreachable, match=sentence):
-        Connection("gpu1", HERE, TOKEN)
+        ClientConnection("gpu1", HERE, TOKEN)
     thread.join(5)
 
 
@@ -108,14 +108,14 @@ def test_facts_of_a_client_cannot_be_anything(monkeypatch: pytest.MonkeyPatch, w
         listening(monkeypatch, {**FACTS, **wrong}),
         pytest.raises(Unreachable, match="is not the program of `millrace client bench`"),
     ):
-        Connection("gpu1", HERE, TOKEN)
+        ClientConnection("gpu1", HERE, TOKEN)
 
 
 def test_words_of_a_client_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*_: object) -> dict[str, Any]:
         raise listen.Wrong("x" * 100_000)
 
-    with listening(monkeypatch), Connection("gpu1", HERE, TOKEN) as there:
+    with listening(monkeypatch), ClientConnection("gpu1", HERE, TOKEN) as there:
         monkeypatch.setattr(listen.Client, "load", load)
         with pytest.raises(Failed) as why:
             there.request("fio", job="")

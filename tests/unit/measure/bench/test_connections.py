@@ -11,7 +11,7 @@ from millrace.measure.bench.plan import connections
 from millrace.measure.bench.plan.steps import planned_steps
 from millrace.measure.bench.report.knee import knees
 from millrace.measure.bench.result.figures import completed
-from millrace.measure.bench.result.model import Rung, State
+from millrace.measure.bench.result.model import BenchState, Rung
 from millrace.measure.bench.run import loopback
 from millrace.measure.bench.run.remote import target as remote
 from millrace.system import paths
@@ -55,7 +55,7 @@ def test_the_least_number_that_comes_near_the_best_is_named() -> None:
 
 
 def test_one_number_alone_says_nothing() -> None:
-    failed = measured("nfs-tcp-2", "small", 9).model_copy(update={"state": State.FAILED})
+    failed = measured("nfs-tcp-2", "small", 9).model_copy(update={"state": BenchState.FAILED})
     assert knees(run(measured("nfs-tcp-1", "small", 9), failed)) == []
 
 

@@ -4,8 +4,8 @@
 import pytest
 
 from millrace.measure.bench.result import figures
-from millrace.measure.bench.result.fio_output import Flow, Outcome
-from millrace.measure.bench.result.model import Accelerators, Moment, Part, Rung, Series, State
+from millrace.measure.bench.result.fio_output import Flow, RepeatOutcome
+from millrace.measure.bench.result.model import Accelerators, BenchState, Moment, Rung, RungShare, Series
 from tests.unit.measure.bench.rungs import done, flow, repeat, waiting
 
 
@@ -30,7 +30,7 @@ def named(rung: Rung) -> list[tuple[str, str]]:
 
 
 def test_bytes_are_figures_only_of_what_moves_bytes() -> None:
-    both = Outcome(flows={"read": flow(), "write": flow()})
+    both = RepeatOutcome(flows={"read": flow(), "write": flow()})
     mixed = figures.completed(waiting("L1/xfs/mixed/mixed"), [both], [], 1)
     assert named(mixed) == [(what, way) for way in ("read", "write") for what in ("bandwidth", "operations")]
     synced = figures.completed(waiting("L1/xfs/fsync/fsync"), [repeat("commit")], [], 1)
@@ -42,21 +42,24 @@ def test_bytes_are_figures_only_of_what_moves_bytes() -> None:
 def test_a_rung_that_is_done_has_its_time_and_what_was_seen() -> None:
     moments = [Moment(at=1, cpu=0.2), Moment(at=2, cpu=0.4)]
     rung = figures.completed(waiting("L1/xfs/seq/read"), [repeat(), repeat()], moments, 12.34567)
-    assert (rung.state, rung.seconds, rung.timeline) == (State.DONE, 12.346, moments)
+    assert (rung.state, rung.seconds, rung.timeline) == (BenchState.DONE, 12.346, moments)
     assert rung.median == Moment(at=2, cpu=0.3)
     assert [one.count for one in rung.latencies] == [20]
-    without = figures.completed(waiting("L1/xfs/seq/read"), [Outcome(flows={"read": Flow(bytes=1)})], [], 1)
+    without = figures.completed(waiting("L1/xfs/seq/read"), [RepeatOutcome(flows={"read": Flow(bytes=1)})], [], 1)
     assert without.latencies == [] and without.median is None
 
 
 def test_parts_are_medians_where_several_took_part() -> None:
-    def one(**bandwidths: float) -> Outcome:
+    def one(**bandwidths: float) -> RepeatOutcome:
         parts = {name: flow(bandwidth=value, operations=value / 10) for name, value in bandwidths.items()}
-        return Outcome(flows={"read": flow()}, parts=parts)
+        return RepeatOutcome(flows={"read": flow()}, parts=parts)
 
     repeats = [one(b=10, a=40), one(b=30, a=20), one(b=20)]
     rung = figures.completed(waiting("L0/drives/seq/read"), repeats, [], 1)
-    assert rung.parts == [Part(name="a", bandwidth=30, operations=3), Part(name="b", bandwidth=20, operations=2)]
+    assert rung.parts == [
+        RungShare(name="a", bandwidth=30, operations=3),
+        RungShare(name="b", bandwidth=20, operations=2),
+    ]
     assert figures.completed(waiting("L0/drives/seq/read"), [one(a=1)], [], 1).parts == []
 
 
@@ -65,9 +68,9 @@ def test_of_each_accelerator_the_repeat_in_the_middle_counts() -> None:
         return Accelerators(accelerator=name, count=count, floor=90, au=au, bandwidth=count)
 
     repeats = [
-        Outcome(accelerators=[found("H100", 3, 95), found("B200", 1, 91)]),
-        Outcome(accelerators=[found("H100", 5, 90), found("B200", 2, 92)]),
-        Outcome(accelerators=[found("H100", 3, 97)]),
+        RepeatOutcome(accelerators=[found("H100", 3, 95), found("B200", 1, 91)]),
+        RepeatOutcome(accelerators=[found("H100", 5, 90), found("B200", 2, 92)]),
+        RepeatOutcome(accelerators=[found("H100", 3, 97)]),
     ]
     rung = figures.completed(waiting("L1/xfs/unet3d/train"), repeats, [], 1)
     assert rung.accelerators == [found("H100", 3, 97), found("B200", 1, 91)]
@@ -109,7 +112,7 @@ def test_what_was_mostly_read_from_memory_is_flagged(name: str, read: float | No
 
 
 def test_reads_that_were_short_are_flagged() -> None:
-    short = Outcome(flows={"read": flow(), "write": Flow(short=1)})
+    short = RepeatOutcome(flows={"read": flow(), "write": Flow(short=1)})
     assert figures.completed(waiting("L1/xfs/mixed/mixed"), [repeat(), short], [], 1).flags == ["short-reads"]
 
 

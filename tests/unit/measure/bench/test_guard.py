@@ -50,7 +50,7 @@ def md(root: Path, attribute: str, value: str) -> None:
 
 def look(
     wanted: dict[str, Any] | None = None, busy: str | None = None, host: str = "", vm: str = "none", **here: Any
-) -> guard.Verdict:
+) -> guard.GuardVerdict:
     answers = {
         "smbstatus": Result(0, smbstatus(host), ""),
         "systemd-detect-virt": Result(1, vm + "\n", ""),

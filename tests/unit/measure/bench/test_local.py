@@ -9,13 +9,13 @@ from threading import Event, Thread
 
 import pytest
 
-from millrace.measure.bench.plan.job import Job, Target, job_file
+from millrace.measure.bench.plan.job import FioJob, Target, job_file
 from millrace.measure.bench.plan.sizes import Files, sizes
 from millrace.measure.bench.plan.steps import planned_steps
 from millrace.measure.bench.plan.workloads import WORKS, Work, works
-from millrace.measure.bench.result.choices import Profile
-from millrace.measure.bench.result.fio_output import Outcome
-from millrace.measure.bench.run.local import Local, Stopped
+from millrace.measure.bench.result.choices import BenchProfile
+from millrace.measure.bench.result.fio_output import RepeatOutcome
+from millrace.measure.bench.run.local import Local, RepeatStopped
 from millrace.system.errors import Failed
 from millrace.system.text import MIB
 from millrace_client import kvcache
@@ -24,9 +24,11 @@ from tests.unit.measure.bench.sites import request, site
 SAMPLES = Path(__file__).parent / "samples"
 
 
-def job(work: Work, directory: Path, **more: object) -> Job:
+def job(work: Work, directory: Path, **more: object) -> FioJob:
     files = Files(1, MIB, MIB)
-    return Job(**{"work": work, "target": Target(directory=directory), "jobs": 2, "files": files, "seconds": 1, **more})  # type: ignore[arg-type]
+    return FioJob(
+        **{"work": work, "target": Target(directory=directory), "jobs": 2, "files": files, "seconds": 1, **more}
+    )  # type: ignore[arg-type]
 
 
 def options(text: str) -> dict[str, str]:
@@ -56,7 +58,7 @@ def test_the_nfs_engine_is_never_used_for_what_must_be_durable() -> None:
 def test_a_device_job_has_a_section_a_drive_called_by_its_serial() -> None:
     (step, *_) = planned_steps(request(profiles=["seq"], layers=["L0"]), site())
     named = tuple(zip(step.names, step.devices, strict=True))
-    text = job_file(Job(step.work, Target(devices=named), len(named), Files(1, MIB, MIB), 5))
+    text = job_file(FioJob(step.work, Target(devices=named), len(named), Files(1, MIB, MIB), 5))
     assert "[SN003]\nfilename=/dev/nvme3n1\n" in text
     assert options(text)["rw"] == "read"
     assert "directory" not in text
@@ -67,13 +69,13 @@ def test_a_written_drive_keeps_its_ends() -> None:
     steps = planned_steps(request(profiles=["seq"], layers=["L0"], write_drives=["BLANK1"]), site())
     (write,) = [step for step in steps if step.work.writes]
     blank = Target(devices=(("BLANK1", "/dev/nvme20n1"),), write_devices=True, offset=64 * MIB)
-    found = options(job_file(Job(write.work, blank, 1, Files(1, 512 * MIB, 512 * MIB), 5)))
+    found = options(job_file(FioJob(write.work, blank, 1, Files(1, 512 * MIB, 512 * MIB), 5)))
     assert (int(found["offset"]), int(found["size"])) == (64 * MIB, 512 * MIB)
 
 
 def test_a_checkpoint_is_eight_ranks_synced_at_the_end(tmp_path: Path) -> None:
     measure = sizes(request(mode="full"), 10 << 40, 64 << 30, 16)
-    (save, load) = works([Profile.CHECKPOINT])
+    (save, load) = works([BenchProfile.CHECKPOINT])
     found = options(job_file(job(save, tmp_path, jobs=8, files=measure.files(save), seconds=None)))
     assert (found["numjobs"], found["ioengine"], found["end_fsync"]) == ("8", "psync", "1")
     assert "runtime" not in found
@@ -81,15 +83,15 @@ def test_a_checkpoint_is_eight_ranks_synced_at_the_end(tmp_path: Path) -> None:
 
 
 def test_a_layout_writes_the_files_and_nothing_else(tmp_path: Path) -> None:
-    found = options(job_file(job(works([Profile.SEQ])[0], tmp_path, create_only=True)))
+    found = options(job_file(job(works([BenchProfile.SEQ])[0], tmp_path, create_only=True)))
     assert found["create_only"] == "1"
     assert "runtime" not in found
 
 
 def test_progress_is_reported_while_fio_runs(local: Local, tmp_path: Path) -> None:
     fio(local, f"cat {SAMPLES}/status-interval.json")
-    seen: list[Outcome] = []
-    found = local.run(job(works([Profile.MIXED])[0], tmp_path), seen.append)
+    seen: list[RepeatOutcome] = []
+    found = local.run(job(works([BenchProfile.MIXED])[0], tmp_path), seen.append)
     assert len(seen) >= 2
     assert seen[-1].flows["read"].bytes == found.flows["read"].bytes
     assert found.raw["jobs"]
@@ -98,14 +100,14 @@ def test_progress_is_reported_while_fio_runs(local: Local, tmp_path: Path) -> No
 def test_a_drive_that_is_only_read_is_protected_twice(local: Local, tmp_path: Path) -> None:
     fio(local, f'echo "$@" > {tmp_path}/said; cat {SAMPLES}/status-interval.json')
     (step, *_) = planned_steps(request(profiles=["seq"], layers=["L0"]), site())
-    local.run(Job(step.work, Target(devices=(("A", "/dev/null"),)), 1, Files(1, MIB, MIB), 1))
+    local.run(FioJob(step.work, Target(devices=(("A", "/dev/null"),)), 1, Files(1, MIB, MIB), 1))
     assert "--readonly" in (tmp_path / "said").read_text()
 
 
 def test_fio_that_fails_is_one_sentence(local: Local, tmp_path: Path) -> None:
     fio(local, "echo 'fio: engine libaio not loadable' >&2; exit 1")
     with pytest.raises(Failed, match=r"fio ended without a report \(status 1\): engine libaio not loadable"):
-        local.run(job(works([Profile.SEQ])[0], tmp_path))
+        local.run(job(works([BenchProfile.SEQ])[0], tmp_path))
 
 
 def test_a_stop_ends_fio_within_seconds(local: Local, tmp_path: Path) -> None:
@@ -114,8 +116,8 @@ def test_a_stop_ends_fio_within_seconds(local: Local, tmp_path: Path) -> None:
 
     def measure() -> None:
         try:
-            local.run(job(works([Profile.SEQ])[0], tmp_path))
-        except Stopped as error:
+            local.run(job(works([BenchProfile.SEQ])[0], tmp_path))
+        except RepeatStopped as error:
             caught.append(error)
 
     thread = Thread(target=measure)
@@ -130,8 +132,8 @@ def test_a_stop_ends_fio_within_seconds(local: Local, tmp_path: Path) -> None:
 
 
 def test_the_own_load_speaks_as_fio_does(local: Local, tmp_path: Path) -> None:
-    work, *_ = works([Profile.KVCACHE])
-    seen: list[Outcome] = []
+    work, *_ = works([BenchProfile.KVCACHE])
+    seen: list[RepeatOutcome] = []
     # isolated mode would not find a package that is not installed
     local.environment["PYTHONPATH"] = str(Path(__file__).parents[4] / "tools")
     local.isolated = False

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from millrace.measure.bench.plan.job import Job, Target
+from millrace.measure.bench.plan.job import FioJob, Target
 from millrace.measure.bench.plan.sizes import Files
 from millrace.measure.bench.plan.workloads import works
 from millrace.measure.bench.result import fio_output
-from millrace.measure.bench.result.choices import Profile
-from millrace.measure.bench.result.fio_output import Outcome
+from millrace.measure.bench.result.choices import BenchProfile
+from millrace.measure.bench.result.fio_output import RepeatOutcome
 from millrace.measure.bench.result.model import Direction
-from millrace.measure.bench.run.local import Local, Stopped
+from millrace.measure.bench.run.local import Local, RepeatStopped
 from millrace.measure.bench.run.remote import register
-from millrace.measure.bench.run.remote.connection import Connection
+from millrace.measure.bench.run.remote.connection import ClientConnection
 from millrace.measure.bench.run.remote.measurer import Remote, together
 from millrace.measure.bench.run.remote.register import NOTHING
 from millrace.system.errors import Failed
@@ -39,9 +39,9 @@ def test_no_fio_of_this_server_speaks_with_a_client(root: Path, monkeypatch: pyt
     tool(root / "bin", "fio", f"echo $* >> {root}/started; cat {SAMPLES}/status-interval.json")
     with listening(monkeypatch):
         register.add(HERE, TOKEN)
-        with Connection("gpu1", HERE, TOKEN) as connection:
+        with ClientConnection("gpu1", HERE, TOKEN) as connection:
             (root / "cwd").mkdir()
-            made = Remote(Local(root, Event(), user=None), [connection]).run(job(Profile.MIXED, "mixed"))
+            made = Remote(Local(root, Event(), user=None), [connection]).run(job(BenchProfile.MIXED, "mixed"))
     assert made.flows["read"].count > 0
     assert not (root / "started").exists()
 
@@ -49,10 +49,10 @@ def test_no_fio_of_this_server_speaks_with_a_client(root: Path, monkeypatch: pyt
 def test_a_stop_ends_the_wait_for_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = Event()
     with listening(monkeypatch):
-        connection = Connection("gpu1", HERE, TOKEN, stop)
+        connection = ClientConnection("gpu1", HERE, TOKEN, stop)
         Thread(target=lambda: (time.sleep(0.1), stop.set())).start()
         monkeypatch.setattr(listen.Client, "load", lambda *_: time.sleep(1) or {})
-        with pytest.raises(Stopped):
+        with pytest.raises(RepeatStopped):
             connection.request("fio", job=NOTHING)
 
 
@@ -74,9 +74,9 @@ def remote(tmp_path: Path, *of: Answers) -> Remote:
     return Remote(Local(tmp_path, Event(), user=None, program=str(tmp_path / "bin/fio")), of)  # type: ignore[arg-type]
 
 
-def job(profile: Profile, operation: str, **more: Any) -> Job:
+def job(profile: BenchProfile, operation: str, **more: Any) -> FioJob:
     (work,) = [one for one in works([profile]) if one.operation == operation]
-    return Job(work, Target(directory=Path("/mnt"), copies=2), 2, Files(1, MIB, MIB), 1, **more)
+    return FioJob(work, Target(directory=Path("/mnt"), copies=2), 2, Files(1, MIB, MIB), 1, **more)
 
 
 def test_two_clients_are_summed_exactly(root: Path) -> None:
@@ -86,7 +86,7 @@ def test_two_clients_are_summed_exactly(root: Path) -> None:
         Answers(stats["hostname"], stats["hostname"], lambda _, report=stats: json.dumps({"jobs": [report]}))
         for stats in each
     ]
-    outcome = remote(root, *here).run(job(Profile.MIXED, "mixed"))
+    outcome = remote(root, *here).run(job(BenchProfile.MIXED, "mixed"))
     ways: tuple[Direction, ...] = ("read", "write")
     for way in ways:
         flow = outcome.flows[way]
@@ -129,7 +129,7 @@ def test_a_probe_that_cannot_be_is_one_sentence(root: Path, said: Any) -> None:
     reply = json.dumps({"jobs": [{"jobname": "x"}], "probe": said})
     both = remote(root, Answers("a", "127.0.0.1", lambda _: reply), Answers("c", "127.0.0.3", lambda _: reply))
     with pytest.raises(Failed, match="client a sent an invalid reply: it is not a report of its load"):
-        both.run(job(Profile.RETINANET, "train"))
+        both.run(job(BenchProfile.RETINANET, "train"))
 
 
 def test_what_a_client_complains_of_cannot_drive_a_terminal(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,13 +138,13 @@ def test_what_a_client_complains_of_cannot_drive_a_terminal(root: Path, monkeypa
             return {"status": 1, "out": "", "err": "fio: \x1b]0;pwned\x07\n"}
 
     with pytest.raises(Failed) as why:
-        remote(root, Hostile("a", "127.0.0.1")).run(job(Profile.MIXED, "mixed"))
+        remote(root, Hostile("a", "127.0.0.1")).run(job(BenchProfile.MIXED, "mixed"))
     assert str(why.value).isprintable() and "pwned" in str(why.value)
 
     def load(*_: object) -> dict[str, Any]:
         raise listen.Wrong("\x1b[2J")
 
-    with listening(monkeypatch), Connection("gpu1", HERE, TOKEN) as there:
+    with listening(monkeypatch), ClientConnection("gpu1", HERE, TOKEN) as there:
         monkeypatch.setattr(listen.Client, "load", load)
         with pytest.raises(Failed, match=r"client gpu1: \\x1b\[2J"):
             there.request("fio", job="")
@@ -155,7 +155,7 @@ def test_a_reply_that_is_no_report_is_one_sentence(root: Path, reply: str) -> No
     good = json.dumps({"jobs": fio_output.documents(TWO)[-1]["client_stats"][:1]})
     both = remote(root, Answers("a", "127.0.0.1", lambda _: good), Answers("c", "127.0.0.3", lambda _: reply))
     with pytest.raises(Failed, match=r"client c sent an invalid reply|fio ended"):
-        both.run(job(Profile.MIXED, "mixed"))
+        both.run(job(BenchProfile.MIXED, "mixed"))
 
 
 def test_accelerators_are_spread_over_clients_of_one_search(root: Path) -> None:
@@ -170,7 +170,7 @@ def test_accelerators_are_spread_over_clients_of_one_search(root: Path) -> None:
         return au.document(probe["bytes"], 9, seconds, probe={**probe, "seconds": seconds})
 
     both = [Answers("a", "10.0.0.1", says), Answers("b", "10.0.0.2", says)]
-    outcome: Outcome = remote(root, *both).run(job(Profile.RETINANET, "train"))
+    outcome: RepeatOutcome = remote(root, *both).run(job(BenchProfile.RETINANET, "train"))
     (accelerators,) = outcome.accelerators
     assert (accelerators.accelerator, accelerators.count) == ("B200", 6)
     assert outcome.flows["read"].bandwidth == pytest.approx(6 * ideal, rel=0.01)
@@ -201,7 +201,7 @@ class Patient(Answers):
 def test_the_own_load_runs_on_each_client_in_its_own_files(root: Path) -> None:
     reply = au.document(5 << 20, 5, 2.0)
     here = [Patient("a", "10.0.0.1", lambda _: reply), Patient("b", "10.0.0.2", lambda _: reply)]
-    found = remote(root, *here).run(job(Profile.KVCACHE, "stress"))
+    found = remote(root, *here).run(job(BenchProfile.KVCACHE, "stress"))
     assert here[0].asked == [["kvcache", "/mnt/kvcache", "2", "1", str(MIB), "1"]]
     assert here[1].asked == [["kvcache", "/mnt/kvcache.1", "2", "1", str(MIB), "1"]]
     assert (found.flows["read"].bytes, found.flows["read"].count) == (10 << 20, 10)
@@ -213,7 +213,7 @@ def test_the_own_load_runs_on_each_client_in_its_own_files(root: Path) -> None:
 def test_work_of_a_given_amount_is_waited_for_by_its_bytes_and_files(root: Path) -> None:
     reply = (SAMPLES / "filecreate.json").read_text()
     one = Patient("a", "10.0.0.1", lambda _: reply)
-    asked = replace(job(Profile.META, "create"), seconds=None, files=Files(500, 4096, 40_000))
+    asked = replace(job(BenchProfile.META, "create"), seconds=None, files=Files(500, 4096, 40_000))
     found = remote(root, one).run(asked)
     # two jobs of 500 files at 20 MB/s and 50 files/s, twenty times
     assert one.waited == [pytest.approx(120 + 20 * (1000 * 40_000 / 20e6 + 1000 / 50))]
@@ -224,10 +224,10 @@ def test_work_of_a_given_amount_is_waited_for_by_its_bytes_and_files(root: Path)
 def test_files_are_laid_out_by_this_server(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = Patient("a", "10.0.0.1", lambda _: pytest.fail("no client lays out"))
     of = remote(root, one)
-    seen: list[Job] = []
-    monkeypatch.setattr(Local, "run", lambda _, job, live: seen.append(job) or Outcome())
-    layout = job(Profile.SEQ, "read", create_only=True)
-    assert of.run(layout) == Outcome() and seen == [layout] and one.asked == []
+    seen: list[FioJob] = []
+    monkeypatch.setattr(Local, "run", lambda _, job, live: seen.append(job) or RepeatOutcome())
+    layout = job(BenchProfile.SEQ, "read", create_only=True)
+    assert of.run(layout) == RepeatOutcome() and seen == [layout] and one.asked == []
 
 
 def test_fewer_accelerators_than_clients_leave_some_without_work(root: Path) -> None:
@@ -237,7 +237,7 @@ def test_fewer_accelerators_than_clients_leave_some_without_work(root: Path) -> 
         return au.document(100, 1, seconds, probe=probe)
 
     both = [Patient("a", "10.0.0.1", says), Patient("b", "10.0.0.2", says)]
-    outcome = remote(root, *both).run(job(Profile.RETINANET, "train"))
+    outcome = remote(root, *both).run(job(BenchProfile.RETINANET, "train"))
     # one accelerator is too many: the first client had it, the other nothing
     assert (outcome.accelerators[0].count, both[1].asked) == (0, [])
     assert {asked[-1] for asked in both[0].asked} == {"1"}
@@ -255,7 +255,7 @@ def test_more_than_the_processors_of_the_clients_can_feed_is_not_tried(root: Pat
         probe = {"count": count, "au": 99.0, "bytes": 100, "files": 1, "seconds": seconds}
         return au.document(100, 1, seconds, probe=probe)
 
-    outcome = remote(root, Answers("a", "10.0.0.1", says, cpus=1)).run(job(Profile.RETINANET, "train"))
+    outcome = remote(root, Answers("a", "10.0.0.1", says, cpus=1)).run(job(BenchProfile.RETINANET, "train"))
     assert outcome.accelerators[0].count == max(tried) == 64
 
 

@@ -16,7 +16,7 @@ import pytest
 from millrace.measure.bench.report import text
 from millrace.measure.bench.report.export import FORMATS
 from millrace.measure.bench.result import store
-from millrace.measure.bench.result.model import Run
+from millrace.measure.bench.result.model import BenchRun
 from millrace.measure.bench.run import mlpstorage
 from millrace.system import paths
 from millrace.system.errors import BadInput
@@ -107,7 +107,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def taken(directory: Path, content: object, model: str = "unet3d", accelerator: str | None = "b200") -> Run:
+def taken(directory: Path, content: object, model: str = "unet3d", accelerator: str | None = "b200") -> BenchRun:
     file = directory / "summary.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content))
     return mlpstorage.take(file, model, accelerator, site(), Tools())

@@ -9,8 +9,8 @@ from threading import Event
 import pytest
 
 from millrace.measure.bench.result.model import Moment
-from millrace.measure.bench.run.monitor import Monitor, Watch
-from millrace.measure.bench.run.samples import Sample, Sampler
+from millrace.measure.bench.run.monitor import Monitor, RunWatch
+from millrace.measure.bench.run.samples import RungSample, Sampler
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def box(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def watch(root: Path) -> Watch:
-    return Watch([("nvme0n1", "A"), ("nvme1n1", "B")], [("md127", "data")], root)
+def watch(root: Path) -> RunWatch:
+    return RunWatch([("nvme0n1", "A"), ("nvme1n1", "B")], [("md127", "data")], root)
 
 
 def test_a_well_server_is_left_alone(box: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_sensor_is_found_where_each_kind_of_drive_has_it(tmp_path: Path, place
 
 def test_a_drive_without_a_sensor_is_never_too_hot(tmp_path: Path) -> None:
     (tmp_path / "sys/class/block/sda/device").mkdir(parents=True)
-    here = Watch([("sda", "A")], [], tmp_path)
+    here = RunWatch([("sda", "A")], [], tmp_path)
     assert here.temperature("sda") == (None, 70.0)
     assert here.hottest() is None and here.complaint() is None
 
@@ -111,11 +111,11 @@ class Looks(Sampler):
         self.pairs: list[tuple[float, float]] = []
         self.count = 0
 
-    def sample(self, at: float) -> Sample:
+    def sample(self, at: float) -> RungSample:
         self.count += 1
-        return Sample(self.count, [], {}, None, None)
+        return RungSample(self.count, [], {}, None, None)
 
-    def moment(self, before: Sample, now: Sample, began: float) -> Moment:
+    def moment(self, before: RungSample, now: RungSample, began: float) -> Moment:
         assert 0 < began <= time.monotonic()
         self.pairs.append((before.at, now.at))
         return Moment(at=now.at)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from millrace.measure.bench.plan.prepare import Prepared
+from millrace.measure.bench.plan.prepare import PreparedRun
 from millrace.measure.bench.plan.sizes import sizes
 from millrace.measure.bench.plan.steps import planned_steps
 from millrace.measure.bench.result import live
 from millrace.measure.bench.result import store as results
-from millrace.measure.bench.result.model import State
-from millrace.measure.bench.result.outputs import Progress
+from millrace.measure.bench.result.model import BenchState
+from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.measure.bench.run import guard, order
-from millrace.measure.bench.run.bench_job import Order
+from millrace.measure.bench.run.bench_job import BenchOrder
 from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, Refused
@@ -74,23 +74,23 @@ def test_a_refused_start_leaves_nothing(
     assert not results.home().exists()
 
 
-def prepared(**wanted: Any) -> Prepared:
+def prepared(**wanted: Any) -> PreparedRun:
     asked, here = request(**wanted), site()
-    return Prepared(asked, here, sizes(asked, 1 << 40, GIB, 8), planned_steps(asked, here))
+    return PreparedRun(asked, here, sizes(asked, 1 << 40, GIB, 8), planned_steps(asked, here))
 
 
 def test_a_start_writes_the_order_and_the_first_line_of_progress(systemd: Systemd) -> None:
     live.begin()
-    live.write(Progress(run="before", time=0, state=State.DONE, what="all is measured"))
+    live.write(BenchProgress(run="before", time=0, state=BenchState.DONE, what="all is measured"))
     ready = prepared(profiles=["seq"], layers=["L0"], write_drives=["BLANK1"])
     started = order.start(ready, ["degraded"])
-    wanted = Order(run=started.run, by="anna", request=ready.request, labels=["degraded"])
-    assert read_model(paths.ROOT / "run/millrace/bench/order.json", Order) == wanted
+    wanted = BenchOrder(run=started.run, by="anna", request=ready.request, labels=["degraded"])
+    assert read_model(paths.ROOT / "run/millrace/bench/order.json", BenchOrder) == wanted
     assert (started.unit, started.estimate) == ("millrace-bench.service", ready.estimate)
     # three steps: all drives, the blank one read, and written
     (line,) = paths.progress_file().read_text().splitlines()
-    first = Progress(run=started.run, time=0, state=State.RUNNING, what="starting", steps=3)
-    assert Progress.model_validate_json(line) == first
+    first = BenchProgress(run=started.run, time=0, state=BenchState.RUNNING, what="starting", steps=3)
+    assert BenchProgress.model_validate_json(line) == first
     # only what is written may be opened for writing
     assert systemd.called("systemctl set-property") + systemd.called("systemctl start") == [
         "systemctl set-property --runtime millrace-bench.service DeviceAllow=/dev/nvme20n1 rwm",
@@ -107,7 +107,7 @@ def test_a_unit_that_does_not_start_leaves_no_order(systemd: Systemd) -> None:
 
 def test_an_estimate_has_what_is_in_the_way(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millrace.measure.bench.plan.site.site", site)
-    monkeypatch.setattr(guard, "check", lambda *_: guard.Verdict(obstacles=["a client is connected"]))
+    monkeypatch.setattr(guard, "check", lambda *_: guard.GuardVerdict(obstacles=["a client is connected"]))
     found = order.estimate(request(profiles=["seq"], layers=["L1"]))
     assert found.obstacles == ["a client is connected"]
     assert [rung.id for rung in found.rungs] == ["L1/array/seq/read", "L1/xfs/seq/read", "L1/xfs/seq/write"]
@@ -116,7 +116,7 @@ def test_an_estimate_has_what_is_in_the_way(systemd: Systemd, monkeypatch: pytes
 def test_a_run_that_may_start_has_its_labels(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr("millrace.measure.bench.plan.site.site", site)
-    monkeypatch.setattr(guard, "check", lambda *_: guard.Verdict(labels=["emulated"]))
+    monkeypatch.setattr(guard, "check", lambda *_: guard.GuardVerdict(labels=["emulated"]))
     found, labels = order.ready(request(profiles=["seq"]))
     assert labels == ["emulated"] and found.request == request(profiles=["seq"])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

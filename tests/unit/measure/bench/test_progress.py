@@ -9,9 +9,9 @@ from millrace.measure.bench.plan.estimate import estimate
 from millrace.measure.bench.plan.sizes import sizes
 from millrace.measure.bench.plan.steps import planned_steps
 from millrace.measure.bench.result import live
-from millrace.measure.bench.result.fio_output import Flow, Outcome
-from millrace.measure.bench.result.model import Direction, State
-from millrace.measure.bench.result.outputs import Progress
+from millrace.measure.bench.result.fio_output import Flow, RepeatOutcome
+from millrace.measure.bench.result.model import BenchState, Direction
+from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.measure.bench.run.progress import ProgressReporter
 from millrace.system import paths
 from tests.unit.measure.bench.rungs import done
@@ -34,7 +34,7 @@ def test_progress_grows_until_the_last_word(reporter: ProgressReporter) -> None:
         for repeat in range(4):
             reporter.repeat(repeat, None)
         reporter.finished(done(name))
-    reporter.end(State.DONE, None)
+    reporter.end(BenchState.DONE, None)
     lines = reported()
     shares = [line.progress for line in lines]
     assert shares == sorted(shares)
@@ -44,13 +44,13 @@ def test_progress_grows_until_the_last_word(reporter: ProgressReporter) -> None:
         "L1/xfs/seq/read",
         "L1/xfs/seq/write",
     ]
-    assert lines[-1].state is State.DONE
+    assert lines[-1].state is BenchState.DONE
     assert live.latest() == lines[-1]
 
 
-def reported() -> list[Progress]:
+def reported() -> list[BenchProgress]:
     """What was written so far."""
-    return [Progress.model_validate_json(line) for line in paths.progress_file().read_text().splitlines()]
+    return [BenchProgress.model_validate_json(line) for line in paths.progress_file().read_text().splitlines()]
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def test_a_line_says_how_far_a_run_is(timed: ProgressReporter, clock: list[float
     progress = (1 + 1 / 4) / 3
     estimated = sum(rung.seconds for rung in timed._estimate.rungs)  # type: ignore[union-attr]
     assert estimated > 0
-    assert line.model_copy(update={"time": 0}) == Progress(
+    assert line.model_copy(update={"time": 0}) == BenchProgress(
         run="20260101-000000",
         time=0,
-        state=State.RUNNING,
+        state=BenchState.RUNNING,
         what="L1/xfs/seq/read",
         rung="L1/xfs/seq/read",
         step=2,
@@ -115,7 +115,7 @@ def test_rates_are_between_two_looks_of_one_repeat(timed: ProgressReporter, cloc
             "read": Flow(bytes=read, count=count),
             "write": Flow(bytes=written, count=count),
         }
-        timed.repeat(1, Outcome(flows=flows))
+        timed.repeat(1, RepeatOutcome(flows=flows))
         return reported()[-1].bandwidth, reported()[-1].operations
 
     timed.begin(0, "L1/array/seq/read")
@@ -133,14 +133,14 @@ def test_rates_are_between_two_looks_of_one_repeat(timed: ProgressReporter, cloc
 @pytest.mark.parametrize(
     ("state", "reason", "what", "progress"),
     [
-        (State.DONE, None, "all is measured", 1.0),
-        (State.DONE, "1 of 3 workloads failed", "1 of 3 workloads failed", 1.0),
-        (State.STOPPED, None, "stopped", 1 / 3),
-        (State.STOPPED, "stopped by the user", "stopped by the user", 1 / 3),
+        (BenchState.DONE, None, "all is measured", 1.0),
+        (BenchState.DONE, "1 of 3 workloads failed", "1 of 3 workloads failed", 1.0),
+        (BenchState.STOPPED, None, "stopped", 1 / 3),
+        (BenchState.STOPPED, "stopped by the user", "stopped by the user", 1 / 3),
     ],
 )
 def test_the_last_line_says_how_it_ended(
-    timed: ProgressReporter, state: State, reason: str | None, what: str, progress: float
+    timed: ProgressReporter, state: BenchState, reason: str | None, what: str, progress: float
 ) -> None:
     timed.begin(1, "L1/xfs/seq/read")
     timed.end(state, reason)
@@ -151,7 +151,7 @@ def test_the_last_line_says_how_it_ended(
 
 
 def test_a_run_that_could_not_begin_has_no_steps(reporter: ProgressReporter) -> None:
-    ProgressReporter.without_estimate("x").end(State.FAILED, "no pool")
+    ProgressReporter.without_estimate("x").end(BenchState.FAILED, "no pool")
     last = reported()[-1]
     assert (last.run, last.what, last.progress, last.step, last.steps) == ("x", "no pool", 0.0, 0, 0)
 

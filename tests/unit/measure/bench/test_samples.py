@@ -8,7 +8,7 @@ import pytest
 
 from millrace.measure.bench.result.figures import median_moment
 from millrace.measure.bench.result.model import Moment
-from millrace.measure.bench.run.samples import Sample, Sampler
+from millrace.measure.bench.run.samples import RungSample, Sampler
 
 STAT = "cpu  {user} 0 100 {idle} 0 {irq} 0 0 0 0\ncpu0 {user} 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 {idle} 0 0 0 0 0 0\n"
 
@@ -91,7 +91,7 @@ def test_what_drives_write_is_not_what_they_read(tmp_path: Path) -> None:
 
 
 def test_waiting_for_disks_is_idle_and_soft_interrupts_are_interrupts(tmp_path: Path) -> None:
-    def sample(at: float, *ticks: int) -> Sample:
+    def sample(at: float, *ticks: int) -> RungSample:
         (tmp_path / "proc").mkdir(exist_ok=True)
         (tmp_path / "proc/stat").write_text(f"cpu  {' '.join(map(str, ticks))} 99 99\nintr 1\n")
         return Sampler([], None, None, tmp_path).sample(at)
@@ -113,7 +113,7 @@ def test_waiting_for_disks_is_idle_and_soft_interrupts_are_interrupts(tmp_path: 
 def test_requests_that_waited_for_a_thread_are_those_without_one_woken(
     tmp_path: Path, before: str, now: str, share: float | None
 ) -> None:
-    def sample(text: str) -> Sample:
+    def sample(text: str) -> RungSample:
         (tmp_path / "proc/fs/nfsd").mkdir(parents=True, exist_ok=True)
         (tmp_path / "proc/fs/nfsd/pool_stats").write_text(f"# pool packets\n\n0 7 {text} 0\n")
         return Sampler([], None, None, tmp_path).sample(0)

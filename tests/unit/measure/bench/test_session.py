@@ -15,20 +15,20 @@ import pytest
 from millrace import __version__
 from millrace.inventory.model import DriveState
 from millrace.measure.bench.plan.job import Target
-from millrace.measure.bench.plan.prepare import Prepared
+from millrace.measure.bench.plan.prepare import PreparedRun
 from millrace.measure.bench.plan.sizes import sizes
-from millrace.measure.bench.plan.steps import Step, planned_steps
+from millrace.measure.bench.plan.steps import RungStep, planned_steps
 from millrace.measure.bench.plan.workloads import digest
 from millrace.measure.bench.report.export import METRICS
 from millrace.measure.bench.result import figures, live
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.ceilings import with_ceilings
-from millrace.measure.bench.result.choices import Layer
+from millrace.measure.bench.result.choices import BenchLayer
 from millrace.measure.bench.result.fio_output import Full
-from millrace.measure.bench.result.model import Rung, State
+from millrace.measure.bench.result.model import BenchState, Rung
 from millrace.measure.bench.run import session
-from millrace.measure.bench.run.bench_job import JOB, ORDER, Order
-from millrace.measure.bench.run.local import Stopped
+from millrace.measure.bench.run.bench_job import JOB, ORDER, BenchOrder
+from millrace.measure.bench.run.local import RepeatStopped
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from millrace.system.jobs import record
@@ -41,7 +41,7 @@ def test_a_missing_device_is_the_reason_of_its_rungs_alone(tmp_path: Path, monke
     monkeypatch.setattr(paths, "ROOT", tmp_path)
 
     @contextmanager
-    def opened(step: Step, *_: Any) -> Iterator[Target]:
+    def opened(step: RungStep, *_: Any) -> Iterator[Target]:
         if step.target == "array":
             raise FileNotFoundError(2, "No such file or directory", "/dev/md/millrace-data")
         yield Target(directory=tmp_path)
@@ -52,16 +52,16 @@ def test_a_missing_device_is_the_reason_of_its_rungs_alone(tmp_path: Path, monke
     monkeypatch.setattr(session.targets, "opened", opened)
     monkeypatch.setattr(session.space, "make", lambda *_: tmp_path)
     monkeypatch.setattr(session.StepRunner, "run", run)
-    wanted = request(profiles=["seq"], layers=[Layer.L1])
+    wanted = request(profiles=["seq"], layers=[BenchLayer.L1])
     here = site()
-    ready = Prepared(wanted, here, sizes(wanted, 1 << 40, 1 << 36, 8), planned_steps(wanted, here))
-    order = Order(run="20260101-000000", request=wanted, labels=[], by="admin")
-    made = session.Session(order, ready, Tools(), Event()).run_steps()
+    ready = PreparedRun(wanted, here, sizes(wanted, 1 << 40, 1 << 36, 8), planned_steps(wanted, here))
+    order = BenchOrder(run="20260101-000000", request=wanted, labels=[], by="admin")
+    made = session.BenchSession(order, ready, Tools(), Event()).run_steps()
     reasons = {rung.id: (rung.state, rung.reason or "") for rung in made.rungs}
     state, reason = reasons["L1/array/seq/read"]
-    assert state is State.FAILED and "/dev/md/millrace-data" in reason
-    assert reasons["L1/xfs/seq/read"] == (State.DONE, "")
-    assert made.state is State.DONE
+    assert state is BenchState.FAILED and "/dev/md/millrace-data" in reason
+    assert reasons["L1/xfs/seq/read"] == (BenchState.DONE, "")
+    assert made.state is BenchState.DONE
 
 
 class Run:
@@ -75,25 +75,25 @@ class Run:
         monkeypatch.setattr(session.space, "make", lambda mountpoint, *_: root / mountpoint.lstrip("/"))
         monkeypatch.setattr(session.space, "remove", lambda mountpoint, _: self.removed.append(mountpoint))
 
-        def run(_: Any, rung: Rung, step: Step, target: Target, measurer: Any, report: Any) -> Rung:
-            assert rung.state is State.RUNNING and step.id == rung.id
+        def run(_: Any, rung: Rung, step: RungStep, target: Target, measurer: Any, report: Any) -> Rung:
+            assert rung.state is BenchState.RUNNING and step.id == rung.id
             if rung.id in ends:
                 raise ends[rung.id]
             return figures.completed(rung, [repeat("write" if step.work.writes else "read")], [], 1)
 
         monkeypatch.setattr(session.StepRunner, "run", run)
         asked, here = request(**wanted), site()
-        ready = Prepared(asked, here, sizes(asked, 1 << 40, 1 << 36, 8), planned_steps(asked, here))
-        asked_for = Order(run="20260101-000000", request=asked, labels=["degraded"], by="anna")
-        self.session = session.Session(asked_for, ready, Tools(), Event())
+        ready = PreparedRun(asked, here, sizes(asked, 1 << 40, 1 << 36, 8), planned_steps(asked, here))
+        asked_for = BenchOrder(run="20260101-000000", request=asked, labels=["degraded"], by="anna")
+        self.session = session.BenchSession(asked_for, ready, Tools(), Event())
 
     @contextmanager
-    def _opened(self, step: Step, directory: Path, nodes: Path, run: Any) -> Iterator[Target]:
+    def _opened(self, step: RungStep, directory: Path, nodes: Path, run: Any) -> Iterator[Target]:
         assert nodes.name == "dev" and directory.name == "pool"
         self.opened.append(step.id)
         yield Target(directory=directory, write_devices=bool(step.devices) and step.work.writes)
 
-    def run_steps(self) -> tuple[State, str | None, dict[str, tuple[State, str | None]]]:
+    def run_steps(self) -> tuple[BenchState, str | None, dict[str, tuple[BenchState, str | None]]]:
         made = self.session.run_steps()
         assert results.load("latest") == made
         return made.state, made.reason, {rung.id: (rung.state, rung.reason) for rung in made.rungs}
@@ -102,8 +102,8 @@ class Run:
 def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run(tmp_path, monkeypatch, {}, profiles=["seq"], layers=["L1", "L2"])
     state, reason, rungs = run.run_steps()
-    assert (state, reason) == (State.DONE, None)
-    assert {state for state, _ in rungs.values()} == {State.DONE}
+    assert (state, reason) == (BenchState.DONE, None)
+    assert {state for state, _ in rungs.values()} == {BenchState.DONE}
     made = run.session.result
     assert (made.id, made.labels, made.provenance.started_by) == ("20260101-000000", ["degraded"], "anna")
     assert made.provenance.version == __version__
@@ -121,7 +121,7 @@ def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: p
     ]
     # the reason of the last line, the pool is empty again, and other programs can read the figures
     last = live.latest()
-    assert last is not None and (last.state, last.what, last.progress) == (State.DONE, "all is measured", 1.0)
+    assert last is not None and (last.state, last.what, last.progress) == (BenchState.DONE, "all is measured", 1.0)
     assert set(run.removed) == {"/srv/pool"}
     assert "millrace_bench" in (results.home() / METRICS).read_text()
     # a degraded server is compared with what it can do then
@@ -133,43 +133,46 @@ def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: p
 def test_a_rung_that_fails_does_not_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = {"L1/xfs/seq/read": Failed("fio ended with status 3")}
     state, reason, rungs = Run(tmp_path, monkeypatch, ends, profiles=["seq"], layers=["L1"]).run_steps()
-    assert (state, reason) == (State.DONE, "1 of 3 workloads failed")
+    assert (state, reason) == (BenchState.DONE, "1 of 3 workloads failed")
     assert rungs == {
-        "L1/array/seq/read": (State.DONE, None),
-        "L1/xfs/seq/read": (State.FAILED, "fio ended with status 3"),
-        "L1/xfs/seq/write": (State.DONE, None),
+        "L1/array/seq/read": (BenchState.DONE, None),
+        "L1/xfs/seq/read": (BenchState.FAILED, "fio ended with status 3"),
+        "L1/xfs/seq/write": (BenchState.DONE, None),
     }
 
 
 def test_a_run_of_which_nothing_was_measured_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = dict.fromkeys(("L1/xfs/meta/create", "L1/xfs/meta/stat", "L1/xfs/meta/delete"), Failed("no"))
     state, reason, _ = Run(tmp_path, monkeypatch, dict(ends), profiles=["meta"], layers=["L1"]).run_steps()
-    assert (state, reason) == (State.FAILED, "no")
+    assert (state, reason) == (BenchState.FAILED, "no")
 
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(Stopped("the measurement was stopped"), "stopped by the user"), (Full("the pool is full"), "the pool is full")],
+    [
+        (RepeatStopped("the measurement was stopped"), "stopped by the user"),
+        (Full("the pool is full"), "the pool is full"),
+    ],
 )
 def test_a_run_that_is_stopped_leaves_the_rest_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     run = Run(tmp_path, monkeypatch, {"L1/xfs/seq/read": error}, profiles=["seq"], layers=["L1", "L2"])
     state, said, rungs = run.run_steps()
-    assert (state, said) == (State.STOPPED, reason)
-    assert rungs["L1/array/seq/read"] == (State.DONE, None)
-    assert rungs["L1/xfs/seq/read"] == (State.STOPPED, None)
-    assert rungs["L1/xfs/seq/write"] == rungs["L2/smb/seq/read"] == (State.PENDING, None)
+    assert (state, said) == (BenchState.STOPPED, reason)
+    assert rungs["L1/array/seq/read"] == (BenchState.DONE, None)
+    assert rungs["L1/xfs/seq/read"] == (BenchState.STOPPED, None)
+    assert rungs["L1/xfs/seq/write"] == rungs["L2/smb/seq/read"] == (BenchState.PENDING, None)
     last = live.latest()
-    assert last is not None and (last.state, last.what) == (State.STOPPED, reason)
+    assert last is not None and (last.state, last.what) == (BenchState.STOPPED, reason)
 
 
 def test_what_the_hardware_said_is_the_reason_of_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(tmp_path, monkeypatch, {"L1/xfs/seq/read": Stopped("x")}, profiles=["seq"], layers=["L1"])
+    run = Run(tmp_path, monkeypatch, {"L1/xfs/seq/read": RepeatStopped("x")}, profiles=["seq"], layers=["L1"])
     monitor = session.monitor_of(run.session.ready.site, run.session._stop)
     monitor.reason = "drive SN003 is gone"
     monkeypatch.setattr(session, "monitor_of", lambda *_: monitor)
-    assert run.run_steps()[:2] == (State.STOPPED, "drive SN003 is gone")
+    assert run.run_steps()[:2] == (BenchState.STOPPED, "drive SN003 is gone")
 
 
 def test_a_pool_that_cannot_be_written_ends_the_run_with_its_reason(
@@ -182,8 +185,8 @@ def test_a_pool_that_cannot_be_written_ends_the_run_with_its_reason(
 
     monkeypatch.setattr(session.space, "make", make)
     state, reason, rungs = run.run_steps()
-    assert (state, reason) == (State.FAILED, "/srv/pool cannot be written")
-    assert {state for state, _ in rungs.values()} == {State.PENDING}
+    assert (state, reason) == (BenchState.FAILED, "/srv/pool cannot be written")
+    assert {state for state, _ in rungs.values()} == {BenchState.PENDING}
 
 
 @pytest.mark.parametrize("state", list(DriveState))
@@ -196,11 +199,11 @@ def test_a_drive_is_looked_at_again_right_before_it_is_written(
     monkeypatch.setattr(session.Linux, "scan", lambda _: seen)
     ended, reason, rungs = run.run_steps()
     if state is DriveState.BLANK:
-        assert (ended, rungs["L0/BLANK1/seq/write"]) == (State.DONE, (State.DONE, None))
+        assert (ended, rungs["L0/BLANK1/seq/write"]) == (BenchState.DONE, (BenchState.DONE, None))
     else:
-        assert (ended, reason) == (State.FAILED, "drive BLANK1 is no longer blank and is not written")
-        assert rungs["L0/BLANK1/seq/read"][0] is State.DONE
-        assert rungs["L0/BLANK1/seq/write"][0] is State.PENDING
+        assert (ended, reason) == (BenchState.FAILED, "drive BLANK1 is no longer blank and is not written")
+        assert rungs["L0/BLANK1/seq/read"][0] is BenchState.DONE
+        assert rungs["L0/BLANK1/seq/write"][0] is BenchState.PENDING
 
 
 @pytest.fixture
@@ -214,10 +217,10 @@ def booted(root: Path) -> Path:
 @pytest.mark.parametrize(
     ("ended", "ending"),
     [
-        (SimpleNamespace(state=State.DONE, reason="1 of 3 workloads failed"), ("done", None)),
-        (SimpleNamespace(state=State.STOPPED, reason="stopped by the user"), ("cancelled", "stopped by the user")),
-        (SimpleNamespace(state=State.STOPPED, reason="drive SN003 is gone"), ("failed", "drive SN003 is gone")),
-        (SimpleNamespace(state=State.FAILED, reason="no"), ("failed", "no")),
+        (SimpleNamespace(state=BenchState.DONE, reason="1 of 3 workloads failed"), ("done", None)),
+        (SimpleNamespace(state=BenchState.STOPPED, reason="stopped by the user"), ("cancelled", "stopped by the user")),
+        (SimpleNamespace(state=BenchState.STOPPED, reason="drive SN003 is gone"), ("failed", "drive SN003 is gone")),
+        (SimpleNamespace(state=BenchState.FAILED, reason="no"), ("failed", "no")),
     ],
 )
 def test_an_order_is_done_once_and_a_signal_stops_it(
@@ -226,7 +229,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(
     handlers: dict[int, Any] = {}
     monkeypatch.setattr(session.signal, "signal", handlers.__setitem__)
     asked, here = request(profiles=["seq"]), site()
-    ready = Prepared(asked, here, sizes(asked, 1 << 40, 1 << 36, 8), planned_steps(asked, here))
+    ready = PreparedRun(asked, here, sizes(asked, 1 << 40, 1 << 36, 8), planned_steps(asked, here))
     monkeypatch.setattr(session, "prepare", lambda wanted: ready if wanted == asked else None)
     made: list[Any] = []
 
@@ -240,7 +243,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(
             return ended
 
     monkeypatch.setattr(session, "Session", Fake)
-    wanted = Order(run="20260101-000000", request=asked, labels=[], by="anna")
+    wanted = BenchOrder(run="20260101-000000", request=asked, labels=[], by="anna")
     ORDER.write(wanted)
     tools = Tools()
     assert session.execute(tools) == ended
@@ -257,17 +260,17 @@ def test_an_order_is_done_once_and_a_signal_stops_it(
 def test_failed_start_is_reported_to_followers(booted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.signal, "signal", lambda *_: None)
 
-    def prepare(_: object) -> Prepared:
+    def prepare(_: object) -> PreparedRun:
         raise Refused("/srv/pool is not mounted")
 
     monkeypatch.setattr(session, "prepare", prepare)
-    ORDER.write(Order(run="20260101-000000", request=request(), labels=[], by="anna"))
+    ORDER.write(BenchOrder(run="20260101-000000", request=request(), labels=[], by="anna"))
     live.begin()
     with pytest.raises(Refused, match="not mounted"):
         session.execute(Tools())
     last = live.latest()
     assert last is not None
-    assert (last.run, last.state, last.what) == ("20260101-000000", State.FAILED, "/srv/pool is not mounted")
+    assert (last.run, last.state, last.what) == ("20260101-000000", BenchState.FAILED, "/srv/pool is not mounted")
     assert ORDER.get() is None
 
 

@@ -10,7 +10,7 @@ import pytest
 from millrace.cli import program
 from millrace.measure.bench.plan.sizes import MODES, sizes
 from millrace.measure.bench.plan.workloads import RANKS, WORKS, works
-from millrace.measure.bench.result.choices import Profile
+from millrace.measure.bench.result.choices import BenchProfile
 from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
 from tests.unit.measure.bench.sites import GIB, request, site
@@ -70,14 +70,14 @@ def test_what_cannot_be_measured_is_wrong_usage(wrong: dict[str, int]) -> None:
 
 def test_a_small_pool_gets_a_part_of_a_checkpoint_that_says_so() -> None:
     measure = sizes(request(profiles=["checkpoint"]), 100 * GIB, 64 * GIB, 16)
-    (save, _) = works([Profile.CHECKPOINT])
+    (save, _) = works([BenchProfile.CHECKPOINT])
     assert measure.jobs_of(save) == RANKS
     assert measure.files(save).scaled == "9.52% of the 8B checkpoint"
 
 
 def test_another_model_is_a_size_equivalent() -> None:
     measure = sizes(request(model="405b", size=50 << 40), 100 << 40, 64 * GIB, 16)
-    (save, _) = works([Profile.CHECKPOINT])
+    (save, _) = works([BenchProfile.CHECKPOINT])
     assert measure.files(save).scaled == "size-equivalent of a 405B checkpoint in the 8B layout"
 
 
@@ -172,31 +172,35 @@ def test_the_fewest_files_are_worth_measuring_beyond_the_budget() -> None:
     measure = replace(sizes(request(seconds=1), 1 << 40, GIB, 16), budget=1 * MEBI)
     counts = {work.layout: measure.files(work).per_job for work in WORKS}
     assert counts == {"common": 1, "meta": 50, "unet3d": 2, "retinanet": 8, "checkpoint": 1, "kvcache": 1}
-    assert {measure.files(work).most for work in works([Profile.SEQ])} == {MEBI}
+    assert {measure.files(work).most for work in works([BenchProfile.SEQ])} == {MEBI}
     # 400 files a second of a repeat, 20,000 at most
     assert [
-        replace(measure, budget=GIB, seconds=seconds).files(works([Profile.META])[0]).per_job for seconds in (2, 60)
+        replace(measure, budget=GIB, seconds=seconds).files(works([BenchProfile.META])[0]).per_job
+        for seconds in (2, 60)
     ] == [
         800,
         16_384,
     ]
-    assert replace(measure, budget=16 * GIB, seconds=60).files(works([Profile.META])[0]).per_job == 20_000
+    assert replace(measure, budget=16 * GIB, seconds=60).files(works([BenchProfile.META])[0]).per_job == 20_000
 
 
 def test_the_mean_of_a_volume_is_between_its_limits() -> None:
-    assert sizes(request(mode="full"), 1 << 40, 128 * GIB, 32).files(works([Profile.UNET3D])[0]).mean == 257 * MEBI // 2
+    assert (
+        sizes(request(mode="full"), 1 << 40, 128 * GIB, 32).files(works([BenchProfile.UNET3D])[0]).mean
+        == 257 * MEBI // 2
+    )
 
 
 def test_a_part_of_another_model_says_both() -> None:
     measure = sizes(request(model="405b", size=64 * GIB), 1 << 40, 64 * GIB, 16)
-    scaled = measure.files(works([Profile.CHECKPOINT])[0]).scaled
+    scaled = measure.files(works([BenchProfile.CHECKPOINT])[0]).scaled
     assert scaled == "size-equivalent: 1.21% of the 405B checkpoint in the 8B layout"
 
 
 @pytest.mark.parametrize("budget", [GIB // 32, GIB, 100 * GIB, 1024 * GIB])
 def test_options_of_the_kv_cache_never_hold_more_than_the_largest_of_them(budget: int) -> None:
     measure = replace(sizes(request(), 1 << 40, GIB, 4), budget=budget)
-    options = works([Profile.KVCACHE])
+    options = works([BenchProfile.KVCACHE])
     assert [(option.operation, measure.jobs_of(option), option.block, option.tier) for option in options] == [
         ("stress", 16, BLOCK, 0),
         ("throughput", 16, BLOCK, 4 * GIB),

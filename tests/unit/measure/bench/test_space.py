@@ -37,7 +37,7 @@ def test_no_client_reaches_the_directory_of_a_benchmark(pool: Path) -> None:
     where = space.make("/srv/pool", 1 << 30, Tools())
     for name in (where.name, f"{where.name}/x", ".", "..", ""):
         with pytest.raises(ValidationError):
-            config_model.Share.model_validate({"name": name, "profile": "mixed", "project": 1001})
+            config_model.DesiredShare.model_validate({"name": name, "profile": "mixed", "project": 1001})
     shares = desired.resolve_all(config_model.first_config(), desired.server_context(site().pool, Policy(), []))
     shared = [pool.parent.parent / share.path.lstrip("/") for share in shares]
     assert shared and not any(where.is_relative_to(path) for path in shared)

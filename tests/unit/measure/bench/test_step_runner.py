@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from millrace.measure.bench.plan.job import Job, Target
+from millrace.measure.bench.plan.job import FioJob, Target
 from millrace.measure.bench.plan.sizes import Files, Sizes
-from millrace.measure.bench.plan.steps import Step, pending, planned_steps
+from millrace.measure.bench.plan.steps import RungStep, pending, planned_steps
 from millrace.measure.bench.plan.workloads import works
-from millrace.measure.bench.result.choices import Layer, Profile
-from millrace.measure.bench.result.fio_output import Outcome
-from millrace.measure.bench.result.model import Moment, Rung, State
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
+from millrace.measure.bench.result.fio_output import RepeatOutcome
+from millrace.measure.bench.result.model import BenchState, Moment, Rung
 from millrace.measure.bench.run import space
 from millrace.measure.bench.run.local import Live
 from millrace.measure.bench.run.step_runner import StepRunner
@@ -33,8 +33,8 @@ SIZES = Sizes(seconds=1, warm=1, repeats=1, budget=1 << 20, jobs=2, checkpoint="
 class Quiet:
     """Lays nothing out."""
 
-    def run(self, job: Job, live: Live | None = None) -> Outcome:
-        return Outcome()
+    def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
+        return RepeatOutcome()
 
 
 @pytest.fixture
@@ -66,17 +66,17 @@ def runner(victim: Path) -> StepRunner:
     return StepRunner(SIZES, victim.parent / "bench", victim.parent, None, user="x")  # type: ignore[arg-type]
 
 
-def job(profile: Profile, operation: str) -> Job:
+def job(profile: BenchProfile, operation: str) -> FioJob:
     (work,) = [one for one in works([profile]) if one.operation == operation]
-    return Job(work, Target(directory=Path("/mnt")), 2, Files(2, 4096, 4096), 1)
+    return FioJob(work, Target(directory=Path("/mnt")), 2, Files(2, 4096, 4096), 1)
 
 
 ALL = [
-    (Profile.META, "create"),
-    (Profile.META, "stat"),
-    (Profile.META, "delete"),
-    (Profile.CHECKPOINT, "save"),
-    (Profile.SEQ, "read"),
+    (BenchProfile.META, "create"),
+    (BenchProfile.META, "stat"),
+    (BenchProfile.META, "delete"),
+    (BenchProfile.CHECKPOINT, "save"),
+    (BenchProfile.SEQ, "read"),
 ]
 
 
@@ -86,7 +86,7 @@ def contents(share: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(("profile", "operation"), ALL)
 def test_a_link_in_the_place_of_its_directory_is_one_sentence(
-    victim: Path, owners: dict[int, tuple[int, int]], profile: Profile, operation: str
+    victim: Path, owners: dict[int, tuple[int, int]], profile: BenchProfile, operation: str
 ) -> None:
     doing = job(profile, operation)
     (victim.parent / "bench" / doing.work.layout).symlink_to(victim)
@@ -101,7 +101,7 @@ def test_a_link_in_the_place_of_its_directory_is_one_sentence(
 def test_a_link_in_the_place_of_a_file_is_not_followed(
     victim: Path, owners: dict[int, tuple[int, int]], operation: str, target: str
 ) -> None:
-    doing, where = job(Profile.META, operation), victim.parent / "bench/meta"
+    doing, where = job(BenchProfile.META, operation), victim.parent / "bench/meta"
     runner(victim)._lay_out(doing, 0, Quiet())
     (where / "f.0.0").symlink_to(target)
     runner(victim)._prepare_repeat(doing)
@@ -118,7 +118,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(
 def test_files_that_are_to_be_gone_are_gone_and_their_targets_stay(
     victim: Path, owners: dict[int, tuple[int, int]]
 ) -> None:
-    doing, where = job(Profile.CHECKPOINT, "save"), victim.parent / "bench/checkpoint"
+    doing, where = job(BenchProfile.CHECKPOINT, "save"), victim.parent / "bench/checkpoint"
     runner(victim)._lay_out(doing, 0, Quiet())
     (where / "f.0.0").symlink_to(victim / "f.0.0")
     (where / "f.1.0").write_text("x")
@@ -128,7 +128,7 @@ def test_files_that_are_to_be_gone_are_gone_and_their_targets_stay(
 
 
 def test_a_directory_that_is_made_new_holds_nothing(victim: Path, owners: dict[int, tuple[int, int]]) -> None:
-    doing, where = job(Profile.META, "create"), victim.parent / "bench/meta"
+    doing, where = job(BenchProfile.META, "create"), victim.parent / "bench/meta"
     runner(victim)._lay_out(doing, 0, Quiet())
     (where / "below").symlink_to(victim)
     runner(victim)._prepare_repeat(doing)
@@ -196,25 +196,25 @@ class Watched:
 class Measures:
     """Notes its jobs among what the monitor notes, and reports `found` of each that is not a layout."""
 
-    def __init__(self, notes: list[Any], found: Outcome | Failed) -> None:
+    def __init__(self, notes: list[Any], found: RepeatOutcome | Failed) -> None:
         self.notes, self.found, self.jobs = notes, found, []  # type: ignore[var-annotated]
 
-    def run(self, job: Job, live: Live | None = None) -> Outcome:
+    def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         self.jobs.append(job)
         self.notes.append("laid out" if job.create_only else f"ran for {job.seconds} s")
         if live:
-            live(Outcome())
+            live(RepeatOutcome())
         if isinstance(self.found, Failed):
             raise self.found
         return self.found
 
 
-def step(name: str, **wanted: Any) -> Step:
+def step(name: str, **wanted: Any) -> RungStep:
     (found,) = [one for one in planned_steps(request(**wanted), site()) if one.id == name]
     return found
 
 
-def measured(tmp_path: Path, doing: Step, target: Target, outcome: Outcome | Failed, repeats: int = 2) -> Any:
+def measured(tmp_path: Path, doing: RungStep, target: Target, outcome: RepeatOutcome | Failed, repeats: int = 2) -> Any:
     """A rung whose step ran, with everything that happened in order, and its jobs."""
     (tmp_path / "bench").mkdir()
     measure = replace(SIZES, seconds=9, warm=3, repeats=repeats, budget=1 << 30)
@@ -222,7 +222,7 @@ def measured(tmp_path: Path, doing: Step, target: Target, outcome: Outcome | Fai
     measurer = Measures(watched.notes, outcome)
     of = StepRunner(measure, tmp_path / "bench", tmp_path / "run", watched, user=None)  # type: ignore[arg-type]
 
-    def report(number: int, now: Outcome | None) -> None:
+    def report(number: int, now: RepeatOutcome | None) -> None:
         watched.notes.append(("told", number, now is not None))
 
     made: Rung | None = None
@@ -243,10 +243,10 @@ def test_a_rung_is_laid_out_warmed_up_and_measured_in_repeats(tmp_path: Path) ->
     layout, warm, *repeats = jobs
     files = Files(1, 512 << 20, 512 << 20)
     # laid out through the pool itself, measured through the mount
-    assert layout == Job(doing.work, Target(directory=tmp_path / "bench"), 2, files, None, create_only=True)
-    assert warm == Job(doing.work, target, 2, files, 3)
-    assert repeats == [Job(doing.work, target, 2, files, 9)] * 2
-    assert (made.state, made.find("bandwidth").values) == (State.DONE, [5e9, 5e9])
+    assert layout == FioJob(doing.work, Target(directory=tmp_path / "bench"), 2, files, None, create_only=True)
+    assert warm == FioJob(doing.work, target, 2, files, 3)
+    assert repeats == [FioJob(doing.work, target, 2, files, 9)] * 2
+    assert (made.state, made.find("bandwidth").values) == (BenchState.DONE, [5e9, 5e9])
     assert made.timeline == [Moment(at=1, read=7.0)]
     assert made.raw == ["raw/L1-xfs-seq-read-1.json.gz", "raw/L1-xfs-seq-read-2.json.gz"]
     assert all((tmp_path / "run" / name).is_file() for name in made.raw)
@@ -317,10 +317,14 @@ def test_files_are_laid_out_once_for_each_client(tmp_path: Path, owners: dict[in
     of = StepRunner(SIZES, tmp_path / "bench", tmp_path, Watched(), user="x")  # type: ignore[arg-type]
     measurer = Measures([], repeat())
     shared = Target(directory=Path("/mnt"), copies=2)
-    for profile, operation in [(Profile.SEQ, "read"), (Profile.FSYNC, "fsync"), (Profile.RETINANET, "read")]:
+    for profile, operation in [
+        (BenchProfile.SEQ, "read"),
+        (BenchProfile.FSYNC, "fsync"),
+        (BenchProfile.RETINANET, "read"),
+    ]:
         (work,) = [work for work in works([profile]) if work.operation == operation]
-        rung = pending(Step(Layer.L3, "nfs-tcp", work, copies=2), SIZES)
-        of.run(rung, Step(Layer.L3, "nfs-tcp", work, copies=2), shared, measurer, lambda *_: None)
+        rung = pending(RungStep(BenchLayer.L3, "nfs-tcp", work, copies=2), SIZES)
+        of.run(rung, RungStep(BenchLayer.L3, "nfs-tcp", work, copies=2), shared, measurer, lambda *_: None)
     here = tmp_path / "bench"
     laid_out = [(job.work.layout, job.target, job.jobs) for job in measurer.jobs if job.create_only]
     assert laid_out == [

@@ -4,15 +4,15 @@
 import pytest
 
 from millrace.measure.bench.plan.sizes import sizes
-from millrace.measure.bench.plan.steps import Step, layouts, pending, planned_steps
-from millrace.measure.bench.result.choices import Layer, Profile
-from millrace.measure.bench.result.model import State
+from millrace.measure.bench.plan.steps import RungStep, layouts, pending, planned_steps
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
+from millrace.measure.bench.result.model import BenchState
 from millrace.system.errors import BadInput, Refused
 from tests.fakes.samples import external_pool
 from tests.unit.measure.bench.sites import GIB, request, site
 
 
-def ids(*steps: Step) -> list[str]:
+def ids(*steps: RungStep) -> list[str]:
     return [step.id for step in steps]
 
 
@@ -30,8 +30,8 @@ def test_a_quick_run_climbs_from_the_drives_to_the_protocols() -> None:
 
 def test_a_full_run_has_every_profile_and_each_drive_alone() -> None:
     steps = planned_steps(request(mode="full"), site())
-    assert {step.work.profile for step in steps} == set(Profile)
-    alone = {step.target for step in steps if step.layer is Layer.L0} - {"drives"}
+    assert {step.work.profile for step in steps} == set(BenchProfile)
+    alone = {step.target for step in steps if step.layer is BenchLayer.L0} - {"drives"}
     assert alone == {f"SN{number:03}" for number in range(12)}
 
 
@@ -57,7 +57,7 @@ def test_rdma_is_left_out_with_its_reason_where_there_is_no_device() -> None:
     steps = planned_steps(request(profiles=["fsync"], layers=["L2"]), site(protocols=["nfs-tcp", "smb"]))
     (skipped,) = [step for step in steps if step.skipped]
     assert (skipped.id, skipped.skipped) == ("L2/nfs-rdma/fsync/fsync", "this server has no RDMA device")
-    assert pending(skipped, sizes(request(), 1 << 40, GIB, 4)).state is State.SKIPPED
+    assert pending(skipped, sizes(request(), 1 << 40, GIB, 4)).state is BenchState.SKIPPED
 
 
 def test_clients_are_named_or_not_measured() -> None:
@@ -105,8 +105,8 @@ def test_a_step_on_files_waits_with_its_jobs_and_bytes() -> None:
     measure = sizes(request(mode="full"), 100 * GIB, 64 * GIB, 4)
     steps = {step.id: pending(step, measure) for step in planned_steps(request(mode="full"), site())}
     stream = steps["L1/xfs/seq/read"]
-    assert (stream.jobs, stream.size, stream.flags, stream.state) == (4, 25 * GIB, [], State.PENDING)
-    assert (stream.layer, stream.target, stream.reason) == (Layer.L1, "xfs", None)
+    assert (stream.jobs, stream.size, stream.flags, stream.state) == (4, 25 * GIB, [], BenchState.PENDING)
+    assert (stream.layer, stream.target, stream.reason) == (BenchLayer.L1, "xfs", None)
     rank = steps["L1/xfs/checkpoint/save"]
     assert (rank.jobs, rank.size, rank.flags) == (8, 25 * GIB, ["scaled"])
     assert rank.workload.equivalent == "23.81% of the 8B checkpoint"
@@ -127,8 +127,8 @@ def test_the_ladder_of_an_external_device_begins_with_that_device() -> None:
     steps = planned_steps(
         request(mode="full", profiles=["seq"]), site(pool=pool, device=pool.filesystem.device, arrays=[])
     )
-    drives = [step for step in steps if step.layer is Layer.L0]
+    drives = [step for step in steps if step.layer is BenchLayer.L0]
     assert [step.id for step in drives] == ["L0/drives/seq/read"]
     assert drives[0].skipped == "the drives behind an external device do not show; the device itself is L1"
-    array = next(step for step in steps if step.layer is Layer.L1)
+    array = next(step for step in steps if step.layer is BenchLayer.L1)
     assert (array.id, array.devices, array.skipped) == ("L1/array/seq/read", (pool.filesystem.device,), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.measure.bench.result import store as results
-from millrace.measure.bench.result.model import State
+from millrace.measure.bench.result.model import BenchState
 from millrace.system.errors import BadInput
 from tests.unit.measure.bench.rungs import done, waiting
 from tests.unit.measure.bench.runs import run, unfinished, whole
@@ -24,7 +24,7 @@ def test_names_of_runs_are_no_paths(pool: Path) -> None:
 
 
 def test_emulated_runs_have_no_headlines(pool: Path) -> None:
-    made = whole(unfinished("20260101-000000", State.DONE))
+    made = whole(unfinished("20260101-000000", BenchState.DONE))
     assert results.headlines(made)
     assert results.headlines(made.model_copy(update={"labels": ["emulated"]})) == []
 
@@ -49,7 +49,7 @@ def test_the_words_of_fio_are_kept_whole(tmp_path: Path) -> None:
 
 def test_runs_are_listed_newest_first_and_a_broken_one_is_named(pool: Path) -> None:
     for name in ("20260101-000000", "20260301-000000", "20260201-000000"):
-        results.save(whole(unfinished(name, State.DONE)))
+        results.save(whole(unfinished(name, BenchState.DONE)))
     (results.directory("20260201-000000") / "run.json").write_text("{")
     (results.home() / "20260401-000000").mkdir()
     (results.home() / "other").mkdir()
@@ -65,8 +65,10 @@ def test_runs_are_listed_newest_first_and_a_broken_one_is_named(pool: Path) -> N
 
 
 def test_a_line_of_the_list_counts_what_was_measured(pool: Path) -> None:
-    made = whole(unfinished("20260101-000000", State.STOPPED)).model_copy(update={"ended": "x", "reason": "enough"})
-    skipped = waiting("L2/smb/rand/read").model_copy(update={"state": State.SKIPPED})
+    made = whole(unfinished("20260101-000000", BenchState.STOPPED)).model_copy(
+        update={"ended": "x", "reason": "enough"}
+    )
+    skipped = waiting("L2/smb/rand/read").model_copy(update={"state": BenchState.SKIPPED})
     summary = results.summary(made.model_copy(update={"rungs": [*made.rungs, skipped], "labels": ["degraded"]}))
     assert summary.model_dump(exclude={"headlines"}, exclude_defaults=True) == {
         "id": "20260101-000000",

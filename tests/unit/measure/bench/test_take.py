@@ -12,7 +12,7 @@ import pytest
 
 from millrace.measure.bench.plan.client_program import bundle
 from millrace.measure.bench.result import store as results
-from millrace.measure.bench.result.model import Run, State
+from millrace.measure.bench.result.model import BenchRun, BenchState
 from millrace.measure.bench.run.remote import take
 from millrace.system import paths
 from millrace.system.errors import BadInput
@@ -57,7 +57,7 @@ def measure(share: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
     return run
 
 
-def taken(share: Path) -> Run:
+def taken(share: Path) -> BenchRun:
     return take.take(share.parent / "result.json", site(), Tools())
 
 
@@ -68,7 +68,7 @@ def test_a_file_is_brought_back_and_shown_as_a_run(
     assert "millrace bench clients take" in capsys.readouterr().out
     made = taken(share)
     (rung,) = made.rungs
-    assert (rung.id, rung.state) == ("L3/nfs-tcp/mixed/mixed", State.DONE)
+    assert (rung.id, rung.state) == ("L3/nfs-tcp/mixed/mixed", BenchState.DONE)
     assert len(rung.series[0].values) == 2
     assert rung.latencies and rung.diagnosis
     assert made.reason is not None and made.reason.startswith("measured by hand on gpu1 (10.0.0.1:/srv/pool/data)")
@@ -143,8 +143,8 @@ def test_a_workload_that_fails_does_not_hide_the_others(share: Path, measure: Me
     tool(share.parent / "bin", "fio", script)
     assert measure(["mixed", "fsync"]) == 1
     found = {rung.id: (rung.state, rung.reason) for rung in taken(share).rungs}
-    assert found["L3/nfs-tcp/mixed/mixed"] == (State.DONE, None)
-    assert found["L3/nfs-tcp/fsync/fsync"] == (State.FAILED, "fsync/fsync: fio: no space")
+    assert found["L3/nfs-tcp/mixed/mixed"] == (BenchState.DONE, None)
+    assert found["L3/nfs-tcp/fsync/fsync"] == (BenchState.FAILED, "fsync/fsync: fio: no space")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from millrace.measure.bench.plan.job import Target
-from millrace.measure.bench.plan.steps import Step, planned_steps
+from millrace.measure.bench.plan.steps import RungStep, planned_steps
 from millrace.measure.bench.run import export, loopback, targets
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy.model import Policy, SmbdPolicy
@@ -57,12 +57,12 @@ def devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, 
     return calls
 
 
-def step(name: str, **wanted: Any) -> Step:
+def step(name: str, **wanted: Any) -> RungStep:
     (found,) = [one for one in planned_steps(request(**wanted), site()) if one.id == name]
     return found
 
 
-def place(root: Path, of: Step, tools: Tools | None = None) -> Target:
+def place(root: Path, of: RungStep, tools: Tools | None = None) -> Target:
     with targets.opened(of, root / "srv/pool/.millrace-bench", root / "nodes", tools or Tools()) as found:
         return found
 

@@ -4,18 +4,18 @@
 from millrace.measure.bench.report import text
 from millrace.measure.bench.result.ceilings import with_ceilings
 from millrace.measure.bench.result.environment import Environment
-from millrace.measure.bench.result.model import Provenance, Run, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Provenance
 from tests.unit.measure.bench.rungs import done
 from tests.unit.measure.bench.sites import request, site
 
 
-def measured(**more: object) -> Run:
+def measured(**more: object) -> BenchRun:
     here = site()
     names = ("L0/drives/seq/read", "L1/xfs/seq/read", "L2/nfs-tcp/fsync/fsync")
-    return Run.model_construct(
+    return BenchRun.model_construct(
         id="20260101-000000",
         started="",
-        state=State.DONE,
+        state=BenchState.DONE,
         reason=None,
         request=request(),
         labels=more.get("labels", []),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.measure.client.build import build
-from millrace.measure.client.choices import Gpu, Profile, Protocol, Wanted
+from millrace.measure.client.choices import ClientProfile, Gpu, Protocol, RecipeWish
 from millrace.measure.client.model import Recipe
 from millrace.measure.client.served import ServedShare
 from millrace.system.net import Interface
@@ -50,7 +50,7 @@ def recipe(
     **more: Any,
 ) -> Recipe:
     chosen = Protocol(protocol) if protocol else None
-    return build(served, Wanted(Profile(profile), chosen, host, user, Gpu(gpu) if gpu else None, **more))
+    return build(served, RecipeWish(ClientProfile(profile), chosen, host, user, Gpu(gpu) if gpu else None, **more))
 
 
 def expectation(

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from millrace.measure.client import text
-from millrace.measure.client.choices import Profile, Protocol
+from millrace.measure.client.choices import ClientProfile, Protocol
 from millrace.measure.client.tls import Tls
 from tests.fakes.certificates import certificate
 from tests.unit.measure.client.servers import SMB_ONLY, TRAIN, recipe
 
 GOLDEN = Path(__file__).parent / "golden"
 DIRECT = replace(TRAIN, nfs=False, smb=False, direct=True)
-PROFILES = [one.value for one in Profile]
+PROFILES = [one.value for one in ClientProfile]
 PROTOCOLS = [one.value for one in Protocol if one is not Protocol.SMB_RDMA]
 
 

@@ -14,7 +14,7 @@ from millrace.cli import program
 from millrace.measure.bench.plan import site as measured
 from millrace.measure.client import tls
 from millrace.measure.client.mlperf import submission
-from millrace.serve.config.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
+from millrace.serve.config.model import Config, DesiredShare, Nfs, NfsClient, NfsServer, Smb
 from millrace.system import net, paths
 from millrace.system.documents import write_model
 from millrace_client import check, pack
@@ -23,14 +23,14 @@ from tests.fakes.samples import pool
 from tests.unit.measure.bench.sites import site
 from tests.unit.measure.client.servers import PORTS
 
-DATASETS = Share(
+DATASETS = DesiredShare(
     name="datasets",
     profile="dataset-ro",
     project=1002,
     nfs=Nfs(clients=[NfsClient(client="10.0.1.0/24", access="ro", sec=["krb5p", "krb5i"], xprtsec=["mtls"])]),
     smb=Smb(enabled=False),
 )
-TRAIN = Share(name="train", profile="training", project=1001)
+TRAIN = DesiredShare(name="train", profile="training", project=1001)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def configure(shares: list[Share]) -> None:
+def configure(shares: list[DesiredShare]) -> None:
     write_model(
         paths.state_dir() / "config.json",
         Config(shares=shares, next_project=1100, nfs=NfsServer(networks=["10.0.0.0/24", "10.0.1.0/24"])),

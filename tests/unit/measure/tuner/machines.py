@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from millrace.measure.tuner.knobs.entry import Load
-from millrace.measure.tuner.knobs.surface import Surface, surface
+from millrace.measure.tuner.knobs.surface import KnobSurface, surface
 from millrace.plan.defaults import PortSettings
 from millrace.plan.policy.model import Policy
 from millrace.plan.settings import Basis, Settings, settings_of
@@ -19,7 +19,7 @@ from millrace.system.run import Result
 from millrace.tune import settings as tuning
 from millrace.tune.ports import core_settings, read_ports
 from millrace.tune.run import run as tune
-from millrace.tune.settings import Found
+from millrace.tune.settings import SettingsFound
 from millrace.tune.topology import cores
 from tests.fakes.jobs import JOBS, JobManager
 from tests.fakes.samples import pool
@@ -53,7 +53,7 @@ class TunedServer(Machine):
         self.pool: Pool = pool()
         self.basis: Basis = basis(server(drives_1u12()), policy or Policy())
         self.settings: Settings = settings_of(self.basis)
-        patch.setattr(tuning, "current", lambda *_: Found(self.settings))
+        patch.setattr(tuning, "current", lambda *_: SettingsFound(self.settings))
         for number in range(12):
             add_drive(root, f"nvme{number}n1")
             self.write(f"sys/devices/nvme{number}n1/queue/nr_requests", "1023")
@@ -94,7 +94,7 @@ class TunedServer(Machine):
         """Whether a unit runs, that of the tuner by default."""
         self.units.others[unit] = "active" if now else "inactive"
 
-    def surface(self, load: Load = LOCAL) -> Surface:
+    def surface(self, load: Load = LOCAL) -> KnobSurface:
         return surface(self.settings, self.pool, self, load)
 
     def values(self) -> dict[str, str]:

@@ -4,7 +4,16 @@
 import math
 from collections.abc import Callable
 
-from millrace.measure.tuner.model import Combination, Cost, Effect, Knob, Level, Measured, Phase, Reading
+from millrace.measure.tuner.model import (
+    Combination,
+    Cost,
+    Effect,
+    Level,
+    MeasuredCombination,
+    Phase,
+    ScoredReading,
+    TunerKnob,
+)
 
 EACH = 60.0
 """Seconds of a reading."""
@@ -12,8 +21,8 @@ EACH = 60.0
 
 def knob(
     name: str, levels: list[Level], planned: Level, default: Level, ordered: bool = True, cost: Cost = "none"
-) -> Knob:
-    return Knob(
+) -> TunerKnob:
+    return TunerKnob(
         name=name,
         title=f"the {name}",
         setting=f"/sys/{name}",
@@ -32,17 +41,19 @@ class Server:
         self.speed = speed
         self.left = readings * EACH
         self.begun: list[tuple[Combination, Phase]] = []
-        self.readings: list[Reading] = []
+        self.readings: list[ScoredReading] = []
         self.table: list[Effect] = []
 
-    def measure(self, combination: Combination) -> Measured:
+    def measure(self, combination: Combination) -> MeasuredCombination:
         self.left -= EACH
         value = self.speed(combination)
         if not value:
-            return Measured(started="2026-01-01T00:00:00Z", seconds=EACH, validity="failed", reason="fio ended.")
+            return MeasuredCombination(
+                started="2026-01-01T00:00:00Z", seconds=EACH, validity="failed", reason="fio ended."
+            )
         # never exactly the same twice
         value *= math.exp(0.001 * math.sin(self.left))
-        return Measured(started="2026-01-01T00:00:00Z", seconds=EACH, figures={"seq-read": 1e9 * value})
+        return MeasuredCombination(started="2026-01-01T00:00:00Z", seconds=EACH, figures={"seq-read": 1e9 * value})
 
     def time_left(self) -> float:
         return self.left
@@ -50,7 +61,7 @@ class Server:
     def begins(self, combination: Combination, phase: Phase) -> None:
         self.begun.append((combination, phase))
 
-    def reading(self, one: Reading) -> None:
+    def reading(self, one: ScoredReading) -> None:
         self.readings.append(one)
 
     def effects(self, found: list[Effect]) -> None:

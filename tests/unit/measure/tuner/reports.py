@@ -2,7 +2,7 @@
 """A finished run of the tuner with two goals and a setting that does nothing."""
 
 from millrace.measure.bench.result.environment import Environment
-from millrace.measure.tuner.model import Combination, Measured, Run, State, Versions
+from millrace.measure.tuner.model import Combination, MeasuredCombination, TunerRun, TunerState, Versions
 from millrace.measure.tuner.search.goals import parse
 from millrace.measure.tuner.search.tune import tune
 from tests.unit.measure.tuner.readings import Server, knob
@@ -25,21 +25,21 @@ def environment(virtual: str | None = None) -> Environment:
 class TwoGoals(Server):
     """Streams like many threads and read-ahead; a synced write likes threads only."""
 
-    def measure(self, combination: Combination) -> Measured:
+    def measure(self, combination: Combination) -> MeasuredCombination:
         measured = super().measure(combination)
         threads = KNOBS[0].levels.index(combination["nfsd.threads"])
         return measured.model_copy(update={"figures": {**measured.figures, "fsync": 1000.0 + 200 * threads}})
 
 
-def finished(virtual: str | None = None) -> Run:
+def finished(virtual: str | None = None) -> TunerRun:
     server = TwoGoals(lambda at: 1 + 0.2 * KNOBS[1].levels.index(at["ahead"]))
     goals = parse("seq-read=3,fsync=1")
     outcome = tune(KNOBS, goals, server.measure, server.time_left, server)
-    return Run(
+    return TunerRun(
         id="20260101-000000",
         started="2026-01-01T00:00:00Z",
         ended="2026-01-01T01:00:00Z",
-        state=State.DONE,
+        state=TunerState.DONE,
         host="nas",
         versions=Versions(millrace="1", kernel="7.2", fio="fio-3.41"),
         environment=environment(virtual),

@@ -8,7 +8,7 @@ Log weights of the parameters, four interactions among the six that matter most,
 import math
 from random import Random
 
-from millrace.measure.tuner.model import Combination, Effect, Goal, Knob, Measured, Phase, Reading
+from millrace.measure.tuner.model import Combination, Effect, Goal, MeasuredCombination, Phase, ScoredReading, TunerKnob
 
 LEVELS = (6, 5, 5, 5, 3, 3, 3, 3, 3, 4, 3, 2, 3)
 CATEGORIES = frozenset({4, 7, 9, 11, 12})
@@ -34,7 +34,7 @@ class Surface:
         self._joint = {pair: random.gauss(0, 0.05) for pair in pairs}
         self._ceiling = self._optimum(six) - 0.10
 
-    def _knob(self, number: int, right: float) -> Knob:
+    def _knob(self, number: int, right: float) -> TunerKnob:
         random, count, weight = self._random, LEVELS[number], self.weights[number]
         best = random.randrange(count)
         if number in CATEGORIES:
@@ -48,7 +48,7 @@ class Surface:
         near = [level for level in others if number in CATEGORIES or abs(level - best) == 1]
         planned = best if random.random() < right else random.choice(near if random.random() < 0.4 else others)
         default = max(random.choices(others, k=2), key=lambda level: losses[level])
-        return Knob(
+        return TunerKnob(
             name=f"k{number}",
             title=f"knob {number}",
             setting=f"/sys/k{number}",
@@ -86,7 +86,7 @@ class Surface:
         at = [int(combination[knob.name]) for knob in self.knobs]
         return min(self._raw(at) - self._ceiling, 0.0)
 
-    def measure(self, combination: Combination) -> Measured:
+    def measure(self, combination: Combination) -> MeasuredCombination:
         """Measure with noise, outliers and drift."""
         random = self._random
         self._left -= EACH
@@ -94,7 +94,9 @@ class Surface:
         value = self.true(combination) + self._drift + random.gauss(0, self._noise)
         if random.random() < 0.05:
             value += math.log(random.uniform(0.7, 0.9))
-        return Measured(started="2026-01-01T00:00:00Z", seconds=EACH, figures={"seq-read": 1e9 * math.exp(value)})
+        return MeasuredCombination(
+            started="2026-01-01T00:00:00Z", seconds=EACH, figures={"seq-read": 1e9 * math.exp(value)}
+        )
 
     def time_left(self) -> float:
         """Seconds of the budget that are left."""
@@ -106,13 +108,13 @@ class Kept:
 
     def __init__(self) -> None:
         self.begun: list[tuple[Combination, Phase]] = []
-        self.readings: list[Reading] = []
+        self.readings: list[ScoredReading] = []
         self.table: list[Effect] = []
 
     def begins(self, combination: Combination, phase: Phase) -> None:
         self.begun.append((combination, phase))
 
-    def reading(self, one: Reading) -> None:
+    def reading(self, one: ScoredReading) -> None:
         self.readings.append(one)
 
     def effects(self, found: list[Effect]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.measure.tuner.knobs.entry import Load
-from millrace.measure.tuner.model import Combination, Outcome, Run, State, Versions
+from millrace.measure.tuner.model import Combination, TunerOutcome, TunerRun, TunerState, Versions
 from millrace.measure.tuner.run import apply as applying
 from millrace.measure.tuner.run import store
 from millrace.measure.tuner.search.goals import parse
@@ -38,16 +38,18 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
     return made
 
 
-def found(machine: TunedServer, verdict: Any = "candidate", **winner: int) -> Run:
+def found(machine: TunedServer, verdict: Any = "candidate", **winner: int) -> TunerRun:
     here = machine.surface(Load(smb=True))
     plan: Combination = here.planned
     best = plan | {name.replace("__", "."): level for name, level in winner.items()}
-    outcome = Outcome(verdict=verdict, winner=best, plan=plan, default=plan, reason="The candidate is 20 % faster.")
-    run = Run(
+    outcome = TunerOutcome(
+        verdict=verdict, winner=best, plan=plan, default=plan, reason="The candidate is 20 % faster."
+    )
+    run = TunerRun(
         id=RUN,
         started=AT,
         ended=AT,
-        state=State.DONE,
+        state=TunerState.DONE,
         host="nas",
         versions=Versions(millrace="1", kernel="7.2", fio="fio-3.41"),
         budget=3600,

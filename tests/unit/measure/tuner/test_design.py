@@ -5,12 +5,12 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from millrace.measure.tuner.model import Knob, Level
+from millrace.measure.tuner.model import Level, TunerKnob
 from millrace.measure.tuner.search.design import alternative, design, plan_of
 from tests.unit.measure.tuner.readings import knob
 
 
-def knobs(count: int) -> list[Knob]:
+def knobs(count: int) -> list[TunerKnob]:
     return [knob(f"k{number}", [0, 1, 2], 1, 0) for number in range(count)]
 
 

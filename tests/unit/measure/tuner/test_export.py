@@ -10,19 +10,19 @@ from typing import Any
 import openpyxl
 import pytest
 
-from millrace.measure.tuner.model import Run, State
+from millrace.measure.tuner.model import TunerRun, TunerState
 from millrace.measure.tuner.report.export import FORMATS
 from tests.unit.measure.bench.html import Page
 from tests.unit.measure.tuner.reports import KNOBS, finished
 
 
 @pytest.fixture(scope="module")
-def done() -> Run:
+def done() -> TunerRun:
     return finished()
 
 
 @pytest.fixture(scope="module")
-def book(done: Run) -> Any:
+def book(done: TunerRun) -> Any:
     return openpyxl.load_workbook(io.BytesIO(FORMATS["xlsx"](done)))
 
 
@@ -59,7 +59,7 @@ def test_spreadsheet_has_its_sheets_and_a_chart_of_every_effect(book: Any) -> No
     assert gains == sorted(gains, reverse=True)
 
 
-def test_spreadsheet_has_winner_plan_and_default_beside_each_other(book: Any, done: Run) -> None:
+def test_spreadsheet_has_winner_plan_and_default_beside_each_other(book: Any, done: TunerRun) -> None:
     head, *table = below(rows(book["Summary"]), "set")
     assert [row[0] for row in table] == ["candidate", "plan", "kernel defaults"]
     assert table[1][1] == 1
@@ -75,18 +75,18 @@ def test_text_is_never_a_formula(book: Any) -> None:
     assert {cell.data_type for row in book["All runs"].iter_rows() for cell in row} <= {"s", "n"}
 
 
-def test_csv_has_a_line_for_every_reading(done: Run) -> None:
+def test_csv_has_a_line_for_every_reading(done: TunerRun) -> None:
     lines = list(csv.DictReader(io.StringIO(FORMATS["csv"](done).decode())))
     assert len(lines) == len(done.readings)
     assert float(lines[0]["seq-read (bytes/s)"]) == done.readings[0].figures["seq-read"]
     assert {one["phase"] for one in lines} >= {"baseline", "screen", "guard"}
 
 
-def test_json_is_the_run_itself(done: Run) -> None:
-    assert Run.model_validate_json(FORMATS["json"](done)) == done
+def test_json_is_the_run_itself(done: TunerRun) -> None:
+    assert TunerRun.model_validate_json(FORMATS["json"](done)) == done
 
 
-def test_page_loads_nothing_and_trusts_no_name(done: Run) -> None:
+def test_page_loads_nothing_and_trusts_no_name(done: TunerRun) -> None:
     text = FORMATS["html"](done).decode()
     page = Page(text)
     assert page.loaded == []
@@ -103,6 +103,6 @@ def test_page_of_an_emulated_server_has_no_bandwidth() -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_run_that_has_not_measured_yet_can_be_exported(done: Run, kind: Any) -> None:
-    empty = {"readings": [], "effects": [], "outcome": None, "environment": None, "state": State.INTERRUPTED}
+def test_run_that_has_not_measured_yet_can_be_exported(done: TunerRun, kind: Any) -> None:
+    empty = {"readings": [], "effects": [], "outcome": None, "environment": None, "state": TunerState.INTERRUPTED}
     assert FORMATS[kind](done.model_copy(update=empty))

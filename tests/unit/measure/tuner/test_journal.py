@@ -11,7 +11,7 @@ from millrace.measure.tuner.knobs.entry import Load
 from millrace.measure.tuner.knobs.surface import every_setting
 from millrace.measure.tuner.model import Combination
 from millrace.measure.tuner.run import journal
-from millrace.measure.tuner.run.journal import Journal
+from millrace.measure.tuner.run.journal import TunerJournal
 from millrace.measure.tuner.run.rebuild import beside
 from millrace.measure.tuner.run.restore import NotRestored, put_back
 from millrace.observe.health.checks import tuner as health
@@ -63,7 +63,7 @@ def test_a_kill_at_any_write_leaves_the_plans_settings(machine: TunedServer, cut
     before, files = machine.values(), machine.snapshot()
     with pytest.MonkeyPatch.context() as killing, pytest.raises(Killed):
         Switch(killing, cut)
-        machine.surface().apply(other(machine), Journal(RUN).before)
+        machine.surface().apply(other(machine), TunerJournal(RUN).before)
         # the threads are set last, by a command
         raise Killed
     put_back(machine)
@@ -82,12 +82,12 @@ def test_a_journal_that_cannot_be_written_lets_nothing_be_changed(
 
     monkeypatch.setattr(journal, "write_model", full)
     with pytest.raises(OSError, match="No space left"):
-        machine.surface().apply(other(machine), Journal(RUN).before)
+        machine.surface().apply(other(machine), TunerJournal(RUN).before)
     assert machine.values() == before
 
 
 def test_first_value_is_restored_and_not_one_of_the_run(machine: TunedServer) -> None:
-    here, record = machine.surface(), Journal(RUN)
+    here, record = machine.surface(), TunerJournal(RUN)
     before = machine.values()
     for level in (64, 128, 256):
         here.apply(here.planned | {"md.member_requests": level}, record.before)
@@ -101,7 +101,7 @@ def test_interrupts_of_ports_are_as_their_drivers_had_them(machine: TunedServer)
     for bus, name in enumerate(("ens1", "ens2"), 0x81):
         machine.port(name, 0, bus)
         machine.coalescing[name] = {"adaptive-rx": True, "rx-usecs": 8}
-    machine.surface(Load(clients=True)).apply({"ports.rx_usecs": 128}, Journal(RUN).before)
+    machine.surface(Load(clients=True)).apply({"ports.rx_usecs": 128}, TunerJournal(RUN).before)
     restored = put_back(machine)
     assert restored == [f"ethtool -C {name} rx-usecs: adaptive" for name in ("ens2", "ens1")]
     assert all(has["adaptive-rx"] for has in machine.coalescing.values())
@@ -116,7 +116,7 @@ def test_queues_and_rings_are_back_with_all_that_follows_them_after_a_kill(
     wired(machine)
     put_back(machine)
     before, rings = machine.irqs("ens1"), dict(machine.rings["ens1"])
-    here, record = machine.surface(Load(clients=True)), Journal(RUN)
+    here, record = machine.surface(Load(clients=True)), TunerJournal(RUN)
     with pytest.MonkeyPatch.context() as killing, suppress(Killed), held(here.endings(here.knobs)):
         if cut is not None:
             Switch(killing, cut)
@@ -146,7 +146,7 @@ def test_masks_are_restored_as_the_kernel_shows_them(machine: TunedServer, monke
         write(path, f"{int(value.replace(',', ''), 16):x}\n" if path.name == "xps_cpus" else value)
 
     monkeypatch.setattr(sysfs, "write", shown)
-    machine.surface(Load(clients=True)).apply({"ports.most_queues": 8}, Journal(RUN).before)
+    machine.surface(Load(clients=True)).apply({"ports.most_queues": 8}, TunerJournal(RUN).before)
     restored = put_back(machine)
     assert "ethtool -L ens1 combined: 32" in restored and len(machine.irqs("ens1")) == 32
     assert machine.read("sys/class/net/ens1/queues/tx-3/xps_cpus") == "8"
@@ -156,13 +156,13 @@ def test_masks_are_restored_as_the_kernel_shows_them(machine: TunedServer, monke
 def test_setting_that_was_set_by_hand_is_the_plans_afterwards(machine: TunedServer) -> None:
     machine.write("sys/class/block/md127/md/stripe_cache_size", "300")
     here = machine.surface()
-    here.apply(here.planned | {"md.stripe_cache_size": 256}, Journal(RUN).before)
+    here.apply(here.planned | {"md.stripe_cache_size": 256}, TunerJournal(RUN).before)
     put_back(machine)
     assert machine.values()["stripes"] == str(machine.settings.md.stripe_cache_size)
 
 
 def test_after_a_power_cut_nothing_is_left_but_the_record(machine: TunedServer) -> None:
-    machine.surface().apply(other(machine), Journal(RUN).before)
+    machine.surface().apply(other(machine), TunerJournal(RUN).before)
     machine.write("proc/sys/kernel/random/boot_id", OTHER_BOOT)
     now = machine.values()
     assert journal.in_force() is None and health.check(Host()) == []
@@ -176,7 +176,7 @@ def test_check_of_a_run_that_was_killed_ends(machine: TunedServer) -> None:
     with pytest.MonkeyPatch.context() as killing, pytest.raises(Killed):
         # three writes begin a check and the fourth is the end of it
         Switch(killing, 4)
-        with beside(check_settings(machine.pool), Journal(RUN).before):
+        with beside(check_settings(machine.pool), TunerJournal(RUN).before):
             assert machine.read(f"{md}/sync_action") == "check" and machine.read(f"{md}/sync_max") == "2000"
     assert put_back(machine) == [f"{paths.ROOT}/{md}/sync_action: idle"]
     assert [machine.read(f"{md}/{name}") for name in ("sync_action", "sync_min", "sync_max")] == ["idle", "0", "max"]
@@ -206,7 +206,7 @@ def test_every_setting_of_a_run_is_set_by_tune_at_boot_or_begins_as_the_kernels(
 def test_without_a_journal_that_can_be_read_the_plan_is_set(machine: TunedServer) -> None:
     before = machine.values()
     here = machine.surface()
-    here.apply(here.planned | {"md.stripe_cache_size": 256, "nfsd.threads": 64}, Journal(RUN).before)
+    here.apply(here.planned | {"md.stripe_cache_size": 256, "nfsd.threads": 64}, TunerJournal(RUN).before)
     paths.tuner_journal_file().write_text("{")
     put_back(machine)
     assert machine.values() == before
@@ -216,7 +216,7 @@ def test_without_a_journal_that_can_be_read_the_plan_is_set(machine: TunedServer
 def test_what_cannot_be_restored_stays_in_the_journal_and_health_says_so(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine.surface().apply(other(machine), Journal(RUN).before)
+    machine.surface().apply(other(machine), TunerJournal(RUN).before)
     stripes = machine.root / "sys/class/block/md127/md/stripe_cache_size"
     left = stripes.read_text().strip()
     with monkeypatch.context() as patch:
@@ -235,7 +235,7 @@ def test_what_cannot_be_restored_stays_in_the_journal_and_health_says_so(
 
 
 def test_drive_that_was_removed_took_its_settings_with_it(machine: TunedServer) -> None:
-    machine.surface().apply(other(machine), Journal(RUN).before)
+    machine.surface().apply(other(machine), TunerJournal(RUN).before)
     (machine.root / "sys/class/block/md127/slaves/nvme5n1p1").unlink()
     put_back(machine)
     assert not paths.tuner_journal_file().exists()

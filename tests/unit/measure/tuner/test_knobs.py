@@ -10,7 +10,7 @@ import pytest
 
 from millrace.measure.tuner.knobs import links
 from millrace.measure.tuner.knobs.entry import Load
-from millrace.measure.tuner.knobs.surface import Change
+from millrace.measure.tuner.knobs.surface import KnobChange
 from millrace.measure.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.measured import SECTIONS, Overrides
@@ -179,7 +179,7 @@ def test_port_whose_link_does_not_come_back_is_left_out(machine: TunedServer, mo
     assert machine.rings["ens1"] == rings
 
 
-def labels(changes: Sequence[Change]) -> list[str]:
+def labels(changes: Sequence[KnobChange]) -> list[str]:
     return [one.setting.label for one in changes]
 
 
@@ -279,7 +279,7 @@ def test_combination_is_journalled_first_and_set_as_tune_would(machine: TunedSer
     before = machine.values()
     seen: list[tuple[str, str, str]] = []
 
-    def written(changes: Sequence[Change]) -> None:
+    def written(changes: Sequence[KnobChange]) -> None:
         assert machine.values() == before
         seen.extend((one.knob, one.old, one.new) for one in changes)
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from millrace.measure.bench.plan.job import Target
-from millrace.measure.bench.plan.steps import Step
+from millrace.measure.bench.plan.steps import RungStep
 from millrace.measure.tuner.run import ladder
 from millrace.measure.tuner.run import plan as planning
-from millrace.measure.tuner.run.outputs import Request
-from millrace.measure.tuner.run.plan import Prepared
+from millrace.measure.tuner.run.outputs import TunerRequest
+from millrace.measure.tuner.run.plan import PreparedSearch
 from millrace.plan.defaults import SmbdSettings
 from millrace.system.errors import Failed
 from tests.unit.measure.bench.sites import site
@@ -39,7 +39,7 @@ class Places:
 
     @contextmanager
     def _opened(
-        self, step: Step, directory: Path, nodes: Path, run: Any, smbd: SmbdSettings | None = None
+        self, step: RungStep, directory: Path, nodes: Path, run: Any, smbd: SmbdSettings | None = None
     ) -> Iterator[Target]:
         name = step.target if smbd is None else f"{step.target} with {smbd.max_credits} credits"
         self.said.append(f"open {name}")
@@ -48,7 +48,7 @@ class Places:
         finally:
             self.said.append(f"close {name}")
 
-    def _run(self, rung: Any, step: Step, target: Target, *_: Any) -> Any:
+    def _run(self, rung: Any, step: RungStep, target: Target, *_: Any) -> Any:
         assert target.directory is not None
         self.said.append(f"{step.work.name} at {target.directory.name}")
         median = 0.0 if step.target == self.broken else 1e9
@@ -61,18 +61,18 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
 
 
 @pytest.fixture
-def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
+def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PreparedSearch:
     machine = TunedServer(tmp_path, monkeypatch)
     monkeypatch.setattr(planning.sites, "site", lambda clients: site(pool=machine.pool))
-    return planning.prepare(Request(goals=GOALS), machine)
+    return planning.prepare(TunerRequest(goals=GOALS), machine)
 
 
-def opened(ready: Prepared) -> Any:
+def opened(ready: PreparedSearch) -> Any:
     unused: Any = None
     return ladder.opened(ready, unused, Event(), unused)
 
 
-def test_every_reading_has_an_smbd_of_its_own_and_nfs_stays_mounted(ready: Prepared, places: Places) -> None:
+def test_every_reading_has_an_smbd_of_its_own_and_nfs_stays_mounted(ready: PreparedSearch, places: Places) -> None:
     with opened(ready) as open_ladder:
         assert open_ladder.figures(lambda _: None, FEW) == dict.fromkeys(GOALS.split(","), 1e9)
         open_ladder.figures(lambda _: None, MANY)
@@ -87,7 +87,7 @@ def test_every_reading_has_an_smbd_of_its_own_and_nfs_stays_mounted(ready: Prepa
     ]
 
 
-def test_smbd_of_a_reading_without_a_result_ends_with_it(ready: Prepared, places: Places) -> None:
+def test_smbd_of_a_reading_without_a_result_ends_with_it(ready: PreparedSearch, places: Places) -> None:
     places.broken = "smb"
     with opened(ready) as found, pytest.raises(Failed, match="L2/smb/seq/read has no result"):
         found.figures(lambda _: None, FEW)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.measure.bench.result.choices import Layer
-from millrace.measure.bench.run.guard import Verdict
+from millrace.measure.bench.result.choices import BenchLayer
+from millrace.measure.bench.run.guard import GuardVerdict
 from millrace.measure.tuner.run import guard, order
 from millrace.measure.tuner.run import plan as planning
-from millrace.measure.tuner.run.outputs import Request
-from millrace.measure.tuner.run.plan import Prepared, seconds
+from millrace.measure.tuner.run.outputs import TunerRequest
+from millrace.measure.tuner.run.plan import PreparedSearch, seconds
 from millrace.system.errors import BadInput, MillraceError, Refused
 from tests.unit.measure.bench.sites import site
 from tests.unit.measure.tuner.machines import TunedServer
@@ -25,14 +25,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
     return made
 
 
-def prepared(machine: TunedServer, **asked: object) -> Prepared:
-    return planning.prepare(Request.model_validate(asked), machine)
+def prepared(machine: TunedServer, **asked: object) -> PreparedSearch:
+    return planning.prepare(TunerRequest.model_validate(asked), machine)
 
 
 def test_goals_become_steps_of_the_ladder_at_their_places(machine: TunedServer) -> None:
     ready = prepared(machine, goals="seq-read=3,local-rand-read,smb-seq-write")
     assert [one.id for one in ready.steps] == ["L2/nfs-tcp/seq/read", "L1/xfs/rand/read", "L2/smb/seq/write"]
-    assert all(one.layer is not Layer.L0 for one in ready.steps)
+    assert all(one.layer is not BenchLayer.L0 for one in ready.steps)
     told = ready.estimate
     # a start, a warm-up and five seconds for each goal
     assert 3 * 9 < told.each < 3 * 15 and told.least > told.fewest * told.each
@@ -93,39 +93,39 @@ def test_budget_shorter_than_one_screen_is_refused_with_what_it_takes(machine: T
 def test_budget_that_is_too_short_is_an_obstacle_of_the_estimate(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard.guard, "check", lambda *_, **__: Verdict(labels=["degraded"]))
-    [short, degraded] = order.estimate(Request(budget=60), machine).obstacles
+    monkeypatch.setattr(guard.guard, "check", lambda *_, **__: GuardVerdict(labels=["degraded"]))
+    [short, degraded] = order.estimate(TunerRequest(budget=60), machine).obstacles
     assert "shorter than one screen" in short and degraded.startswith("an array is degraded")
-    assert order.estimate(Request(budget=7200), machine).obstacles == [degraded]
+    assert order.estimate(TunerRequest(budget=7200), machine).obstacles == [degraded]
 
 
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (Verdict(labels=["degraded"]), "an array is degraded"),
-        (Verdict(labels=["rebuilding"]), "an array is resyncing or being checked"),
-        (Verdict(labels=["with-clients"]), "clients are connected"),
-        (Verdict(obstacles=["a benchmark is already running"]), "a benchmark is already running"),
+        (GuardVerdict(labels=["degraded"]), "an array is degraded"),
+        (GuardVerdict(labels=["rebuilding"]), "an array is resyncing or being checked"),
+        (GuardVerdict(labels=["with-clients"]), "clients are connected"),
+        (GuardVerdict(obstacles=["a benchmark is already running"]), "a benchmark is already running"),
     ],
 )
 def test_obstacle_refuses_the_start_in_one_sentence(
-    machine: TunedServer, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, words: str
+    machine: TunedServer, monkeypatch: pytest.MonkeyPatch, verdict: GuardVerdict, words: str
 ) -> None:
     monkeypatch.setattr(guard.guard, "check", lambda *_, **__: verdict)
     with pytest.raises(Refused, match=words):
-        order.ready(Request(budget=7200), machine)
+        order.ready(TunerRequest(budget=7200), machine)
     assert machine.called("systemctl start") == []
 
 
 def test_hot_drive_and_a_run_that_is_active_refuse_the_start(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard.guard, "check", lambda *_, **__: Verdict())
+    monkeypatch.setattr(guard.guard, "check", lambda *_, **__: GuardVerdict())
     monkeypatch.setattr(
-        "millrace.measure.bench.run.monitor.Watch.complaint", lambda _: "drive S1 has 80 degrees Celsius"
+        "millrace.measure.bench.run.monitor.RunWatch.complaint", lambda _: "drive S1 has 80 degrees Celsius"
     )
     with pytest.raises(MillraceError, match="drive S1 has 80 degrees Celsius: let it cool down first"):
-        order.ready(Request(budget=7200), machine)
+        order.ready(TunerRequest(budget=7200), machine)
     machine.unit_runs(True)
     with pytest.raises(Refused, match="the tuner is already running"):
-        order.ready(Request(budget=7200), machine)
+        order.ready(TunerRequest(budget=7200), machine)

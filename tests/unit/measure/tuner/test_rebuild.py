@@ -9,8 +9,8 @@ import pytest
 from millrace.measure.tuner.knobs.checks import check_settings
 from millrace.measure.tuner.run import plan as planning
 from millrace.measure.tuner.run import rebuild
-from millrace.measure.tuner.run.journal import Journal, load
-from millrace.measure.tuner.run.outputs import Request
+from millrace.measure.tuner.run.journal import TunerJournal, load
+from millrace.measure.tuner.run.outputs import TunerRequest
 from millrace.measure.tuner.run.rebuild import beside
 from millrace.storage.array import resync
 from millrace.system import paths
@@ -53,7 +53,7 @@ def reads(machine: TunedServer, kib: int) -> None:
 
 
 def test_figure_is_what_was_read_of_each_drive_in_a_second(machine: TunedServer, clock: list[float]) -> None:
-    with beside(check_settings(machine.pool), Journal("one").before) as rate:
+    with beside(check_settings(machine.pool), TunerJournal("one").before) as rate:
         assert machine.read(f"{MD}/sync_action") == "check"
         journal = load()
         assert journal is not None
@@ -71,7 +71,7 @@ def test_array_that_was_read_to_its_end_is_read_again(
     machine: TunedServer, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuild, "POLL", 0.001)
-    with beside(check_settings(machine.pool), Journal("one").before) as rate:
+    with beside(check_settings(machine.pool), TunerJournal("one").before) as rate:
         # at once, as md says it
         machine.write(f"{MD}/ended", "idle")
         (machine.root / MD / "ended").replace((machine.root / MD / "sync_action").resolve())
@@ -83,7 +83,7 @@ def test_array_that_was_read_to_its_end_is_read_again(
 
 
 def test_check_that_has_read_nothing_is_no_figure(machine: TunedServer, clock: list[float]) -> None:
-    beginning = beside(check_settings(machine.pool), Journal("one").before)
+    beginning = beside(check_settings(machine.pool), TunerJournal("one").before)
     with pytest.raises(Failed, match="the check of the arrays has read nothing"), beginning as rate:
         clock[0] += 10
         rate()
@@ -92,7 +92,7 @@ def test_check_that_has_read_nothing_is_no_figure(machine: TunedServer, clock: l
 
 def test_array_that_cannot_be_checked_is_one_sentence(machine: TunedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(monkeypatch, machine.root / MD / "sync_action", error=errno.EINVAL)
-    beginning = beside(check_settings(machine.pool), Journal("one").before)
+    beginning = beside(check_settings(machine.pool), TunerJournal("one").before)
     with pytest.raises(Failed, match=r"md127/md/sync_action cannot be set to check: refused"), beginning:
         raise AssertionError
 
@@ -107,13 +107,13 @@ def test_run_with_the_goal_tries_the_floor_and_one_without_an_array_is_refused(
     machine: TunedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning.sites, "site", lambda clients: site(pool=machine.pool))
-    ready = planning.prepare(Request(goals="local-rand-read=3,rebuild=1"), machine)
+    ready = planning.prepare(TunerRequest(goals="local-rand-read=3,rebuild=1"), machine)
     assert [goal.name for goal in ready.goals] == ["local-rand-read", "rebuild"]
     assert [goal.name for goal in ready.measured] == ["local-rand-read"] and len(ready.steps) == 1
     assert [check.device for check in ready.checks] == ["md127"]
     assert "md.rebuild_min_kib" in [knob.name for knob in ready.knobs]
-    assert ready.each == planning.prepare(Request(goals="local-rand-read"), machine).each
+    assert ready.each == planning.prepare(TunerRequest(goals="local-rand-read"), machine).each
     bare = machine.pool.model_copy(update={"arrays": []})
     monkeypatch.setattr(planning.sites, "site", lambda clients: site(pool=bare))
     with pytest.raises(Refused, match="this pool has none: leave it out"):
-        planning.prepare(Request(goals="local-rand-read,rebuild"), machine)
+        planning.prepare(TunerRequest(goals="local-rand-read,rebuild"), machine)

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from millrace.measure.bench.plan.sizes import sizes
-from millrace.measure.bench.run.guard import Verdict
-from millrace.measure.bench.run.local import Stopped
+from millrace.measure.bench.run.guard import GuardVerdict
+from millrace.measure.bench.run.local import RepeatStopped
 from millrace.measure.tuner.knobs.checks import check_settings
 from millrace.measure.tuner.knobs.entry import Load
-from millrace.measure.tuner.model import Figures, Goal, Run, State
+from millrace.measure.tuner.model import Figures, Goal, TunerRun, TunerState
 from millrace.measure.tuner.run import guard, live, session, store
-from millrace.measure.tuner.run.outputs import Progress, Request
-from millrace.measure.tuner.run.plan import Prepared
-from millrace.measure.tuner.run.tuner_job import Order
+from millrace.measure.tuner.run.outputs import TunerProgress, TunerRequest
+from millrace.measure.tuner.run.plan import PreparedSearch
+from millrace.measure.tuner.run.tuner_job import TunerOrder
 from millrace.measure.tuner.search.goals import parse
 from millrace.plan.defaults import SmbdSettings
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy
@@ -55,7 +55,7 @@ class Tuned:
         self.machine = machine or TunedServer(root, patch, policy)
         self.before = self.machine.values()
         self.stop, self.readings, self.random = Event(), 0, Random(7)
-        self.verdict = Verdict()
+        self.verdict = GuardVerdict()
         self.hooks: dict[int, Callable[[], None]] = {}
         self.remote = False
         self.smbd: list[SmbdSettings] = []
@@ -64,14 +64,14 @@ class Tuned:
         patch.setattr(guard.guard, "check", self._check)
         here = site(pool=self.machine.pool)
         surface = self.machine.surface(Load(smb=True, clients=True))
-        asked = Request(goals="seq-read", knobs=list(tried))
+        asked = TunerRequest(goals="seq-read", knobs=list(tried))
         goals = parse("seq-read")
         chosen = [knob for knob in surface.knobs if knob.name in tried]
-        ready = Prepared(asked, here, surface, chosen, goals, sizes(bench_request(), 1 << 40, 1 << 36, 8), [])
-        order = Order(run=RUN, by="anna", request=asked)
-        self.session = session.Session(order, ready, self.machine, self.stop)
+        ready = PreparedSearch(asked, here, surface, chosen, goals, sizes(bench_request(), 1 << 40, 1 << 36, 8), [])
+        order = TunerOrder(run=RUN, by="anna", request=asked)
+        self.session = session.TunerSession(order, ready, self.machine, self.stop)
 
-    def _check(self, *given: Any, connected: bool) -> Verdict:
+    def _check(self, *given: Any, connected: bool) -> GuardVerdict:
         # a client takes one connection, and the run has it; nothing else measures
         assert given[-1] is None and connected
         return self.verdict
@@ -86,10 +86,10 @@ class Tuned:
         begins(self.session.ready.goals[0])
         self.hooks.get(self.readings, lambda: None)()
         if self.stop.is_set():
-            raise Stopped("the measurement was stopped")
+            raise RepeatStopped("the measurement was stopped")
         return {"seq-read": 1e9 * self._speed(self.machine.values()) * self.random.gauss(1, 0.01)}
 
-    def run_all(self) -> Run:
+    def run_all(self) -> TunerRun:
         made = self.session.run_all()
         assert store.load("latest") == made and made.ended
         # whatever happened
@@ -113,7 +113,7 @@ def test_planted_bad_settings_are_found_and_a_useless_one_is_left_alone(
 ) -> None:
     run = Tuned(tmp_path, monkeypatch, BAD, speed)
     made = run.run_all()
-    assert made.state is State.DONE and made.outcome is not None
+    assert made.state is TunerState.DONE and made.outcome is not None
     assert made.outcome.verdict == "candidate", made.outcome.reason
     winner, plan = made.outcome.winner, made.outcome.plan
     assert int(winner["md.stripe_cache_size"]) >= 4096
@@ -148,7 +148,7 @@ def test_rebuild_is_measured_while_the_other_goals_are(tmp_path: Path, monkeypat
 
     run.hooks = dict.fromkeys(range(1, 100), under_way)
     made = run.run_all()
-    assert made.state is State.DONE and set(seen) == {"check"} and run.machine.read(action) == "idle"
+    assert made.state is TunerState.DONE and set(seen) == {"check"} and run.machine.read(action) == "idle"
     assert (
         all(reading.figures["rebuild"] > 0 and reading.figures["seq-read"] > 0 for reading in made.readings)
         and made.readings
@@ -159,7 +159,7 @@ def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Tuned(tmp_path, monkeypatch, BAD, speed)
-    seen: list[Progress] = []
+    seen: list[TunerProgress] = []
     run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(last()))
     made = run.run_all()
     assert [progress.combination for progress in seen] == [reading.combination for reading in made.readings]
@@ -178,7 +178,7 @@ def test_credits_are_of_the_measurement_alone_and_nothing_of_the_server_is_set(
     seen: list[bool] = []
     run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(paths.tuner_journal_file().exists()))
     made = run.run_all()
-    assert made.state is State.DONE and len(seen) == len(made.readings) and not any(seen)
+    assert made.state is TunerState.DONE and len(seen) == len(made.readings) and not any(seen)
     levels = [
         (reading.combination["smbd.max_credits"], reading.combination["smbd.aio_min_bytes"])
         for reading in made.readings
@@ -199,15 +199,15 @@ def test_setting_that_a_driver_refuses_is_left_out_of_the_run(
     made = run.run_all()
     words = "ethtool -C ens1 rx-usecs cannot be set to 8: netlink error: Operation not supported"
     if not others:
-        assert (made.state, made.readings) == (State.FAILED, [])
+        assert (made.state, made.readings) == (TunerState.FAILED, [])
         assert made.reason == f"no setting is left to try: {words}"
         return
-    assert made.state is State.DONE and [knob.name for knob in made.knobs] == others
+    assert made.state is TunerState.DONE and [knob.name for knob in made.knobs] == others
     assert [(knob.name, knob.reason) for knob in made.refused] == [("ports.rx_usecs", words)]
     assert not any("ports.rx_usecs" in reading.combination for reading in made.readings)
 
 
-def last() -> Progress:
+def last() -> TunerProgress:
     found = live.latest()
     assert found is not None
     return found
@@ -222,7 +222,7 @@ def test_a_stop_puts_the_settings_back_and_keeps_the_readings(tmp_path: Path, mo
     run = Tuned(tmp_path, monkeypatch, BAD, speed)
     run.hooks[6] = run.stop.set
     made = run.run_all()
-    assert (made.state, made.reason, len(made.readings)) == (State.STOPPED, "stopped by the user", 5)
+    assert (made.state, made.reason, len(made.readings)) == (TunerState.STOPPED, "stopped by the user", 5)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_what_happens_between_readings_ends_the_run(
     run = Tuned(tmp_path, monkeypatch, BAD, speed)
     run.hooks[4] = lambda: run.verdict.labels.append(label)
     made = run.run_all()
-    assert made.state is State.FAILED and (made.reason or "").startswith(words)
+    assert made.state is TunerState.FAILED and (made.reason or "").startswith(words)
     assert len(made.readings) == 4
 
 
@@ -252,7 +252,7 @@ def test_a_client_that_disappears_ends_the_run_in_one_sentence(tmp_path: Path, m
 
     run.hooks[4] = gone
     made = run.run_all()
-    assert (made.state, len(made.readings)) == (State.FAILED, 3)
+    assert (made.state, len(made.readings)) == (TunerState.FAILED, 3)
     assert made.reason == "client gpu1 disconnected: Connection reset by peer; the run has ended"
 
 
@@ -266,7 +266,7 @@ def test_a_measurement_that_fails_here_is_one_reading_that_failed(
 
     run.hooks[4] = broken
     made = run.run_all()
-    assert made.state is State.DONE
+    assert made.state is TunerState.DONE
     assert [reading.reason for reading in made.readings if reading.validity == "failed"] == ["fio ended with status 3"]
 
 
@@ -276,7 +276,7 @@ def test_settings_that_something_else_changes_meanwhile_end_the_run(
     run = Tuned(tmp_path, monkeypatch, BAD, speed)
     run.hooks[4] = lambda: run.machine.write("sys/class/block/md127/queue/read_ahead_kb", "77")
     made = run.run_all()
-    assert made.state is State.FAILED
+    assert made.state is TunerState.FAILED
     assert "queue/read_ahead_kb was changed by something else while it was measured" in (made.reason or "")
 
 
@@ -286,7 +286,7 @@ def test_settings_that_cannot_be_put_back_are_the_reason_of_the_run(
     run = Tuned(tmp_path, monkeypatch, BAD, speed)
     monkeypatch.setattr(session.restore, "put_back", _broken)
     made = run.session.run_all()
-    assert (made.state, made.reason) == (State.FAILED, "stripe_cache_size cannot be restored to 256")
+    assert (made.state, made.reason) == (TunerState.FAILED, "stripe_cache_size cannot be restored to 256")
     assert paths.tuner_journal_file().exists()
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run on a terminal: what mattered, the winner beside the plan, and what to do."""
 
-from millrace.measure.tuner.model import Run, State
+from millrace.measure.tuner.model import TunerRun, TunerState
 from millrace.measure.tuner.report import text
 from tests.unit.measure.tuner.reports import finished
 
 
-def printed(run: Run) -> str:
+def printed(run: TunerRun) -> str:
     return " ".join(" ".join(text.run(run)).split())
 
 
@@ -27,7 +27,7 @@ def test_emulated_run_shows_ratios_only() -> None:
 
 
 def test_stopped_run_is_not_proposed() -> None:
-    stopped = {"state": State.STOPPED, "reason": "stopped by an administrator", "outcome": None, "effects": []}
+    stopped = {"state": TunerState.STOPPED, "reason": "stopped by an administrator", "outcome": None, "effects": []}
     out = printed(finished().model_copy(update=stopped))
     assert "stopped by an administrator" in out
     assert "tuner apply" not in out

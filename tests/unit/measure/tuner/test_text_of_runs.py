@@ -3,16 +3,16 @@
 
 import pytest
 
-from millrace.measure.tuner.model import State
+from millrace.measure.tuner.model import TunerState
 from millrace.measure.tuner.run import text
-from millrace.measure.tuner.run.outputs import Progress, Status
+from millrace.measure.tuner.run.outputs import TunerProgress, TunerStatus
 from millrace.measure.tuner.search.goals import parse
 
 GOALS = parse("seq-read,fsync")
-MEASURING = Progress(
+MEASURING = TunerProgress(
     run="20261124-160000",
     time=1.0,
-    state=State.RUNNING,
+    state=TunerState.RUNNING,
     what="reading 4",
     phase="screen",
     combination={"nfsd.threads": 64, "md.stripe_cache_size": 256},
@@ -32,7 +32,7 @@ def test_reading_is_one_line_whatever_the_number_of_its_tests(capsys: pytest.Cap
 
 
 def test_status_names_the_test_and_the_settings_that_are_measured() -> None:
-    found = Status(running=True, progress=MEASURING.model_copy(update={"goal": GOALS[1]}))
+    found = TunerStatus(running=True, progress=MEASURING.model_copy(update={"goal": GOALS[1]}))
     assert list(text.status(found)) == [
         "Run 20261124-160000 is active: reading 4: 4 KiB writes, each synced, over NFS, 10 minutes left.",
         "Set now: nfsd.threads = 64, md.stripe_cache_size = 256.",

@@ -3,7 +3,7 @@
 
 import pytest
 
-from millrace.measure.tuner.model import Combination, Outcome
+from millrace.measure.tuner.model import Combination, TunerOutcome
 from millrace.measure.tuner.search.goals import parse
 from millrace.measure.tuner.search.tune import tune
 from millrace.system.errors import Failed
@@ -21,7 +21,7 @@ def speed(at: Combination) -> float:
     return (1 - 0.1 * abs(threads - 3)) * (1 - 0.1 * (3 - ahead)) * (1 - 0.1 * (2 - cache))
 
 
-def run(server: Server) -> Outcome:
+def run(server: Server) -> TunerOutcome:
     return tune(KNOBS, parse("seq-read"), server.measure, server.time_left, server)
 
 

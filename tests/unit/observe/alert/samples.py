@@ -3,8 +3,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from millrace.observe.alert.model import Alert, MailRoute, Message, Security, SyslogRoute, WebhookRoute
-from millrace.observe.health.model import Finding, Health, Level, worst
+from millrace.observe.alert.model import Alert, AlertMessage, MailRoute, Security, SyslogRoute, WebhookRoute
+from millrace.observe.health.model import Health, HealthFinding, Level, worst
 
 BEGAN = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 URL = "https://chat.example.com/hooks/s3cret"
@@ -16,14 +16,14 @@ def stamp(seconds: float = 0) -> str:
     return (BEGAN + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
-def finding(check: str = "arrays", subject: str = "data", level: Level = Level.WARN, kind: str = "") -> Finding:
+def finding(check: str = "arrays", subject: str = "data", level: Level = Level.WARN, kind: str = "") -> HealthFinding:
     todo = None if level is Level.OK else "Replace the drive."
-    return Finding(
+    return HealthFinding(
         check=check, kind=kind, subject=subject, level=level, sentence=f"{check} {subject} is {level}.", todo=todo
     )
 
 
-def health(*findings: Finding, seconds: float = 0, starting: bool = False) -> Health:
+def health(*findings: HealthFinding, seconds: float = 0, starting: bool = False) -> Health:
     found = list(findings) or [finding(level=Level.OK)]
     return Health(at=stamp(seconds), level=worst(found), findings=found, starting=starting)
 
@@ -42,9 +42,9 @@ def alert(key: str = "arrays/data", level: Level = Level.FAIL, gone: str | None 
     )
 
 
-def message(event: str = "opened", *alerts: Alert) -> Message:
+def message(event: str = "opened", *alerts: Alert) -> AlertMessage:
     found = list(alerts) or [alert()]
-    return Message.model_validate({"number": 7, "event": event, "at": stamp(), "alerts": found})
+    return AlertMessage.model_validate({"number": 7, "event": event, "at": stamp(), "alerts": found})
 
 
 def mail_route(port: int = 587, security: Security = Security.NONE, user: str | None = None) -> MailRoute:

@@ -10,7 +10,7 @@ import pytest
 from millrace.cli import program
 from millrace.observe.alert import routes, send
 from millrace.observe.alert.carried import CarriedRoutes
-from millrace.observe.alert.model import Message, Security, WebhookRoute
+from millrace.observe.alert.model import AlertMessage, Security, WebhookRoute
 from millrace.serve.config import carried
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed
@@ -127,7 +127,7 @@ def test_more_routes_than_possible_are_not_imported(exported: Any) -> None:
 
 
 def test_route_without_its_secret_says_what_to_do(exported: Any) -> None:
-    message = Message(number=1, event="test", at=BEGAN.isoformat())
+    message = AlertMessage(number=1, event="test", at=BEGAN.isoformat())
     parcel = send.Parcel(route=WebhookRoute.model_validate(exported[0]), secret="", message=message, host="nas")
     with pytest.raises(Failed, match=r"^the route has no URL: millrace alert route remove chat, then add it again$"):
         send.deliver(parcel)

@@ -4,7 +4,7 @@
 from datetime import datetime, timedelta
 
 from millrace.observe.alert import queue
-from millrace.observe.alert.model import State
+from millrace.observe.alert.model import AlertState
 from millrace.observe.health.deliveries import MOST, Delivery
 from millrace.observe.health.model import Level
 from tests.unit.observe.alert.samples import BEGAN, HOOK, LOG, finding, health, stamp
@@ -13,11 +13,11 @@ NOW = BEGAN.timestamp()
 ROUTES = [HOOK, LOG]
 
 
-def known(*names: str) -> State:
-    return State(deliveries=[Delivery(route=name) for name in names or ("chat", "log")])
+def known(*names: str) -> AlertState:
+    return AlertState(deliveries=[Delivery(route=name) for name in names or ("chat", "log")])
 
 
-def waiting(state: State) -> list[tuple[str, str, int]]:
+def waiting(state: AlertState) -> list[tuple[str, str, int]]:
     return [(one.route, one.message.event, len(one.message.alerts)) for one in state.queue]
 
 
@@ -116,7 +116,7 @@ def test_queue_is_bounded_and_says_what_it_dropped() -> None:
 
 
 def test_without_a_route_nothing_waits() -> None:
-    state = queue.follow(State(), health(finding()), [])
+    state = queue.follow(AlertState(), health(finding()), [])
     assert state.queue == [] and len(state.open) == 1
 
 
@@ -132,7 +132,7 @@ def test_new_route_gets_what_is_open_and_a_removed_one_leaves_nothing() -> None:
 def test_sign_of_life_comes_once_a_day_after_its_time() -> None:
     daily = HOOK.model_copy(update={"daily": "08:00"})
     morning = datetime(2026, 11, 22, 7, 59)
-    state = queue.routed(State(), [daily, LOG], morning)
+    state = queue.routed(AlertState(), [daily, LOG], morning)
     state = queue.greeted(state, [daily, LOG], health(), morning)
     assert waiting(state) == []
     for minutes in (1, 2, 600):
@@ -146,6 +146,6 @@ def test_sign_of_life_comes_once_a_day_after_its_time() -> None:
 def test_route_that_is_added_after_its_time_begins_tomorrow() -> None:
     daily = HOOK.model_copy(update={"daily": "08:00"})
     noon = datetime(2026, 11, 22, 12, 0)
-    state = queue.greeted(queue.routed(State(), [daily], noon), [daily], health(), noon)
+    state = queue.greeted(queue.routed(AlertState(), [daily], noon), [daily], health(), noon)
     assert waiting(state) == []
     assert waiting(queue.greeted(state, [daily], health(), noon + timedelta(days=1))) == [("chat", "daily", 0)]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.alert import queue, service
-from millrace.observe.alert.model import Report, Route, Routes, Secrets, State, TestRequest
+from millrace.observe.alert.model import AlertState, Report, Route, Routes, RouteSecrets, TestRequest
 from millrace.observe.alert.send import Parcel
-from millrace.observe.alert.service import Service
+from millrace.observe.alert.service import AlertService
 from millrace.observe.health.deliveries import Delivery as Delivered
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.files import write_text
@@ -48,10 +48,10 @@ class World:
         self.routes = routes
         self.service = self.start()
 
-    def start(self) -> Service:
+    def start(self) -> AlertService:
         """A service with the files that there are, as after a restart."""
-        secrets = Secrets(secrets={"chat": URL})
-        return Service(self.routes, secrets, self._begin, self.now, lambda: self.seconds)
+        secrets = RouteSecrets(secrets={"chat": URL})
+        return AlertService(self.routes, secrets, self._begin, self.now, lambda: self.seconds)
 
     def _begin(self, parcel: Parcel) -> Delivery:
         self.begun.append(Delivery(parcel))
@@ -60,12 +60,12 @@ class World:
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.seconds)
 
-    def document(self, *findings: Finding) -> None:
+    def document(self, *findings: HealthFinding) -> None:
         """Health is checked now, and the service looks."""
         write_model(paths.health_file(), health(*findings, seconds=self.seconds))
         self.service.step()
 
-    def look(self, *findings: Finding) -> None:
+    def look(self, *findings: HealthFinding) -> None:
         """The same, and what began is held no longer."""
         self.document(*findings)
         if self.service.state.held:
@@ -115,7 +115,7 @@ def test_service_does_not_report_that_it_did_not_run(world: World) -> None:
 
 
 def test_shelf_that_goes_in_several_documents_is_one_message(world: World) -> None:
-    lost: list[Finding] = []
+    lost: list[HealthFinding] = []
     for array in ("data0", "data1", "data2", "log"):
         lost.append(finding("arrays", array, Level.FAIL))
         world.document(*lost)
@@ -128,7 +128,7 @@ def test_shelf_that_goes_in_several_documents_is_one_message(world: World) -> No
 
 def test_news_is_held_for_five_seconds_from_the_first_and_no_longer(world: World) -> None:
     """A problem in each second, for half a minute: the first is not kept back by those that follow."""
-    lost: list[Finding] = []
+    lost: list[HealthFinding] = []
     for number in range(6):
         lost.append(finding("drives", f"S{number}"))
         world.document(*lost)
@@ -172,7 +172,7 @@ def test_message_waits_over_a_restart_and_comes_once(world: World) -> None:
 def test_end_is_delivered_where_each_check_is_late(world: World) -> None:
     """An overloaded server: between any two documents the service finds that the checks have stopped."""
 
-    def check_late(*findings: Finding) -> None:
+    def check_late(*findings: HealthFinding) -> None:
         for _ in range(service.STALE_SECONDS + 10):
             world.later(1)
             for one in world.begun:
@@ -294,7 +294,7 @@ def test_state_is_kept_as_soon_as_the_boot_drive_has_room_again(
     # a line for each file, not for each round
     assert len(capsys.readouterr().err.splitlines()) == 2
     world.later(1)
-    kept = read_model(paths.alert_state_file(), State)
+    kept = read_model(paths.alert_state_file(), AlertState)
     assert [alert.key for alert in kept.open] == ["arrays/data"] and kept.queue == []
 
 
@@ -302,7 +302,7 @@ def test_files_that_cannot_be_read_are_taken_as_none(world: World, capsys: pytes
     paths.alert_state_file().parent.mkdir(parents=True)
     paths.alert_state_file().write_text("{")
     world.service = world.start()
-    assert world.service.state == State(deliveries=world.service.state.deliveries)
+    assert world.service.state == AlertState(deliveries=world.service.state.deliveries)
     world.look(finding())
     paths.health_file().write_text("{")
     world.later(1)
@@ -438,9 +438,9 @@ def test_damaged_routes_that_nobody_may_read_are_waited_for_too(damaged: Path, m
 
 
 def test_queue_outlives_damaged_routes(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = queue.say(State(deliveries=[Delivered(route="chat")]), "opened", stamp(), [], ["chat"])
+    kept = queue.say(AlertState(deliveries=[Delivered(route="chat")]), "opened", stamp(), [], ["chat"])
     write_model(paths.alert_state_file(), kept)
     rounds(monkeypatch, 3)
     with pytest.raises(Stopped):
         service.run()
-    assert read_model(paths.alert_state_file(), State) == kept
+    assert read_model(paths.alert_state_file(), AlertState) == kept

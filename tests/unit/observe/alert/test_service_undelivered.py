@@ -8,7 +8,7 @@ import pytest
 
 from millrace.observe.alert.model import Routes
 from millrace.observe.health.checks import alerts
-from millrace.observe.health.model import Finding
+from millrace.observe.health.model import HealthFinding
 from millrace.system import paths
 from millrace.system.documents import write_model
 from tests.unit.observe.alert.samples import HOOK, LOG, finding
@@ -26,7 +26,7 @@ class Server(World):
         super().__init__([HOOK, LOG])
         write_model(paths.alert_routes_file(), Routes(routes=[HOOK, LOG]))
 
-    def hours(self, count: float, *others: Finding) -> None:
+    def hours(self, count: float, *others: HealthFinding) -> None:
         """So many hours, with a health check in each half minute."""
         for _ in range(int(count * 120)):
             for one in self.begun:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.alert import syslog
-from millrace.observe.alert.model import Message, Security, SyslogRoute
+from millrace.observe.alert.model import AlertMessage, Security, SyslogRoute
 from millrace.observe.alert.send import Parcel, deliver
 from millrace.observe.health.model import Level
 from millrace.system.errors import Failed
@@ -62,7 +62,7 @@ def receiver(tls: ssl.SSLContext | None = None) -> Iterator[Log]:
         log.listener.close()
 
 
-def sent(log: Log, said: Message, security: Security = Security.NONE) -> None:
+def sent(log: Log, said: AlertMessage, security: Security = Security.NONE) -> None:
     route = SyslogRoute(name="log", host="127.0.0.1", port=log.port, security=security)
     deliver(Parcel(route=route, secret="", message=said, host="nas7"))
 

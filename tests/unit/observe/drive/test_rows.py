@@ -12,7 +12,7 @@ from millrace.inventory.model import DriveState
 from millrace.observe.drive.rows import row, rows
 from millrace.storage.drive.drive_history import KnownDrive
 from millrace.storage.drive.drive_model import DriveRow
-from millrace.storage.drive.facts import Contents, Facts
+from millrace.storage.drive.facts import Contents, ServerFacts
 from millrace.storage.drive.smart import DriveSmart
 from millrace.storage.drive.wear import WearStep
 from millrace.storage.record.erasure import INTERRUPTED, RUNNING
@@ -211,7 +211,7 @@ def test_the_day_of_the_last_sight_is_a_day() -> None:
     assert date.fromisoformat(row(server(), "D1").last_seen or "") == TODAY
 
 
-def with_backend(*serials: str, contents: Contents | None = None) -> Facts:
+def with_backend(*serials: str, contents: Contents | None = None) -> ServerFacts:
     """A server whose pool is on the external device VOL, with these devices."""
     here = [drive(serial, transport="virtio") for serial in serials]
     known = {f"nvme-{one.serial}": contents or Contents(millrace=True) for one in here}

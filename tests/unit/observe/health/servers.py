@@ -12,7 +12,7 @@ from millrace.inventory.model import Inventory
 from millrace.lifecycle.keep.model import KeepStatus
 from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.host import Host, Probes
-from millrace.observe.health.model import Finding
+from millrace.observe.health.model import HealthFinding
 from millrace.plan.settings import SettingsFile, planned_settings
 from millrace.storage.drive.smart import DriveSmart, SmartReport
 from millrace.storage.record.scrub_record import FilesystemScrub, change, stamp
@@ -167,7 +167,7 @@ def deaf(nfs: str | None = None, smb: str | None = None) -> Host:
     return Host(Tools(WELL), Probes(lambda address: nfs, lambda address: smb))
 
 
-def sentences(findings: list[Finding]) -> str:
+def sentences(findings: list[HealthFinding]) -> str:
     return "\n".join(f"{one.level}: {one.sentence} [{one.todo or ''}]" for one in findings)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.measure.bench.result import store
-from millrace.measure.bench.result.model import Accelerators, Run
+from millrace.measure.bench.result.model import Accelerators, BenchRun
 from millrace.observe.health import accelerators as feeding
 from millrace.observe.health.accelerators import Fed, FedCount, fed, sentence
 from millrace.storage.record.model import Pool
@@ -32,7 +32,9 @@ def pool(box: Box, monkeypatch: pytest.MonkeyPatch) -> Pool:
     return made
 
 
-def measured(name: str, started: str, *labels: str, count: int = 24, au: float = 92.0, bandwidth: float = 7e10) -> Run:
+def measured(
+    name: str, started: str, *labels: str, count: int = 24, au: float = 92.0, bandwidth: float = 7e10
+) -> BenchRun:
     busy = Accelerators(accelerator="H100", count=count, floor=90.0, au=au, bandwidth=bandwidth)
     rung = done(name).model_copy(update={"accelerators": [busy]})
     made = run(rung, labels=labels)

@@ -9,7 +9,7 @@ from millrace.observe.health.checks import arrays, backend, filesystem
 from millrace.observe.health.checks import pool as pool_check
 from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from tests.fakes.samples import add_external, external_pool, pool
@@ -35,7 +35,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def only(found: list[Finding]) -> tuple[Level, str, str | None]:
+def only(found: list[HealthFinding]) -> tuple[Level, str, str | None]:
     (one,) = found
     return one.level, one.sentence, one.todo
 

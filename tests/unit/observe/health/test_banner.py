@@ -8,7 +8,7 @@ import pytest
 from millrace.lifecycle.admin import one_time
 from millrace.observe.health.accelerators import Fed, FedCount
 from millrace.observe.health.banner import banner
-from millrace.observe.health.model import Finding, Health, Level, worst
+from millrace.observe.health.model import Health, HealthFinding, Level, worst
 from millrace.observe.health.status import Space, Status, lines
 from millrace.observe.health.write import write
 from millrace.observe.jobs.listing import CurrentJob
@@ -21,16 +21,16 @@ from tests.fakes.samples import default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", "fd00:1::2/64"), port("enp65s0np0", "192.168.100.200/24")]
-WAITING = Finding(
+WAITING = HealthFinding(
     check="pool",
     level=Level.WARN,
     sentence="No pool yet. The plan: RAID6 of 10 drives.",
     todo="Read it (millrace plan), then: millrace approve " + "a" * 64,
 )
-FINE = Finding(check="units", level=Level.OK, sentence="No unit has failed.")
+FINE = HealthFinding(check="units", level=Level.OK, sentence="No unit has failed.")
 
 
-def health(*findings: Finding) -> Health:
+def health(*findings: HealthFinding) -> Health:
     return Health(at="2026-11-20T04:00:00+00:00", level=worst(findings), findings=list(findings))
 
 
@@ -55,7 +55,7 @@ def test_a_server_without_a_cable_says_so() -> None:
 
 
 def test_agetty_does_not_take_a_backslash_for_an_escape() -> None:
-    odd = Finding(check="pool", level=Level.FAIL, sentence=r"serial A\nB", todo="look")
+    odd = HealthFinding(check="pool", level=Level.FAIL, sentence=r"serial A\nB", todo="look")
     assert r"serial A\\nB" in banner("0.1.0", [], health(odd))
 
 
@@ -164,7 +164,7 @@ def test_status_is_one_screen() -> None:
 
 def test_what_is_ok_has_no_remedy() -> None:
     with pytest.raises(ValueError, match="has no remedy"):
-        Finding(check="units", level=Level.OK, sentence="No unit has failed.", todo="systemctl")
+        HealthFinding(check="units", level=Level.OK, sentence="No unit has failed.", todo="systemctl")
 
 
 def test_unknown_outranks_a_warning_and_failure_outranks_all() -> None:

@@ -13,9 +13,9 @@ from millrace.observe.health.checks import pool as pool_check
 from millrace.observe.health.collect import CHECKS, collect
 from millrace.observe.health.model import Level
 from millrace.observe.health.write import write
-from millrace.plan.model import DriveName, Obstacle, PlanFile, Refusal
+from millrace.plan.model import DriveName, PlanFile, PlanObstacle, Refusal
 from millrace.serve.config import files
-from millrace.serve.config.model import Config, Nfs, NfsClient, Share
+from millrace.serve.config.model import Config, DesiredShare, Nfs, NfsClient
 from millrace.storage.record.model import Approval, StepRecord, Transaction
 from millrace.storage.rescue.rescue_model import RescueWork
 from millrace.system import paths
@@ -23,7 +23,7 @@ from millrace.system.documents import write_model
 from millrace.system.files import write_text
 from millrace.system.jobs.job import Job
 from millrace.system.run import Result
-from millrace.system.units import State
+from millrace.system.units import UnitState
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import Tools, plan
 from tests.fakes.sockets import listen
@@ -94,12 +94,12 @@ class TestBeforeThereIsAPool:
 
     def test_what_is_in_the_way_is_named_one_by_one(self, empty: Path) -> None:
         obstacles = [
-            Obstacle(
+            PlanObstacle(
                 drives=[DriveName(bay=None, name="nvme1n1", serial="S1")],
                 what="a GPT with 3 partitions is on the drive.",
                 todo="millrace drive erase S1",
             ),
-            Obstacle(drives=[], what="there are fewer than 3 data drives.", todo="add drives"),
+            PlanObstacle(drives=[], what="there are fewer than 3 data drives.", todo="add drives"),
         ]
         write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=obstacles, drives=[])))
         findings = pool_check.check(host())
@@ -128,7 +128,7 @@ class TestBeforeThereIsAPool:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, state: Any, end: str
     ) -> None:
         monkeypatch.setattr(paths, "ROOT", tmp_path)
-        monkeypatch.setattr(Job, "state", lambda *_: State(unit, queued=False))
+        monkeypatch.setattr(Job, "state", lambda *_: UnitState(unit, queued=False))
         well(tmp_path)
         write_text(paths.rescue_file(), "{}")
         work = RescueWork(
@@ -305,7 +305,7 @@ class TestServers:
         (serving / "etc/millrace/policy.toml").unlink()
         named = Nfs(clients=[NfsClient(client="10.0.0.9")])
         for nfs_side in (Nfs(enabled=False), named):
-            share = Share(name="data", profile="training", project=1001, nfs=nfs_side)
+            share = DesiredShare(name="data", profile="training", project=1001, nfs=nfs_side)
             write_model(files.config_file(), Config(shares=[share]))
             assert [one.level for one in nfs.check(host())] == [Level.OK]
 

@@ -7,18 +7,20 @@ import pytest
 
 from millrace.observe.health.checks import connections
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.fabrics import connection_store
-from millrace.storage.fabrics.fabrics_model import Connection
+from millrace.storage.fabrics.fabrics_model import FabricsConnection
 from millrace.system import paths
 
 NQN = "nqn.2014-08.org.nvmexpress:uuid:0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
 BOTH = ("10.0.0.1", "10.0.1.1")
 
 
-def found(root: Path, **states: str) -> Finding:
+def found(root: Path, **states: str) -> HealthFinding:
     """The finding of a server whose controllers to both addresses are in these states."""
-    connection_store.save([Connection(nqn=NQN, host_nqn=NQN, transport="tcp", port=4420, addresses=list(BOTH))], {})
+    connection_store.save(
+        [FabricsConnection(nqn=NQN, host_nqn=NQN, transport="tcp", port=4420, addresses=list(BOTH))], {}
+    )
     for number, state in enumerate(states.values()):
         place = root / f"sys/class/nvme/nvme{number}"
         place.mkdir(parents=True)

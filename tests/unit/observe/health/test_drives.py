@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.health.checks import drives
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.drive import drive_history
 from millrace.storage.drive.drive_history import KnownDrive, KnownDrives
 from millrace.storage.drive.wear import WearStep
@@ -25,7 +25,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(number: int, **changes: object) -> list[Finding]:
+def found(number: int, **changes: object) -> list[HealthFinding]:
     """What the check finds where drive `number` says this."""
     says([drive_smart(one, **(changes if one == number else {})) for one in range(12)])
     return [one for one in drives.check(host()) if one.level is not Level.OK]

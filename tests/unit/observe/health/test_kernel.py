@@ -8,7 +8,7 @@ import pytest
 from host import layout
 from millrace.inventory.patched import PatchedModule, PatchedModules, file
 from millrace.observe.health.checks import kernel
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
 from millrace.system.documents import write_model
 from tests.unit.observe.health.servers import host, well
@@ -40,7 +40,7 @@ def loaded(module: Path, build: bytes, switched: bool = True) -> None:
         (module / "parameters/direct_degraded_reads").write_text("Y\n")
 
 
-def found() -> Finding:
+def found() -> HealthFinding:
     (one,) = kernel.check(host())
     return one
 

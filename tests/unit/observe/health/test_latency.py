@@ -9,7 +9,7 @@ import pytest
 
 from millrace.observe.health import latency
 from millrace.observe.health.checks import latency as check
-from millrace.observe.health.latency import LEAST_SECONDS, TIMES, Latencies, Reading
+from millrace.observe.health.latency import LEAST_SECONDS, TIMES, CounterReading, Latencies
 from millrace.observe.health.model import Level
 from millrace.system import paths
 from millrace.system.errors import BadInput
@@ -39,9 +39,9 @@ class Drives:
     def array(self, number: int) -> str:
         return self.legs.get(number, "data") if number in self.compared else ""
 
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[CounterReading]:
         return [
-            Reading(
+            CounterReading(
                 *(f"D{number}", f"nvme{number}n1", self.array(number)),
                 *(reads, int(read_ms), writes, int(write_ms), reads + writes, 0),
             )

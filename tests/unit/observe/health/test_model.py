@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A finding is known by its key, and since when."""
 
-from millrace.observe.health.model import Finding, Health, Level, continued
+from millrace.observe.health.model import Health, HealthFinding, Level, continued
 
 
-def finding(level: Level = Level.WARN, sentence: str = "degraded", **about: str) -> Finding:
-    return Finding(check="arrays", level=level, sentence=sentence, **about)  # type: ignore[arg-type]
+def finding(level: Level = Level.WARN, sentence: str = "degraded", **about: str) -> HealthFinding:
+    return HealthFinding(check="arrays", level=level, sentence=sentence, **about)  # type: ignore[arg-type]
 
 
-def health(at: str, *findings: Finding) -> Health:
+def health(at: str, *findings: HealthFinding) -> Health:
     return Health(at=at, level=Level.WARN, findings=list(findings))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from millrace.lifecycle.adopt import adopt_paths
-from millrace.lifecycle.adopt.model import Found, KeptState
+from millrace.lifecycle.adopt.model import KeptState, SearchResult
 from millrace.observe.health.checks import pool
 from millrace.observe.health.model import Level
 from millrace.system import paths
@@ -34,7 +34,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def found(kept: KeptState | None, problem: str | None) -> None:
     carried = found_pool(kept=kept, problem=problem)
-    write_model(adopt_paths.found_file(), Found(pool=carried, problem=problem, todo="keep the drives as they are"))
+    write_model(
+        adopt_paths.found_file(), SearchResult(pool=carried, problem=problem, todo="keep the drives as they are")
+    )
 
 
 def test_pool_on_the_drives_comes_before_any_plan() -> None:
@@ -53,7 +55,7 @@ def test_pool_that_cannot_be_adopted_is_a_failure_with_the_reason() -> None:
 
 def test_drives_without_a_pool_leave_it_to_the_plan() -> None:
     write_model(
-        adopt_paths.found_file(), Found(pool=None, problem="no drive of this server carries a pool of Millrace")
+        adopt_paths.found_file(), SearchResult(pool=None, problem="no drive of this server carries a pool of Millrace")
     )
     [finding] = pool.check(host())
     assert "no plan in this boot" in finding.sentence

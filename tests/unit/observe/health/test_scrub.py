@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.health.checks import scrub
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.record.model import Pool
 from millrace.storage.record.scrub_record import (
     ArrayScrub,
@@ -99,7 +99,7 @@ def test_policy_decides_what_is_late(serving: Path, every: str, level: Level) ->
     assert {one.level for one in scrub.check(host())} == {level}
 
 
-def periods() -> list[Finding]:
+def periods() -> list[HealthFinding]:
     return [one for one in scrub.check(host()) if one.kind == "period"]
 
 
@@ -179,7 +179,7 @@ def test_check_under_way_shows_its_rate_after_an_hour(serving: Path) -> None:
 PLACE = [MismatchRange(begin=16, end=32, sectors=16)]
 
 
-def mismatches() -> list[Finding]:
+def mismatches() -> list[HealthFinding]:
     return [one for one in scrub.check(host()) if one.kind == "mismatch"]
 
 

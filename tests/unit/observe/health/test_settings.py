@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.health.checks import settings as check
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.settings import SettingChange, SettingsFile
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -27,7 +27,7 @@ def change(name: str, before: int, after: int) -> SettingChange:
     return SettingChange.model_validate({**about, **why})
 
 
-def with_(**update: object) -> list[Finding]:
+def with_(**update: object) -> list[HealthFinding]:
     document = read_model(paths.settings_file(), SettingsFile)
     write_model(paths.settings_file(), document.model_copy(update=update))
     return check.check(host())

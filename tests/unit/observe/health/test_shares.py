@@ -10,7 +10,7 @@ from millrace.observe.health.checks import ports, shares
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import Level
 from millrace.serve.config import files
-from millrace.serve.config.model import Config, Port, Share, User, first_config
+from millrace.serve.config.model import Config, DesiredPort, DesiredShare, User, first_config
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
@@ -41,7 +41,7 @@ def addresses(*given: str) -> Host:
 
 
 def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
-    wanted(shares=[Share(name="data", profile="mixed", project=1001, child_size=1 << 30).model_dump()])
+    wanted(shares=[DesiredShare(name="data", profile="mixed", project=1001, child_size=1 << 30).model_dump()])
     mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     active = "systemctl show --property=ActiveState --value millrace-child-quota.service"
     down = Host(Tools({**WELL, active: Result(0, "failed\n", "")}))
@@ -54,7 +54,7 @@ def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
 
 def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> None:
     smb = {"users": ["admin"], "direct": True}
-    share = Share.model_validate(
+    share = DesiredShare.model_validate(
         {"name": "fast", "profile": "training", "project": 1002, "nfs": {"enabled": False}, "smb": smb}
     )
     wanted(shares=[share.model_dump()])
@@ -87,7 +87,7 @@ def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
 
 
 def test_limits_that_do_not_hold(serving: Path) -> None:
-    wanted(shares=[Share(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
+    wanted(shares=[DesiredShare(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
     assert "WARN: The limits of data are not enforced" in sentences(shares.check(host()))
     mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     assert [one.level for one in shares.check(host())] == [Level.OK]
@@ -110,17 +110,19 @@ def test_data_that_waits_for_its_end(serving: Path) -> None:
 def test_io_uring_that_is_refused_has_two_ways_out(serving: Path) -> None:
     (serving / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
     (serving / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
-    train = Share.model_validate({"name": "train", "profile": "training", "project": 1002, "nfs": {"enabled": False}})
+    train = DesiredShare.model_validate(
+        {"name": "train", "profile": "training", "project": 1002, "nfs": {"enabled": False}}
+    )
     wanted(shares=[train.model_dump()])
     assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))
     assert "--no-io-uring" in sentences(shares.check(host()))
     without = train.model_copy(update={"smb": train.smb.model_copy(update={"io_uring": False})})
     wanted(shares=[without.model_dump()])
-    assert [one.level for one in shares.check(host())] == [Level.OK]
+    assert [finding.level for finding in shares.check(host())] == [Level.OK]
 
 
 def test_a_port_that_lacks_an_address(serving: Path) -> None:
-    port = Port(mac=MAC, name="enp1s0", addresses=["10.0.0.2/24", "10.0.0.11/24"])
+    port = DesiredPort(mac=MAC, name="enp1s0", addresses=["10.0.0.2/24", "10.0.0.11/24"])
     wanted(ports=[port.model_dump()])
     assert [one.level for one in ports.check(addresses("10.0.0.2/24", "10.0.0.11/24"))] == [Level.OK]
     assert "WARN: enp1s0 lacks 10.0.0.11/24. [" in sentences(ports.check(addresses("10.0.0.2/24")))
@@ -152,7 +154,7 @@ def test_a_management_port_in_a_network_of_the_policy(serving: Path) -> None:
 
 
 def test_a_port_that_is_gone(serving: Path) -> None:
-    port = Port(mac="52:54:00:00:00:77", name="enp9s0", addresses=["10.0.0.2/24"])
+    port = DesiredPort(mac="52:54:00:00:00:77", name="enp9s0", addresses=["10.0.0.2/24"])
     wanted(ports=[port.model_dump()])
     found = sentences(ports.check(host()))
     assert "enp9s0 (52:54:00:00:00:77) is not in this server; it should have 10.0.0.2/24" in found

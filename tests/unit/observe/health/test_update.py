@@ -72,7 +72,7 @@ def test_etc_that_was_not_written_is_a_warning_and_a_kept_file_is_said(tmp_path:
     assert finding.level is Level.WARN and (finding.todo or "").startswith("journalctl -b -u millrace-etc.service")
     assert finding.sentence == "/etc is not as version 0.1.0 brings it: millrace-etc.service did not end."
     (tmp_path / "etc/issue").write_text("mine\n")
-    kept = factory.Kept(base="file", found=factory.identity(tmp_path / "etc/issue"))
+    kept = factory.KeptFile(base="file", found=factory.identity(tmp_path / "etc/issue"))
     here = factory.present()
     assert here is not None
     write_model(factory.record_file(), listing.model_copy(update={"follows": here[1], "kept": {"issue": kept}}))

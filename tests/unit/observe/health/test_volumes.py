@@ -9,7 +9,7 @@ import pytest
 from millrace.observe.health.checks import volumes
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import Level
-from millrace.serve.volume.model import Export, VolumeList, VolumeRow
+from millrace.serve.volume.model import VolumeExport, VolumeList, VolumeRow
 from millrace.system import paths
 from millrace.system.documents import write_model
 from tests.fakes.samples import Tools, pool
@@ -28,7 +28,7 @@ def row(allocated: int = 2 << 20, exported: bool = True) -> VolumeRow:
         origin=None,
         created="2026-11-24T12:00:00+00:00",
         by="root",
-        export=Export(transport="tcp", port=4420, hosts=[HOST]) if exported else None,
+        export=VolumeExport(transport="tcp", port=4420, hosts=[HOST]) if exported else None,
         authenticated=False,
         addresses=[],
         connect=[],

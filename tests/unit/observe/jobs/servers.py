@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from millrace.storage.record.erasure import EraseProgress, Order
+from millrace.storage.record.erasure import EraseOrder, EraseProgress
 from millrace.storage.record.scrub_record import Round, ScrubRecord, ScrubStop
 from millrace.system import paths
 from millrace.system.documents import write_model
@@ -31,7 +31,7 @@ def begin(name: JobName, what: str, systemd: JobManager) -> None:
 def erases(systemd: JobManager) -> None:
     """A drive is being erased."""
     begin("erase", f"drive {SERIAL}", systemd)
-    write_model(paths.erase_order_file(), Order(id="1", serial=SERIAL, wwid="", attached="7", foreign=False))
+    write_model(paths.erase_order_file(), EraseOrder(id="1", serial=SERIAL, wwid="", attached="7", foreign=False))
     how_far(25)
 
 

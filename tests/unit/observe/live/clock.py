@@ -6,12 +6,12 @@ from itertools import count, islice
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from millrace.observe.live.model import Watch
+from millrace.observe.live.model import LiveSample
 from millrace.observe.live.verbs import _lines
 from tests.fakes.files.box import NOW, Box
 
 
-def watched(box: Box, lines: int, happens: Callable[[int], None] = lambda second: None) -> list[Watch]:
+def watched(box: Box, lines: int, happens: Callable[[int], None] = lambda second: None) -> list[LiveSample]:
     """So many lines of `millrace watch`; `happens` is called with each second, after the counters went on."""
     seconds = count(2)
     clock = SimpleNamespace(monotonic=lambda: 1.0, time=NOW.timestamp)

@@ -16,7 +16,7 @@ from millrace.observe.metrics import serve
 from millrace.observe.metrics.endpoint import digest
 from millrace.observe.metrics.model import MetricsSettings
 from millrace.serve.certificate import files, own
-from millrace.serve.certificate.identity import Identity
+from millrace.serve.certificate.identity import ServerIdentity
 from millrace.system import paths
 from tests.fakes import node_exporter
 from tests.unit.observe.metrics.scrape import parsed, value
@@ -36,7 +36,7 @@ class Waited(serve.Endpoint):
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Start an endpoint on a free port."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    name = Identity(names=["localhost"], addresses=["127.0.0.1"])
+    name = ServerIdentity(names=["localhost"], addresses=["127.0.0.1"])
     own.ensure_authority(name)
     own.issue(name)
     paths.metrics_file().parent.mkdir(parents=True, exist_ok=True)

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 
 from millrace.cli.program import millrace
 from millrace.inventory.udev import MD_MEMBER
-from millrace.observe.alert.model import Secrets
+from millrace.observe.alert.model import RouteSecrets
 from millrace.observe.support.archive import make
-from millrace.observe.support.parts import LARGEST, Part, parts
+from millrace.observe.support.parts import LARGEST, ArchivePart, parts
 from millrace.storage.assemble.in_sync import InSync
 from millrace.storage.assemble.readd import Return, Returns
 from millrace.storage.record import erasure, removal_record
@@ -86,12 +86,12 @@ def box(tmp_path: Path) -> Iterator[Box]:
         made.tree.write("etc/machine-id", "8d1f4c7a3b5e4f0d9c2b1a0e7f6d5c4b\n")
         issue = f"One-time password: {PLANTED['one-time password']}\n"
         made.tree.write("run/issue.d/60-millrace-admin.issue", issue)
-        write_model(paths.alert_dir() / "secrets.json", Secrets(secrets={"chat": PLANTED["webhook"]}), 0o600)
+        write_model(paths.alert_dir() / "secrets.json", RouteSecrets(secrets={"chat": PLANTED["webhook"]}), 0o600)
         yield made
 
 
-def planted(name: str) -> Part:
-    return Part(name, "a file with all of it", LOGGED.encode)
+def planted(name: str) -> ArchivePart:
+    return ArchivePart(name, "a file with all of it", LOGGED.encode)
 
 
 def unpacked(file: Path) -> dict[str, str]:
@@ -232,7 +232,10 @@ def test_file_that_cannot_be_made_says_why_and_the_others_are_there(
     def failing() -> bytes:
         raise Failed(f"drive {serial(0)} does not answer")
 
-    made = make(tmp_path / "a.tar.zst", [Part("bad.txt", "bad", failing), Part("good.txt", "good", lambda: b"well")])
+    made = make(
+        tmp_path / "a.tar.zst",
+        [ArchivePart("bad.txt", "bad", failing), ArchivePart("good.txt", "good", lambda: b"well")],
+    )
     bad, good = made.parts
     assert bad.problem is not None and bad.problem.endswith("does not answer") and serial(0) not in bad.problem
     texts = unpacked(tmp_path / "a.tar.zst")
@@ -293,7 +296,8 @@ def test_contents_are_listed_before_anything_is_collected(
 ) -> None:
     real_zstd(monkeypatch)
     monkeypatch.setattr(
-        "millrace.observe.support.parts.parts", lambda: [planted("a.txt"), Part("b.txt", "second", dict().popitem)]
+        "millrace.observe.support.parts.parts",
+        lambda: [planted("a.txt"), ArchivePart("b.txt", "second", dict().popitem)],
     )
     file = tmp_path / "a.tar.zst"
     said = CliRunner().invoke(millrace, ["support", str(file)], catch_exceptions=False).stdout.splitlines()
@@ -306,7 +310,9 @@ def test_contents_are_listed_before_anything_is_collected(
 
 
 def test_contents_are_listed_without_an_archive(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.observe.support.parts.parts", lambda: [Part("b.txt", "second", dict().popitem)])
+    monkeypatch.setattr(
+        "millrace.observe.support.parts.parts", lambda: [ArchivePart("b.txt", "second", dict().popitem)]
+    )
     said = CliRunner().invoke(millrace, ["support", "--list", "--json"], catch_exceptions=False).stdout
     assert json.loads(said)["files"] == [{"name": "b.txt", "what": "second"}]
 

@@ -8,7 +8,7 @@ import pytest
 from millrace.serve.clone import clone_job, clone_model
 from millrace.serve.clone.clone_job import JOB, ORDER, PROGRESS
 from millrace.serve.clone.clone_model import Clone, CloneOrder, CloneProgress
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system.errors import Failed, Refused
 from millrace.system.jobs.job import KILLED
 from tests.fakes.appliance import Appliance
@@ -25,7 +25,7 @@ def systemd(appliance: Appliance) -> Systemd:
 
 
 @pytest.fixture
-def server(appliance: Appliance, systemd: Systemd) -> Server:
+def server(appliance: Appliance, systemd: Systemd) -> ShareServer:
     return replace(appliance.server(), run=systemd)
 
 
@@ -54,7 +54,7 @@ def progress(done: int) -> CloneProgress:
     )
 
 
-def test_second_order_does_not_take_the_place_of_the_first(server: Server, systemd: Systemd) -> None:
+def test_second_order_does_not_take_the_place_of_the_first(server: ShareServer, systemd: Systemd) -> None:
     # it has not read its order yet
     systemd.states = ["activating"]
     clone_job.start(order("x"), server)
@@ -65,14 +65,14 @@ def test_second_order_does_not_take_the_place_of_the_first(server: Server, syste
     assert last is not None and (last.what, last.by) == ("data/imagenet to data/x", "anna")
 
 
-def test_clone_does_not_start_while_an_update_is_installed(server: Server, systemd: Systemd) -> None:
+def test_clone_does_not_start_while_an_update_is_installed(server: ShareServer, systemd: Systemd) -> None:
     systemd.others = {"millrace-update.service": "activating"}
     with pytest.raises(Refused, match="an update is being installed"):
         clone_job.start(order("x"), server)
     assert ORDER.get() is None
 
 
-def test_clone_is_followed_to_its_end(server: Server, systemd: Systemd) -> None:
+def test_clone_is_followed_to_its_end(server: ShareServer, systemd: Systemd) -> None:
     systemd.run = lambda: PROGRESS.write(progress(2))
     # one look of the start itself, and two that follow
     systemd.states = ["active", "active", "inactive"]
@@ -81,7 +81,7 @@ def test_clone_is_followed_to_its_end(server: Server, systemd: Systemd) -> None:
     assert list(clone_job.follow(order("x"), server)) == [progress(2), clone("x", "done")]
 
 
-def test_clone_that_did_not_begin_says_why(server: Server, systemd: Systemd) -> None:
+def test_clone_that_did_not_begin_says_why(server: ShareServer, systemd: Systemd) -> None:
     systemd.line = "share data does not exist"
     clone_model.save(clone("before", "done"))
     clone_job.start(order("x"), server)
@@ -89,7 +89,7 @@ def test_clone_that_did_not_begin_says_why(server: Server, systemd: Systemd) -> 
         list(clone_job.follow(order("x"), server))
 
 
-def test_cancelled_clone_is_returned(server: Server, systemd: Systemd) -> None:
+def test_cancelled_clone_is_returned(server: ShareServer, systemd: Systemd) -> None:
     with pytest.raises(Refused, match="no share clone is under way"):
         clone_job.cancel(systemd)
     clone_job.start(order("x"), server)
@@ -100,7 +100,7 @@ def test_cancelled_clone_is_returned(server: Server, systemd: Systemd) -> None:
     assert last is not None and (last.state, last.reason) == ("cancelled", "by root")
 
 
-def test_clone_that_does_not_end_is_not_taken_for_cancelled(server: Server, systemd: Systemd) -> None:
+def test_clone_that_does_not_end_is_not_taken_for_cancelled(server: ShareServer, systemd: Systemd) -> None:
     clone_job.start(order("x"), server)
     clone_model.save(clone("x", "running"))
     systemd.states, systemd.line = ["active", "active", "inactive"], "the pool does not reply"
@@ -110,7 +110,7 @@ def test_clone_that_does_not_end_is_not_taken_for_cancelled(server: Server, syst
 
 @pytest.mark.parametrize(("unit", "state"), [("active", "running"), ("deactivating", "running"), ("failed", None)])
 def test_record_of_a_clone_whose_unit_is_gone_is_not_shown_as_running(
-    server: Server, systemd: Systemd, unit: str, state: str | None
+    server: ShareServer, systemd: Systemd, unit: str, state: str | None
 ) -> None:
     clone_job.start(order("x"), server)
     clone_model.save(clone("x", "running"))
@@ -122,7 +122,7 @@ def test_record_of_a_clone_whose_unit_is_gone_is_not_shown_as_running(
     assert (shown.progress is not None) == (state is not None)
 
 
-def test_list_of_jobs_shows_how_far_it_is(server: Server) -> None:
+def test_list_of_jobs_shows_how_far_it_is(server: ShareServer) -> None:
     assert JOB.glance() is None
     PROGRESS.write(progress(4))
     assert JOB.glance() == ("data/imagenet to data/x", 0.5, 2, None)

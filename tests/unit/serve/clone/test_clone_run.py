@@ -14,7 +14,7 @@ from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config import files, store
 from millrace.serve.share import quota
 from millrace.serve.share.edit import create_shares, remove_share, set_share, unseal_share
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.storage.record.model import Pool
 from millrace.system import locks, paths
 from millrace.system.documents import write_model
@@ -260,7 +260,7 @@ def killed_while_it_copied(appliance: Appliance, links: Reflinks) -> None:
 def test_end_of_a_killed_clone_is_recorded_while_the_pool_does_not_reply(
     appliance: Appliance, data: Path, links: Reflinks
 ) -> None:
-    def silent() -> Server:
+    def silent() -> ShareServer:
         raise Failed("mdadm --detail did not finish in 20 s")
 
     killed_while_it_copied(appliance, links)

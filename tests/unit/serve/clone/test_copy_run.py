@@ -12,7 +12,7 @@ import pytest
 from millrace.serve.clone import copy_run, copy_tree
 from millrace.serve.clone.copy_model import CopyReport
 from millrace.serve.share.edit import create_shares
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.run import Result
@@ -51,7 +51,7 @@ def mounts(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> Mounts:
     return Mounts()
 
 
-def here(appliance: Appliance, run: Mounts) -> Server:
+def here(appliance: Appliance, run: Mounts) -> ShareServer:
     found = appliance.server()
     return replace(found, run=run, nfsd=found.nfsd.model_copy(update={"copy_from": ["10.9.0.7"]}))
 

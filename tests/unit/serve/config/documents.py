@@ -10,18 +10,18 @@ from millrace.lifecycle.keep.home import Written
 from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest
 from millrace.lifecycle.update.model import FailedVersions, LastUpdate, Source, Trial
 from millrace.measure.bench.result.client import BenchClients
-from millrace.measure.bench.result.model import Run
+from millrace.measure.bench.result.model import BenchRun
 from millrace.measure.bench.run.remote.tokens import Tokens
-from millrace.measure.tuner.model import Run as TunerRun
+from millrace.measure.tuner.model import TunerRun
 from millrace.measure.tuner.run.journal import JournalFile
-from millrace.observe.alert.model import Acknowledgements, Routes, Secrets, State
+from millrace.observe.alert.model import Acknowledgements, AlertState, Routes, RouteSecrets
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
 from millrace.serve.certificate.model import CertificateSettings, Current
 from millrace.serve.clone.clone_model import Clone
-from millrace.serve.config.history import Change
+from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
 from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
@@ -32,8 +32,7 @@ from millrace.storage.assemble.unclean import UncleanStarts
 from millrace.storage.drive.drive_history import KnownDrives
 from millrace.storage.drive.media_errors import Counters
 from millrace.storage.drive.rises import Rises
-from millrace.storage.fabrics.fabrics_model import Connections
-from millrace.storage.fabrics.fabrics_model import Secrets as ConnectionSecrets
+from millrace.storage.fabrics.fabrics_model import FabricsConnections, FabricsSecrets
 from millrace.storage.record.apart_record import ApartMembers
 from millrace.storage.record.drive_change import DriveChange
 from millrace.storage.record.erasure import Erasures
@@ -52,18 +51,18 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "adoption.json": ((f"{STATE}/adoption.json",), Adoption),
     "alert-acknowledged.json": ((f"{STATE}/alert/acknowledged.json",), Acknowledgements),
     "alert-routes.json": ((f"{STATE}/alert/routes.json",), Routes),
-    "alert-secrets.json": ((f"{STATE}/alert/secrets.json",), Secrets),
-    "alert-state.json": ((f"{STATE}-alert/state.json",), State),
+    "alert-secrets.json": ((f"{STATE}/alert/secrets.json",), RouteSecrets),
+    "alert-state.json": ((f"{STATE}-alert/state.json",), AlertState),
     "approval.json": ((f"{STATE}/approval.json",), Approval),
-    "backend-connections.json": ((f"{STATE}/backend/connections.json",), Connections),
-    "backend-secrets.json": ((f"{STATE}/backend/secrets.json",), ConnectionSecrets),
+    "backend-connections.json": ((f"{STATE}/backend/connections.json",), FabricsConnections),
+    "backend-secrets.json": ((f"{STATE}/backend/secrets.json",), FabricsSecrets),
     "bench-clients.json": ((f"{STATE}/bench/clients.json",), BenchClients),
-    "bench-run.json": ((f"{STATE}/bench/20261120-120000/run.json",), Run),
+    "bench-run.json": ((f"{STATE}/bench/20261120-120000/run.json",), BenchRun),
     "bench-tokens.json": ((f"{STATE}/bench/tokens.json",), Tokens),
     "certificate.json": ((f"{STATE}/certificate/current/certificate.json",), Current),
     "certificate-settings.json": ((f"{STATE}/certificate/settings.json",), CertificateSettings),
     "apart.json": ((f"{STATE}/apart.json",), ApartMembers),
-    "change.json": ((f"{STATE}/config-history/000001.json",), Change),
+    "change.json": ((f"{STATE}/config-history/000001.json",), RecordedChange),
     "clone.json": ((f"{STATE}/clone.json",), Clone),
     "job.json": ((f"{STATE}/jobs/erase.json",), JobRecord),
     "config.json": ((f"{STATE}/config.json",), Config),

@@ -16,7 +16,7 @@ from millrace import __version__
 from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.keep.home import Written
-from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
+from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest, ManifestMember, Seal
 from millrace.lifecycle.update.model import FailedVersion, FailedVersions, LastUpdate, Serving, Source, Trial
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.run.remote.tokens import Tokens
@@ -25,13 +25,13 @@ from millrace.observe.alert.model import (
     Acknowledgement,
     Acknowledgements,
     Alert,
+    AlertMessage,
+    AlertState,
     MailRoute,
-    Message,
     Queued,
     Routes,
-    Secrets,
+    RouteSecrets,
     Security,
-    State,
     SyslogRoute,
     WebhookRoute,
 )
@@ -46,7 +46,7 @@ from millrace.serve.certificate.model import CertificateSettings
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
-from millrace.serve.volume.model import Export, Exports, Volume
+from millrace.serve.volume.model import Exports, Volume, VolumeExport
 from millrace.storage.assemble.in_sync import InSync, InSyncArray
 from millrace.storage.assemble.lives import LeftMember
 from millrace.storage.assemble.readd import Return, Returns
@@ -55,8 +55,7 @@ from millrace.storage.drive.drive_history import KnownDrive, KnownDrives
 from millrace.storage.drive.media_errors import Counter, Counters
 from millrace.storage.drive.rises import Rise, Rises, RisingCounter
 from millrace.storage.drive.wear import WearStep
-from millrace.storage.fabrics.fabrics_model import Connection, Connections
-from millrace.storage.fabrics.fabrics_model import Secrets as ConnectionSecrets
+from millrace.storage.fabrics.fabrics_model import FabricsConnection, FabricsConnections, FabricsSecrets
 from millrace.storage.record.apart_record import Apart, ApartMembers, Undecided
 from millrace.storage.record.drive_change import DriveChange
 from millrace.storage.record.erasure import Erasure, Erasures
@@ -73,7 +72,7 @@ from millrace.storage.record.scrub_record import (
     ScrubStop,
     UnderWay,
 )
-from millrace.storage.rescue.rescue_model import Judgement, NewLog, Rescue
+from millrace.storage.rescue.rescue_model import DryRunResult, NewLog, Rescue
 from millrace.storage.rescue.step_names import STEPS
 from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
 from millrace.system import paths
@@ -173,7 +172,7 @@ def _in_sync(one: ArrayRecord) -> InSyncArray:
 def _of_pool(pool: Pool) -> dict[str, BaseModel]:
     data, log = pool.arrays[0], pool.arrays[-1]
     steps = [StepRecord(name=name, state="done" if number < 3 else "pending") for number, name in enumerate(STEPS)]
-    judgement = Judgement(
+    judgement = DryRunResult(
         files=10, directories=2, size=4096, unreadable=1, complete=True, problem_count=1, problems=["a line"], note="x"
     )
     return {
@@ -237,15 +236,15 @@ def _of_alerts() -> dict[str, BaseModel]:
         recipients=["ops@example.com"],
         user="nas",
     )
-    message = Message(number=1, event="opened", at=AT, alerts=[alert], note="")
+    message = AlertMessage(number=1, event="opened", at=AT, alerts=[alert], note="")
     known = Acknowledgement(key=alert.key, since=AT, level=Level.WARN, who="admin", at=LATER)
     return {
         "alert-routes.json": Routes(
             routes=[mail, WebhookRoute(name="chat", host="chat.example.com"), SyslogRoute(name="log")]
         ),
-        "alert-secrets.json": Secrets(secrets={"ops": "not a password"}),
+        "alert-secrets.json": RouteSecrets(secrets={"ops": "not a password"}),
         "alert-acknowledged.json": Acknowledgements(acknowledged=[known]),
-        "alert-state.json": State(
+        "alert-state.json": AlertState(
             number=1,
             health_at=AT,
             open=[alert],
@@ -281,13 +280,13 @@ def _of_updates() -> dict[str, BaseModel]:
 
 
 def _others() -> dict[str, BaseModel]:
-    member = Member(path="var/lib/millrace/pool.json", mode=0o644, secret=False, size=2, sha256="00")
+    member = ManifestMember(path="var/lib/millrace/pool.json", mode=0o644, secret=False, size=2, sha256="00")
     measured = run(done("L1/xfs/seq/read", 1e9))
     environment = measured.environment.model_copy(update={"settings": {"vm.dirty_bytes": "1073741824"}})
     return {
-        "backend-connections.json": Connections(
+        "backend-connections.json": FabricsConnections(
             connections=[
-                Connection(
+                FabricsConnection(
                     nqn=NODE,
                     host_nqn=NODE,
                     transport="rdma",
@@ -297,7 +296,7 @@ def _others() -> dict[str, BaseModel]:
                 )
             ]
         ),
-        "backend-secrets.json": ConnectionSecrets(secrets={NODE: SECRET}),
+        "backend-secrets.json": FabricsSecrets(secrets={NODE: SECRET}),
         "bench-clients.json": BenchClients(clients=[client("gpu1")]),
         "bench-run.json": measured.model_copy(update={"environment": environment}),
         "bench-tokens.json": Tokens(tokens={"gpu1": "0123456789abcdef"}),
@@ -341,7 +340,7 @@ def _others() -> dict[str, BaseModel]:
             uuid=VOLUME, project=(1 << 31) + 4711, created="2026-11-24T12:00:00+00:00", by="admin", origin=ORIGIN
         ),
         "volume-exports.json": Exports(
-            volumes={VOLUME: Export(transport="tcp", port=4420, hosts=[NODE])},
+            volumes={VOLUME: VolumeExport(transport="tcp", port=4420, hosts=[NODE])},
             secrets={NODE: SECRET},
         ),
         "job.json": JobRecord(

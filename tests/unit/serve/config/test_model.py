@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from millrace.serve.config.model import Config, NfsClient, Share, first_config
+from millrace.serve.config.model import Config, DesiredShare, NfsClient, first_config
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput
 
 
-def share(**values: Any) -> Share:
-    return checked(lambda: Share.model_validate({"name": "train", "profile": "training", "project": 1001} | values))
+def share(**values: Any) -> DesiredShare:
+    return checked(
+        lambda: DesiredShare.model_validate({"name": "train", "profile": "training", "project": 1001} | values)
+    )
 
 
 def refused(**values: Any) -> str:

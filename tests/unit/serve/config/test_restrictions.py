@@ -7,16 +7,16 @@ import pytest
 
 from millrace.serve.config import store
 from millrace.serve.config.files import config_file
-from millrace.serve.config.model import Config, Group, Nfs, Port, Share, Smb, User, first_config
+from millrace.serve.config.model import Config, DesiredPort, DesiredShare, Group, Nfs, Smb, User, first_config
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput
 from tests.fakes.appliance import Appliance
 
-NOBODY = Share(name="sm", profile="mixed", project=1002, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
+NOBODY = DesiredShare(name="sm", profile="mixed", project=1002, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
 
 
-def port(name: str = "enp1s0", gateway: str | None = None) -> Port:
-    return Port(mac="52:54:00:12:34:56", name=name, addresses=["10.0.0.2/24"], gateway=gateway)
+def port(name: str = "enp1s0", gateway: str | None = None) -> DesiredPort:
+    return DesiredPort(mac="52:54:00:12:34:56", name=name, addresses=["10.0.0.2/24"], gateway=gateway)
 
 
 NEW: dict[str, Callable[[Config], Config]] = {

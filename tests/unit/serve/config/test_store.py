@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.config import files, history, store
-from millrace.serve.config.model import Config, Share, first_config
+from millrace.serve.config.model import Config, DesiredShare, first_config
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed
 
@@ -24,7 +24,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def with_share(name: str) -> Callable[[Config], Config]:
     def mutate(config: Config) -> Config:
-        one = Share(name=name, profile="training", project=config.next_project)
+        one = DesiredShare(name=name, profile="training", project=config.next_project)
         return config.model_copy(update={"shares": [*config.shares, one]})
 
     return mutate

@@ -12,7 +12,7 @@ import pytest
 from millrace.serve.config import store
 from millrace.serve.domain.files import DNS, IDMAPD, KEYTAB, KRB5, NSSWITCH
 from millrace.serve.domain.model import MembershipChange
-from millrace.serve.join.join import Request, join
+from millrace.serve.join.join import JoinRequest, join
 from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.run import Result
 from tests.unit.serve.join.member import HOSTS, PASSWORD, PLAIN, Member
@@ -21,7 +21,7 @@ from tests.unit.serve.join.member import HOSTS, PASSWORD, PLAIN, Member
 def joined(
     member: Member, *, account: str = "Administrator", password: str = PASSWORD, dns: tuple[str, ...] = ()
 ) -> MembershipChange:
-    return join(Request("ad.example.com", account, password, dns), member.server)
+    return join(JoinRequest("ad.example.com", account, password, dns), member.server)
 
 
 def state(root: Path) -> dict[str, bytes]:
@@ -191,18 +191,18 @@ def test_only_once(member: Member) -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        Request("example", "Administrator", PASSWORD),
-        Request("ad.example.com; rm", "Administrator", PASSWORD),
-        Request("ad.example.com", "Admin/istrator", PASSWORD),
-        Request("ad.example.com", "a@b", PASSWORD),
-        Request("ad.example.com", "Administrator", ""),
-        Request("ad.example.com", "Administrator", "two\nlines"),
-        Request("ad.example.com", "Administrator", PASSWORD, ("10.0.0.500",)),
-        Request("ad.example.com", "Administrator", PASSWORD, ("fe80::1%eth0",)),
-        Request("ad.example.com", "Administrator", PASSWORD, (), "OU=Servers,DC=x"),
+        JoinRequest("example", "Administrator", PASSWORD),
+        JoinRequest("ad.example.com; rm", "Administrator", PASSWORD),
+        JoinRequest("ad.example.com", "Admin/istrator", PASSWORD),
+        JoinRequest("ad.example.com", "a@b", PASSWORD),
+        JoinRequest("ad.example.com", "Administrator", ""),
+        JoinRequest("ad.example.com", "Administrator", "two\nlines"),
+        JoinRequest("ad.example.com", "Administrator", PASSWORD, ("10.0.0.500",)),
+        JoinRequest("ad.example.com", "Administrator", PASSWORD, ("fe80::1%eth0",)),
+        JoinRequest("ad.example.com", "Administrator", PASSWORD, (), "OU=Servers,DC=x"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(member: Member, request_: Request) -> None:
+def test_what_cannot_be_is_refused_in_one_sentence(member: Member, request_: JoinRequest) -> None:
     before = state(member.root)
     with pytest.raises(BadInput) as error:
         join(request_, member.server)

@@ -6,7 +6,7 @@ import pytest
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.domain.files import KEYTAB, NSSWITCH
-from millrace.serve.join.join import Request, join
+from millrace.serve.join.join import JoinRequest, join
 from millrace.serve.join.leave import leave
 from millrace.serve.revision import replace
 from millrace.serve.revision.portable import Portable
@@ -18,7 +18,7 @@ from tests.unit.serve.join.member import PASSWORD, PLAIN, Member
 
 @pytest.fixture
 def joined(member: Member) -> Member:
-    join(Request("ad.example.com", "Administrator", PASSWORD, ("10.0.0.5",)), member.server)
+    join(JoinRequest("ad.example.com", "Administrator", PASSWORD, ("10.0.0.5",)), member.server)
     return member
 
 
@@ -28,7 +28,7 @@ def etc(member: Member) -> dict[str, str]:
 
 def test_everything_is_as_before(member: Member) -> None:
     before = etc(member)
-    join(Request("ad.example.com", "Administrator", PASSWORD, ("10.0.0.5",)), member.server)
+    join(JoinRequest("ad.example.com", "Administrator", PASSWORD, ("10.0.0.5",)), member.server)
     assert etc(member) != before
     report = leave("Administrator", PASSWORD, member.server)
     assert etc(member) == before

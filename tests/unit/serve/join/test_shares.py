@@ -7,7 +7,7 @@ import pytest
 
 from millrace.serve.config import store
 from millrace.serve.domain.files import KEYTAB
-from millrace.serve.join.join import Request, join
+from millrace.serve.join.join import JoinRequest, join
 from millrace.serve.share.edit import create_shares, set_share
 from millrace.serve.share.model import ChangeReport
 from millrace.system.errors import BadInput, MillraceError, Refused
@@ -17,7 +17,7 @@ from tests.unit.serve.join.member import PASSWORD, Member
 
 @pytest.fixture
 def joined(member: Member) -> Member:
-    join(Request("ad.example.com", "Administrator", PASSWORD), member.server)
+    join(JoinRequest("ad.example.com", "Administrator", PASSWORD), member.server)
     return member
 
 

@@ -12,7 +12,7 @@ from millrace.observe.health.host import Host
 from millrace.observe.health.model import Level
 from millrace.serve.config import store
 from millrace.serve.domain.files import with_winbind
-from millrace.serve.join.join import Request, join
+from millrace.serve.join.join import JoinRequest, join
 from millrace.serve.join.show import lines, show
 from millrace.serve.join.verbs import domain
 from millrace.system.run import Result
@@ -22,7 +22,7 @@ from tests.unit.serve.join.member import PASSWORD, PLAIN, Member
 
 @pytest.fixture
 def joined(member: Member) -> Member:
-    join(Request("ad.example.com", "Administrator", PASSWORD), member.server)
+    join(JoinRequest("ad.example.com", "Administrator", PASSWORD), member.server)
     return member
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
 from tests.fakes.commands import GOOD
@@ -34,7 +34,7 @@ class Network(Appliance):
             (root / f"sys/class/net/{name}/carrier").write_text("1\n")
             (root / f"sys/class/net/{name}/speed").write_text("100000\n")
 
-    def server(self, *networks: str) -> Server:
+    def server(self, *networks: str) -> ShareServer:
         ports = [replace(port(name, *have), mac=self.macs[name]) for name, have in self.addresses.items()]
         return replace(super().server(*networks), ports=ports)
 

@@ -7,7 +7,7 @@ import pytest
 
 from millrace.serve.render import rendered
 from millrace.serve.render.reconcile import compare, settle
-from millrace.serve.render.registry import Entry, Service, Settled
+from millrace.serve.render.registry import FileEntry, RenderedService, Settled
 from millrace.system.errors import Failed
 from tests.unit.serve.render.readers import ONE, TWO, Readers, refuse
 
@@ -134,7 +134,7 @@ def test_service_that_a_kill_left_without_its_reload_is_reloaded(root: Path, mon
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr("millrace.serve.render.reconcile._afterwards", lambda *arguments: rendered.load().files)
-        settle([Service("a.service", [readers.entry(ONE, "1")], killed)], force=False)
+        settle([RenderedService("a.service", [readers.entry(ONE, "1")], killed)], force=False)
     assert (root / ONE).read_text() == "1" and rendered.edited() == []
     again = [readers.service("a.service", readers.entry(ONE, "1"))]
     assert settle(again, force=False).reloaded == ["a.service"]
@@ -148,7 +148,7 @@ def test_service_that_could_not_be_reloaded_is_reloaded_by_the_next_rendering(ro
         raise Failed("a.service is on fire")
 
     with pytest.raises(Failed):
-        settle([Service("a.service", [readers.entry(ONE, "1")], fails)], force=False)
+        settle([RenderedService("a.service", [readers.entry(ONE, "1")], fails)], force=False)
     assert rendered.edited() == []
     assert settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False).reloaded == ["a.service"]
 
@@ -162,7 +162,7 @@ def test_service_not_reloaded_after_a_removal_is_reloaded_by_the_next_rendering(
 
     gone = readers.entry(ONE, "", when=False)
     with pytest.raises(Failed):
-        settle([Service("a.service", [gone], fails)], force=False)
+        settle([RenderedService("a.service", [gone], fails)], force=False)
     assert not (root / ONE).exists() and rendered.edited() == []
     assert settle([readers.service("a.service", gone)], force=False).reloaded == ["a.service"]
     assert rendered.load().files == {}
@@ -172,18 +172,18 @@ def test_a_link_leads_where_its_entry_says_and_is_not_followed(root: Path) -> No
     (root / "etc").mkdir()
     (root / "etc/other").write_text("kept")
     (root / ONE).symlink_to("other")
-    entry = Entry(ONE, lambda: "/var/lib/set/server.pem", recorded=False, link=True)
-    [difference] = compare([Service("", [entry])])
+    entry = FileEntry(ONE, lambda: "/var/lib/set/server.pem", recorded=False, link=True)
+    [difference] = compare([RenderedService("", [entry])])
     assert (difference.found, difference.wanted) == (b"other", b"/var/lib/set/server.pem")
-    assert settle([Service("", [entry])], force=True).changed == [ONE]
+    assert settle([RenderedService("", [entry])], force=True).changed == [ONE]
     assert str((root / ONE).readlink()) == "/var/lib/set/server.pem" and (root / "etc/other").read_text() == "kept"
-    assert settle([Service("", [entry])], force=True).changed == []
+    assert settle([RenderedService("", [entry])], force=True).changed == []
     assert not rendered.record_file().exists()
 
 
 def test_a_file_has_the_mode_of_its_entry(root: Path) -> None:
-    entries = [Entry(ONE, lambda: "1"), Entry(TWO, lambda: "2", mode=0o600)]
-    settle([Service("a.service", entries)], force=False)
+    entries = [FileEntry(ONE, lambda: "1"), FileEntry(TWO, lambda: "2", mode=0o600)]
+    settle([RenderedService("a.service", entries)], force=False)
     assert [(root / path).stat().st_mode & 0o777 for path in (ONE, TWO)] == [0o644, 0o600]
 
 
@@ -194,21 +194,21 @@ def test_a_text_is_checked_before_it_is_written_and_only_where_it_changes(root: 
         checked.append((text, (root / ONE).exists()))
 
     for text in ("1", "1", "2"):
-        settle([Service("a.service", [Entry(ONE, lambda text=text: text, check=check)])], force=False)
+        settle([RenderedService("a.service", [FileEntry(ONE, lambda text=text: text, check=check)])], force=False)
     assert checked == [("1", False), ("2", True)]
 
 
 def test_a_file_that_is_also_written_by_others_is_replaced_without_a_copy(root: Path) -> None:
-    entry = Entry(ONE, lambda: "1", recorded=False)
-    assert settle([Service("", [entry])], force=False).changed == [ONE]
+    entry = FileEntry(ONE, lambda: "1", recorded=False)
+    assert settle([RenderedService("", [entry])], force=False).changed == [ONE]
     (root / ONE).write_text("theirs")
-    assert settle([Service("", [entry])], force=False) == Settled(changed=[ONE])
+    assert settle([RenderedService("", [entry])], force=False) == Settled(changed=[ONE])
     assert (root / ONE).read_text() == "1"
     assert not rendered.aside_dir().exists() and rendered.load().files == {}
 
 
 def test_a_file_that_was_deleted_by_hand_is_written_again(root: Path) -> None:
-    services = [Service("a.service", [Entry(ONE, lambda: "1")])]
+    services = [RenderedService("a.service", [FileEntry(ONE, lambda: "1")])]
     settle(services, force=False)
     (root / ONE).unlink()
     assert rendered.edited() == [ONE]
@@ -217,30 +217,30 @@ def test_a_file_that_was_deleted_by_hand_is_written_again(root: Path) -> None:
 
 
 def test_an_edit_that_says_what_is_wanted_is_none(root: Path) -> None:
-    settle([Service("a.service", [Entry(ONE, lambda: "1")])], force=False)
+    settle([RenderedService("a.service", [FileEntry(ONE, lambda: "1")])], force=False)
     (root / ONE).write_text("2")
-    assert settle([Service("a.service", [Entry(ONE, lambda: "2")])], force=False) == Settled()
+    assert settle([RenderedService("a.service", [FileEntry(ONE, lambda: "2")])], force=False) == Settled()
     assert rendered.edited() == []
     # and from then on it is ours
     (root / ONE).write_text("3")
-    assert settle([Service("a.service", [Entry(ONE, lambda: "2")])], force=False).kept == [ONE]
+    assert settle([RenderedService("a.service", [FileEntry(ONE, lambda: "2")])], force=False).kept == [ONE]
 
 
 def test_a_link_in_the_place_of_a_file_is_compared_by_what_is_there(root: Path) -> None:
     (root / "etc").mkdir()
     (root / ONE).write_text("a file")
-    entry = Entry(ONE, lambda: "two.conf", link=True)
-    assert compare([Service("", [entry])])[0].found == b"a file"
-    settle([Service("", [entry])], force=True)
+    entry = FileEntry(ONE, lambda: "two.conf", link=True)
+    assert compare([RenderedService("", [entry])])[0].found == b"a file"
+    settle([RenderedService("", [entry])], force=True)
     assert str((root / ONE).readlink()) == "two.conf"
     # one that leads nowhere is as it should be all the same
-    assert compare([Service("", [entry])])[0].differs is False
+    assert compare([RenderedService("", [entry])])[0].differs is False
     (root / ONE).unlink()
-    assert compare([Service("", [entry])])[0].found is None
+    assert compare([RenderedService("", [entry])])[0].found is None
 
 
 def test_a_link_that_leads_to_the_same_text_is_no_edit(root: Path) -> None:
-    services = [Service("a.service", [Entry(ONE, lambda: "1")])]
+    services = [RenderedService("a.service", [FileEntry(ONE, lambda: "1")])]
     settle(services, force=False)
     (root / ONE).rename(root / TWO)
     (root / ONE).symlink_to("two.conf")

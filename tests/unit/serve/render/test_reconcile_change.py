@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from millrace.serve.config.model import Config, Port, first_config
+from millrace.serve.config.model import Config, DesiredPort, first_config
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.render.registry import Change, Entry, Part, Service, Settled
+from millrace.serve.render.registry import Change, FileEntry, RenderedService, RenderPart, Settled
 from millrace.system.errors import Failed, Refused
 
 OLD = first_config()
-NEW = OLD.model_copy(update={"ports": [Port(mac="52:54:00:00:00:01", name="lan0", addresses=["10.0.0.2/24"])]})
+NEW = OLD.model_copy(update={"ports": [DesiredPort(mac="52:54:00:00:00:01", name="lan0", addresses=["10.0.0.2/24"])]})
 
 
-class Room(Part):
+class Room(RenderPart):
     """A room with one file, which says how many ports a state has; `breaks` is where its change fails."""
 
     def __init__(self, name: str, log: list[str], breaks: str = "") -> None:
@@ -26,7 +26,7 @@ class Room(Part):
         change.on_failure(lambda: self.log.append(f"{self.name} undone"))
         self._step("prepare")
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         text = f"{len(config.ports)} ports"
 
         def reload(settled: Settled) -> bool:
@@ -34,7 +34,7 @@ class Room(Part):
                 self.log.append(f"{self.name} reloaded: {text}")
             return False
 
-        return [Service(f"{self.name}.service", [Entry(f"etc/{self.name}.conf", lambda: text)], reload)]
+        return [RenderedService(f"{self.name}.service", [FileEntry(f"etc/{self.name}.conf", lambda: text)], reload)]
 
     def verify(self, change: Change) -> None:
         self._step("verify")
@@ -117,7 +117,7 @@ def test_replaced_edit_is_a_warning(root: Path) -> None:
 
 def test_after_a_change_is_final_a_failure_is_a_warning(root: Path) -> None:
     @dataclass
-    class Final(Part):
+    class Final(RenderPart):
         finished: bool = False
 
         def prepare(self, change: Change) -> None:
@@ -148,13 +148,13 @@ def test_an_edit_that_a_part_leaves_is_not_said_to_be_replaced(root: Path) -> No
 
 
 def test_what_a_service_complains_of_is_a_warning_of_the_change(root: Path) -> None:
-    class Loud(Part):
-        def services(self, config: Config) -> Sequence[Service]:
+    class Loud(RenderPart):
+        def services(self, config: Config) -> Sequence[RenderedService]:
             def reload(settled: Settled) -> bool:
                 settled.warnings.append("smbd knows no such option")
                 return True
 
-            return [Service("smbd.service", [], reload)]
+            return [RenderedService("smbd.service", [], reload)]
 
     done = Reconciliation([Loud()])
     done(OLD, NEW)
@@ -165,7 +165,7 @@ def test_files_that_cannot_be_put_back_are_said_and_the_other_parts_are_put_back
     log: list[str] = []
 
     class Once(Room):
-        def services(self, config: Config) -> Sequence[Service]:
+        def services(self, config: Config) -> Sequence[RenderedService]:
             if config is OLD and self.log:
                 raise Failed("a.service is on fire")
             return super().services(config)
@@ -179,7 +179,7 @@ def test_files_that_cannot_be_put_back_are_said_and_the_other_parts_are_put_back
 def test_parts_are_given_both_states(root: Path) -> None:
     given: list[tuple[Config, Config]] = []
 
-    class Compares(Part):
+    class Compares(RenderPart):
         def prepare(self, change: Change) -> None:
             given.append((change.old, change.new))
 

@@ -8,25 +8,25 @@ import pytest
 
 from millrace.serve.render import rendered
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import Entry, Service
+from millrace.serve.render.registry import FileEntry, RenderedService
 from tests.unit.serve.render.readers import ONE, TWO
 
 
 def test_quotas_are_recorded_beside_the_files(root: Path) -> None:
-    settle([Service("a.service", [Entry(ONE, lambda: "1")])], force=False)
+    settle([RenderedService("a.service", [FileEntry(ONE, lambda: "1")])], force=False)
     rendered.set_quotas({"data": "1g", "home": "2g"})
     rendered.set_quotas({"home": "3g"})
     record = rendered.load()
     assert record.quotas == {"data": "1g", "home": "3g"} and list(record.files) == [ONE]
     assert rendered.is_ours(ONE) and not rendered.is_ours(TWO)
     # and stay when a file changes
-    settle([Service("a.service", [Entry(ONE, lambda: "2")])], force=False)
+    settle([RenderedService("a.service", [FileEntry(ONE, lambda: "2")])], force=False)
     assert rendered.load().quotas == record.quotas
 
 
 @pytest.mark.parametrize("damage", [b"{", b"\xff\xfe", b""])
 def test_a_damaged_record_is_an_empty_one(root: Path, damage: bytes) -> None:
-    settle([Service("a.service", [Entry(ONE, lambda: "1")])], force=False)
+    settle([RenderedService("a.service", [FileEntry(ONE, lambda: "1")])], force=False)
     rendered.record_file().write_bytes(damage)
     assert rendered.load() == rendered.Rendered()
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from millrace.cli.program import millrace
 from millrace.serve.certificate import cockpit
 from millrace.serve.config import store
-from millrace.serve.config.model import Port
+from millrace.serve.config.model import DesiredPort
 from millrace.serve.revision import diff
 from millrace.serve.revision.diff import ConfigDiff, FileDiff
 from millrace.serve.share.edit import create_shares
@@ -82,7 +82,7 @@ def test_address_file_of_no_port_would_be_removed(served: Appliance) -> None:
 
 
 def test_port_without_its_file_would_get_one(served: Appliance) -> None:
-    port = Port(mac=MAC, name="enp1s0", addresses=["10.0.0.11/24"])
+    port = DesiredPort(mac=MAC, name="enp1s0", addresses=["10.0.0.11/24"])
     store.change("admin", "port set", lambda old: old.model_copy(update={"ports": [port]}))
     [one] = found(served).files
     assert (one.path, one.action) == (f"/{NETWORK}", "create") and "+Address=10.0.0.11/24" in one.lines

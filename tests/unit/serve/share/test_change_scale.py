@@ -12,7 +12,7 @@ import pytest
 
 from millrace.observe.health.checks import shares
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, Share
+from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.share.edit import create_shares, set_share
 from millrace.serve.share.listing import listed, rows
 from millrace.system import render
@@ -129,7 +129,7 @@ def test_shares_are_not_looked_up_among_all_one_by_one(quick: Quick, monkeypatch
     looked: list[str] = []
     real = Config.share
 
-    def counted(config: Config, name: str) -> Share | None:
+    def counted(config: Config, name: str) -> DesiredShare | None:
         looked.append(name)
         return real(config, name)
 

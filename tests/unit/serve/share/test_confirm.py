@@ -11,7 +11,7 @@ from millrace.serve.revision import replace
 from millrace.serve.share import confirm, verify
 from millrace.serve.share.edit import create_shares
 from millrace.serve.share.model import ChangeReport, ClientNetworks
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import net, paths
 from millrace.system.errors import BadInput, Refused
 from millrace.system.net import Interface
@@ -29,9 +29,9 @@ PORTS = [
 TWO = ["10.0.0.0/24", "10.5.0.0/24"]
 
 
-def closed(appliance: Appliance) -> Server:
+def closed(appliance: Appliance) -> ShareServer:
     """The server where the policy names nothing."""
-    return Server(**vars(appliance.server()) | {"context": surroundings([])})
+    return ShareServer(**vars(appliance.server()) | {"context": surroundings([])})
 
 
 def networks_set(appliance: Appliance, *networks: str) -> ChangeReport:

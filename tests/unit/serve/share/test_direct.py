@@ -15,7 +15,7 @@ from millrace.serve.config import store
 from millrace.serve.share import edit
 from millrace.serve.share.direct import configuration, ports, sessions
 from millrace.serve.share.listing import rows
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.serve.share.verify import verify
 from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
@@ -74,7 +74,7 @@ class DirectAppliance(Appliance):
         known = "millrace-check" in text and f"[{words[-2].rpartition('/')[2]}]" in text
         return Result(0, "", "") if known else Result(32, "", "mount error(2): No such file or directory")
 
-    def server(self, *networks: str) -> Server:
+    def server(self, *networks: str) -> ShareServer:
         found = super().server(*networks)
         return replace(found, ports=[replace(port, rdma=True) for port in found.ports])
 

@@ -9,7 +9,7 @@ import pytest
 
 from millrace.serve.config.model import first_config
 from millrace.serve.share import handle_key
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from tests.fakes.appliance import Appliance
 
 REPO = Path(__file__).resolve().parents[4]
@@ -17,7 +17,7 @@ DROP_IN = REPO / "mkosi.extra/usr/lib/systemd/system/nfs-server.service.d/10-mil
 
 
 @pytest.fixture
-def server(appliance: Appliance) -> Server:
+def server(appliance: Appliance) -> ShareServer:
     return appliance.server()
 
 
@@ -56,7 +56,7 @@ def test_key_that_was_restored_for_all_to_read_is_of_root_alone_again(appliance:
     assert handle_key.file().read_text() == key
 
 
-def test_rendering_makes_the_key_before_anything_is_exported(appliance: Appliance, server: Server) -> None:
+def test_rendering_makes_the_key_before_anything_is_exported(appliance: Appliance, server: ShareServer) -> None:
     seen: list[bool] = []
     appliance.before["exportfs"] = lambda: seen.append(handle_key.file().exists())
     report = server.apply(first_config())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from millrace.serve.config.model import Config, Group, Share, User
+from millrace.serve.config.model import Config, DesiredShare, Group, User
 from millrace.serve.share import nfs, smb
 from millrace.serve.share.listing import rows
 from millrace.serve.share.smb_parameters import parameters
@@ -19,12 +19,12 @@ PEOPLE = {
 
 
 def lines(**values: Any) -> dict[str, str]:
-    share = Share.model_validate({"name": "train", "project": 1001, "profile": "training"} | values)
+    share = DesiredShare.model_validate({"name": "train", "project": 1001, "profile": "training"} | values)
     return parameters(resolved(Config(shares=[share], **PEOPLE))["train"])  # type: ignore[arg-type]
 
 
 def exported(*clients: dict[str, Any], **values: Any) -> str:
-    share = Share.model_validate(
+    share = DesiredShare.model_validate(
         {"name": "train", "project": 1001, "profile": "training", "nfs": {"clients": list(clients)}} | values
     )
     text = nfs.exports(list(resolved(Config(shares=[share])).values()))
@@ -72,7 +72,7 @@ def test_homes_are_private_and_encrypted() -> None:
     assert found["path"] == "/srv/pool/train/%u"
     assert found["server smb encrypt"] == "required" and found["create mask"] == "0600"
     assert "acl_xattr" in found["vfs objects"] and "millrace-check" not in found["valid users"]
-    share = Share(name="home", project=1001, profile="home")
+    share = DesiredShare(name="home", project=1001, profile="home")
     wanted = share.model_copy(update={"smb": share.smb.model_copy(update={"users": ["bob"], "groups": ["ml"]})})
     everybody = Config(shares=[wanted], **PEOPLE)  # type: ignore[arg-type]
     assert resolved(everybody)["home"].homes == {"ann": 2000, "bob": 2001}
@@ -97,14 +97,14 @@ def test_time_machine_and_previous_versions_are_off_until_asked_for() -> None:
 
 def test_a_comment_stays_on_its_line() -> None:
     text = 'Bilder, "roh"; #1 = größer [global]'
-    config = Config(shares=[Share(name="a", project=1001, profile="mixed", comment=text)])
+    config = Config(shares=[DesiredShare(name="a", project=1001, profile="mixed", comment=text)])
     rendered = smb.configuration(list(resolved(config).values()), [port("enp1s0", "10.0.0.2/24")])
     assert f"\ncomment = {text}\n" in rendered
     assert [line for line in rendered.splitlines() if line.startswith("[")] == ["[global]", "[a]"]
 
 
 def test_a_share_off_smb_is_not_in_smb_conf() -> None:
-    config = Config(shares=[Share(name="a", project=1001, profile="mixed").model_copy(update={"smb": no_smb()})])
+    config = Config(shares=[DesiredShare(name="a", project=1001, profile="mixed").model_copy(update={"smb": no_smb()})])
     assert "[a]" not in smb.configuration(list(resolved(config).values()), [])
     assert parameters(resolved(config)["a"]) == {}
 
@@ -139,14 +139,14 @@ def test_each_client_has_its_own_rules() -> None:
 
 
 def test_a_stored_fsid_stays() -> None:
-    share = Share.model_validate_json(
+    share = DesiredShare.model_validate_json(
         '{"name": "a", "project": 1001, "profile": "mixed", "fsid": "11111111-2222-4333-8444-555555555555"}'
     )
     assert str(resolved(Config(shares=[share]))["a"].fsid) == "11111111-2222-4333-8444-555555555555"
 
 
 def test_two_hundred_shares_are_a_matter_of_a_moment() -> None:
-    many = [Share(name=f"s{number}", project=1001 + number, profile="training") for number in range(200)]
+    many = [DesiredShare(name=f"s{number}", project=1001 + number, profile="training") for number in range(200)]
     text = Config(shares=many).model_dump_json()
     start = time.process_time()
     found = list(resolved(Config.model_validate_json(text)).values())

@@ -12,7 +12,7 @@ from millrace.plan.defaults import SmbdSettings
 from millrace.serve.config.model import Config, first_config
 from millrace.serve.share import smb
 from millrace.serve.share.model import RenderReport
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import paths
 from millrace.system.errors import Failed
 from millrace.system.net import Interface
@@ -33,7 +33,7 @@ def apply(
 ) -> RenderReport:
     """Render on a server with these ports and no client networks in its policy."""
     context = replace(surroundings([]), ports=ports)
-    return Server(plan().nfsd, pool(), context, ports, tools, smbd=smbd).apply(config or first_config())
+    return ShareServer(plan().nfsd, pool(), context, ports, tools, smbd=smbd).apply(config or first_config())
 
 
 @pytest.fixture

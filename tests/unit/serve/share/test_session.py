@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.serve.share.session import Session, sessions
+from millrace.serve.share.session import ClientSession, sessions
 from millrace.system import paths
 from millrace.system.run import Result
 from tests.fakes.samples import Tools
@@ -74,7 +74,7 @@ def tools(**broken: Result) -> Tools:
     return Tools({"ss -Htn state established sport = :2049": found["ss"], "smbstatus --json": found["smbstatus"]})
 
 
-def by_host(found: Sequence[Session]) -> dict[str, Session]:
+def by_host(found: Sequence[ClientSession]) -> dict[str, ClientSession]:
     return {one.host: one for one in found}
 
 

@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from millrace.serve.share import session as found_by
-from millrace.serve.share.session import Session, SessionList
+from millrace.serve.share.session import ClientSession, SessionList
 from millrace.serve.share.session_verbs import session
 
-NFS = Session(
+NFS = ClientSession(
     protocol="nfs",
     host="10.0.0.9",
     name="Linux NFSv4.2 gpu1",

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from millrace.serve.volume import edit, serve
-from millrace.serve.volume.export import Order
+from millrace.serve.volume.export import VolumeOrder
 from millrace.serve.volume.model import VolumeRow
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError, Refused
@@ -25,8 +25,8 @@ KEY = bytes(range(32))
 SECRET = f"DHHC-1:00:{base64.b64encode(KEY + zlib.crc32(KEY).to_bytes(4, 'little')).decode()}:"
 
 
-def tcp(*hosts: str, **more: object) -> Order:
-    return replace(Order("tcp", hosts or (HOST,)), **more)  # type: ignore[arg-type]
+def tcp(*hosts: str, **more: object) -> VolumeOrder:
+    return replace(VolumeOrder("tcp", hosts or (HOST,)), **more)  # type: ignore[arg-type]
 
 
 def shown(nas: Nas) -> dict[str, VolumeRow]:
@@ -97,7 +97,7 @@ def test_identity_is_the_same_after_a_reboot(nas: Nas) -> None:
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_made(
-    nas: Nas, name: str, size: str, order: Order | None, sentence: str
+    nas: Nas, name: str, size: str, order: VolumeOrder | None, sentence: str
 ) -> None:
     with pytest.raises(MillraceError, match="^" + re.escape(sentence)) as refused:
         edit.create(name, size, order, nas.volumes)

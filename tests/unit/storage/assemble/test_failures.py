@@ -13,7 +13,7 @@ import pytest
 
 from millrace.storage.array.machine import Linux
 from millrace.storage.assemble import failures
-from millrace.storage.assemble.failures import Message, parsed
+from millrace.storage.assemble.failures import KernelMessage, parsed
 from millrace.storage.record import failure_record
 from millrace.storage.record.failure_record import Failure, last_of, load
 from millrace.system import paths
@@ -40,15 +40,17 @@ def test_failures_of_one_moment_are_recorded_in_their_order(array: Path, root: P
 
 
 def test_drive_that_is_gone_is_who_it_was(array: Path, root: Path) -> None:
-    recorder = failures.Recorder("boot-1")
+    recorder = failures.FailureRecorder("boot-1")
     assert (
-        recorder.see(Message(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2", 1e9))
+        recorder.see(
+            KernelMessage(1, 1.0, "md/raid:md127: raid level 6 active with 4 out of 4 devices, algorithm 2", 1e9)
+        )
         == []
     )
     gone(root, 2)
-    assert recorder.see(Message(2, 2.0, failed(2), 1e9)) == []
-    (one,) = recorder.see(Message(3, 2.0, goes_on(3), 1e9))
-    assert one.member == "guid-2"
+    assert recorder.see(KernelMessage(2, 2.0, failed(2), 1e9)) == []
+    (failure,) = recorder.see(KernelMessage(3, 2.0, goes_on(3), 1e9))
+    assert failure.member == "guid-2"
 
 
 @pytest.fixture
@@ -56,17 +58,19 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """When the members were looked at; each message of the kernel takes 10 ms."""
     messages, moments = 0, list[float]()
 
-    def seen(recorder: failures.Recorder, message: Message, see: Any = failures.Recorder.see) -> Any:
+    def seen(
+        recorder: failures.FailureRecorder, message: KernelMessage, see: Any = failures.FailureRecorder.see
+    ) -> Any:
         nonlocal messages
         messages += 1
         return see(recorder, message)
 
-    def look(recorder: failures.Recorder, look: Callable[..., None] = failures.Recorder.look) -> None:
+    def look(recorder: failures.FailureRecorder, look: Callable[..., None] = failures.FailureRecorder.look) -> None:
         moments.append(time.monotonic())
         look(recorder)
 
-    monkeypatch.setattr(failures.Recorder, "see", seen)
-    monkeypatch.setattr(failures.Recorder, "look", look)
+    monkeypatch.setattr(failures.FailureRecorder, "see", seen)
+    monkeypatch.setattr(failures.FailureRecorder, "look", look)
     monkeypatch.setattr(time, "monotonic", lambda: 10 + messages / 100)
     return moments
 
@@ -104,14 +108,14 @@ def test_members_that_return_under_each_others_names_are_told_apart(
     array: Path, root: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 10.0)
-    recorder = failures.Recorder("boot-1")
+    recorder = failures.FailureRecorder("boot-1")
     recorder.look()
     renamed(root, 1, "GUID-2")
     renamed(root, 2, "GUID-1")
     (array / "dev-nvme9n1p1").mkdir()
     appeared(root, "nvme9n1p1", "259:9", 0.5)
     renamed(root, 9, "GUID-9")
-    recorder.see(Message(1, 1.0, said))
+    recorder.see(KernelMessage(1, 1.0, said))
     # the kernel says it once, and it is less than a second since the last look
     monkeypatch.setattr(time, "monotonic", lambda: 11.0)
     recorder.look_if_due()
@@ -119,20 +123,20 @@ def test_members_that_return_under_each_others_names_are_told_apart(
         gone(root, number)
     records = []
     for at, number in enumerate((1, 2, 9)):
-        recorder.see(Message(2 + 2 * at, 2.0, failed(number), 1.8e9))
-        records += recorder.see(Message(3 + 2 * at, 2.0, goes_on(3 - at), 1.8e9))
+        recorder.see(KernelMessage(2 + 2 * at, 2.0, failed(number), 1.8e9))
+        records += recorder.see(KernelMessage(3 + 2 * at, 2.0, goes_on(3 - at), 1.8e9))
     assert [record.member for record in records] == ["guid-2", "guid-1", "guid-9"]
 
 
 def test_member_that_fails_while_it_is_filled_is_recorded_so(array: Path) -> None:
-    recorder = failures.Recorder("boot-1")
+    recorder = failures.FailureRecorder("boot-1")
 
     def fails(number: int, state: str, left: int) -> Failure:
         (array / f"dev-nvme{number}n1p1/state").write_text(f"{state}\n")
         recorder.look()
         (array / f"dev-nvme{number}n1p1/state").write_text("faulty\n")
-        assert recorder.see(Message(left, 1.0, failed(number), 1.8e9)) == []
-        (one,) = recorder.see(Message(left, 1.0, goes_on(left), 1.8e9))
+        assert recorder.see(KernelMessage(left, 1.0, failed(number), 1.8e9)) == []
+        (one,) = recorder.see(KernelMessage(left, 1.0, goes_on(left), 1.8e9))
         return one
 
     assert fails(1, "in_sync", 3).filling is False
@@ -155,11 +159,11 @@ def test_look_that_is_due_waits_for_no_other_message(array: Path, root: Path, mo
     monkeypatch.setattr(failures, "SOON", 0.2)
     looked = threading.Semaphore(0)
 
-    def look(recorder: failures.Recorder, look: Callable[..., None] = failures.Recorder.look) -> None:
+    def look(recorder: failures.FailureRecorder, look: Callable[..., None] = failures.FailureRecorder.look) -> None:
         look(recorder)
         looked.release()
 
-    monkeypatch.setattr(failures.Recorder, "look", look)
+    monkeypatch.setattr(failures.FailureRecorder, "look", look)
     ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     recorder = threading.Thread(target=failures.main, args=(ours.fileno(),))
     recorder.start()
@@ -320,15 +324,15 @@ def test_members_are_looked_at_before_the_kernel_says_anything_and_from_time_to_
     ],
 )
 def test_text_that_somebody_chose_is_no_failure(line: str) -> None:
-    recorder = failures.Recorder("boot")
-    recorder.see(Message(1, 1.0, line))
+    recorder = failures.FailureRecorder("boot")
+    recorder.see(KernelMessage(1, 1.0, line))
     assert recorder._open == {}
 
 
 def test_message_of_a_program_is_not_the_kernels() -> None:
     text = "md/raid:md127: Disk failure on nvme1n1p2, disabling device."
     assert parsed(f"12,7,5000000,-;{text}\n") is None
-    assert parsed(f"2,7,5000000,-;{text}\n") == Message(7, 5.0, text)
+    assert parsed(f"2,7,5000000,-;{text}\n") == KernelMessage(7, 5.0, text)
 
 
 def test_drive_that_has_the_name_of_one_that_failed_is_not_accused(array: Path, root: Path) -> None:
@@ -367,9 +371,9 @@ def test_message_about_an_array_of_before_is_none_of_the_array_that_has_its_name
 
 
 def test_failure_that_is_read_as_it_happens_needs_no_date_of_its_device(array: Path, root: Path) -> None:
-    recorder = failures.Recorder("boot-1")
+    recorder = failures.FailureRecorder("boot-1")
     recorder.look()
     gone(root, 2)
     appeared(root, "md127", "9:127", 1100.0)
-    assert recorder.see(Message(1, 1000.0, failed(2), 1e9)) == []
-    assert [one.member for one in recorder.see(Message(2, 1000.0, goes_on(3), 1e9))] == ["guid-2"]
+    assert recorder.see(KernelMessage(1, 1000.0, failed(2), 1e9)) == []
+    assert [one.member for one in recorder.see(KernelMessage(2, 1000.0, goes_on(3), 1e9))] == ["guid-2"]

@@ -8,7 +8,7 @@ Each drive has the writes that are on it; a member is re-added with what it lack
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from millrace.plan.model import Array, Role
+from millrace.plan.model import MdArray, Role
 from millrace.storage.array.superblock import Superblock
 from millrace.storage.assemble import lives
 from millrace.storage.assemble.lives import Holder, LeftMember, RanApart
@@ -17,7 +17,7 @@ from millrace.storage.record.model import ArrayRecord, MemberRecord
 
 NAMES = ("X", "Y")
 WHO = {name: MemberRecord(serial=name, wwid=name, partuuid=name, label="") for name in "XYZ"}
-ARRAY = Array(
+ARRAY = MdArray(
     name="data",
     level="raid1",
     members=list(NAMES),

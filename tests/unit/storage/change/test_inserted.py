@@ -13,7 +13,7 @@ from millrace.storage.array.machine import System
 from millrace.storage.assemble.assemble import assemble
 from millrace.storage.change import change_job
 from millrace.storage.change.inserted import inserted, inserted_before, matches
-from millrace.storage.change.plan_replace import Server
+from millrace.storage.change.plan_replace import PoolServer
 from millrace.storage.drive import drive_history
 from millrace.storage.record import change_journal, removal_record
 from millrace.storage.record.drive_change import DriveChange
@@ -222,7 +222,7 @@ def test_hot_spare_that_was_taken_out_is_not_missed(world: World) -> None:
     spare = data.members[0].model_copy(update={"serial": "S1"})
     with_spare = pool.model_copy(update={"arrays": [data.model_copy(update={"spares": [spare]})]})
     plug_in(world, blank(bay="9"))
-    server = Server(with_spare, {}, world.scan().drives, {"S1": "9"})
+    server = PoolServer(with_spare, {}, world.scan().drives, {"S1": "9"})
     assert [one.old for one in matches(server)] == ["S1"]
     assert matches(server, ["S1"]) == []
 

@@ -13,7 +13,7 @@ from millrace.storage.assemble.readd import readd
 from millrace.storage.change import changes
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
-from millrace.storage.change.plan_replace import Server
+from millrace.storage.change.plan_replace import PoolServer
 from millrace.storage.change.spares import addition, removal
 from millrace.storage.record import change_journal
 from millrace.storage.record import removal_record as removals
@@ -59,7 +59,7 @@ def pull(world: World, serial: str) -> None:
     world.names = {name: disk for name, disk in world.names.items() if disk.serial != serial}
 
 
-def done(world: World, decide: Callable[[Server], DrivePlan], old: str | None) -> list[str]:
+def done(world: World, decide: Callable[[PoolServer], DrivePlan], old: str | None) -> list[str]:
     proposal = changes.proposed(world, decide, old)
     changes.confirm(world, proposal, proposal.sha256, "admin")
     return applied(world)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from millrace.plan.model import Plan
 from millrace.storage.change import change_job, changes
-from millrace.storage.change.plan_replace import Server, replacement
+from millrace.storage.change.plan_replace import PoolServer, replacement
 from millrace.storage.record.drive_change import DriveChange, DrivePlan, DriveProposal
 from millrace.storage.record.pool_file import load_pool
 from tests.fakes.drives.disks import Disk
@@ -40,7 +40,7 @@ def put_in(world: World, *serials: str) -> None:
         plug_in(world, new_disk(serial, max(disk.size for disk in world.disks)))
 
 
-def replacing(old: str, new: str | None = None) -> Callable[[Server], DrivePlan]:
+def replacing(old: str, new: str | None = None) -> Callable[[PoolServer], DrivePlan]:
     return lambda server: replacement(server, old, new)
 
 

@@ -8,7 +8,7 @@ from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.plan.model import Role
 from millrace.storage.array.live_model import LiveArray, Member, MemberState
 from millrace.storage.drive.drive_history import KnownDrive
-from millrace.storage.drive.facts import Contents, Facts
+from millrace.storage.drive.facts import Contents, ServerFacts
 from millrace.storage.drive.smart import DriveSmart
 from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
 from millrace.system.text import GIB, MIB
@@ -127,14 +127,14 @@ def server(
     smart: Sequence[DriveSmart] = (),
     history: Sequence[KnownDrive] = (),
     changing: bool = False,
-) -> Facts:
+) -> ServerFacts:
     """The drives of the pool but those `without`, which md misses, a boot drive, and `more`."""
     here = [serial for each in MEMBERS.values() for serial in each if serial not in without]
     lost: dict[str, MemberState] = dict.fromkeys(without, "missing")
     data = {**{serial: state for serial, state in lost.items() if serial in MEMBERS["data"]}, **(states or {})}
     log = {serial: state for serial, state in lost.items() if serial in MEMBERS["log"]}
     boot = examined("BOOT", DriveState.BOOT, "carries /", transport="sata")
-    return Facts(
+    return ServerFacts(
         present=[*(drive(serial) for serial in here), drive("BOOT"), *more],
         contents={f"nvme-{serial}": content for serial, content in (contents or {}).items()},
         examined=[boot, *at_boot],

@@ -11,7 +11,7 @@ import pytest
 from millrace.inventory.surface import MARK_SIZE, TEST_INTERRUPTED, TEST_MARK, surface
 from millrace.storage.array.machine import System
 from millrace.storage.drive_test import tester
-from millrace.storage.drive_test.pattern import BLOCK, CHUNK, SECTOR, Pattern, Place, everything, sample
+from millrace.storage.drive_test.pattern import BLOCK, CHUNK, SECTOR, Pattern, PatternBlock, everything, sample
 from millrace.storage.drive_test.tester import Cancelled, DriveTester
 from millrace.storage.erase.overwrite import RawDrive, exclusively
 from millrace.storage.record.test_order import DriveTestProgress
@@ -149,7 +149,7 @@ def test_one_write_that_is_lost_is_found(
 
 
 def test_contents_of_an_earlier_test_are_not_taken_for_those_of_this_one() -> None:
-    place = Place(8 * MIB, CHUNK)
+    place = PatternBlock(8 * MIB, CHUNK)
     before = Pattern()
     old = before.fill(place)[:]
     assert before.difference(place, old) is None
@@ -158,7 +158,7 @@ def test_contents_of_an_earlier_test_are_not_taken_for_those_of_this_one() -> No
 
 
 def test_one_changed_bit_is_named_with_its_sector() -> None:
-    pattern, place = Pattern(), Place(3 * MIB, CHUNK)
+    pattern, place = Pattern(), PatternBlock(3 * MIB, CHUNK)
     read = bytearray(pattern.fill(place)[:])
     read[5 * SECTOR + 100] ^= 1
     assert f"at byte {3 * MIB + 5 * SECTOR} " in (pattern.difference(place, bytes(read)) or "")

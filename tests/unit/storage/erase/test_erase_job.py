@@ -14,7 +14,7 @@ from millrace.inventory.surface import ERASE_MARK, MARK_SIZE
 from millrace.storage.array.machine import Linux
 from millrace.storage.erase import erase_job
 from millrace.storage.record import erasure
-from millrace.storage.record.erasure import Erasure, Order
+from millrace.storage.record.erasure import EraseOrder, Erasure
 from millrace.storage.record.writer import PROVISIONING, READDING, writing
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -71,7 +71,7 @@ class Server:
         found = read_model(paths.inventory_file(), Inventory).drives
         return next(str(one.state) for one in found if one.serial == SERIAL)
 
-    def order(self, foreign: bool = True) -> Order:
+    def order(self, foreign: bool = True) -> EraseOrder:
         return erase_job.start(Linux(), erase_job.ready(Linux(), SERIAL, foreign), foreign)
 
     @property
@@ -158,7 +158,7 @@ def test_verb_fails_where_the_drive_is_not_erased(server: Server, capsys: pytest
 
 def killed(server: Server) -> None:
     """A unit that was killed in the middle, and what systemd runs after it."""
-    order = read_model(paths.erase_order_file(), Order)
+    order = read_model(paths.erase_order_file(), EraseOrder)
     with server.device.open("r+b") as file:
         for offset in (0, len(DATA) - MARK_SIZE):
             file.seek(offset)

@@ -10,7 +10,7 @@ from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.inventory.surface import ERASE_INTERRUPTED, TEST_INTERRUPTED
 from millrace.observe.drive.rows import row
 from millrace.storage.array.live_model import MemberState
-from millrace.storage.drive.facts import Contents, Facts
+from millrace.storage.drive.facts import Contents, ServerFacts
 from millrace.storage.erase.may_erase import check, confirm, fresh, intact
 from millrace.storage.record.apart_record import Apart
 from millrace.storage.record.erasure import INTERRUPTED, RUNNING
@@ -22,7 +22,7 @@ OURS = Contents(frozenset([ON_DISK["data"]]), millrace=True)
 OTHER = Contents(frozenset(["deadbeef-0000-0000-0000-000000000000"]), millrace=True, other="GPT partition table")
 
 
-def refused(facts: Facts, now: Drive | None, serial: str = "X", foreign: bool = False) -> str:
+def refused(facts: ServerFacts, now: Drive | None, serial: str = "X", foreign: bool = False) -> str:
     """Why a drive is not erased; an empty text where it may be."""
     known = fresh(facts, now) if now else facts
     try:

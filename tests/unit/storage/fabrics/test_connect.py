@@ -9,7 +9,7 @@ import pytest
 
 from millrace.storage.assemble import external_device
 from millrace.storage.fabrics import connect, connection_store, nvme_host
-from millrace.storage.fabrics.fabrics_model import Connection, ConnectionReport
+from millrace.storage.fabrics.fabrics_model import ConnectionReport, FabricsConnection
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
 from tests.fakes.samples import external_pool
@@ -195,7 +195,7 @@ def test_target_goes_on_to_know_the_server_by_the_name_that_it_allows(kernel: Ke
 def test_controllers_of_drives_are_no_paths(kernel: Kernel) -> None:
     assert nvme_host.controllers() == []
     assert (
-        nvme_host.row(Connection(nqn=NQN, host_nqn=HOST, transport="tcp", port=4420, addresses=["10.0.0.1"]))
+        nvme_host.row(FabricsConnection(nqn=NQN, host_nqn=HOST, transport="tcp", port=4420, addresses=["10.0.0.1"]))
         .paths[0]
         .state
         == "missing"

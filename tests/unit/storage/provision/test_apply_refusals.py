@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.plan.model import Obstacle, Refusal
+from millrace.plan.model import PlanObstacle, Refusal
 from millrace.storage.provision import apply
 from millrace.storage.provision.provision_job import JOB
 from millrace.storage.record.writer import erasing, writing
@@ -71,7 +71,7 @@ def test_a_credential_for_a_refused_plan_is_said_and_fails_no_boot(
 
 def test_a_plan_that_can_no_longer_be_built_says_why(world: World) -> None:
     approve_plan(raid6_plan())
-    world.proposal = Refusal(obstacles=[Obstacle(drives=[], what="vanished", todo="")], drives=[])
+    world.proposal = Refusal(obstacles=[PlanObstacle(drives=[], what="vanished", todo="")], drives=[])
     with pytest.raises(Refused, match="vanished"):
         provision(world)
     assert world.writes == []

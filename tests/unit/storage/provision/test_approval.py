@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from millrace.inventory.model import DriveState
-from millrace.plan.finding import Finding, Severity
-from millrace.plan.model import DriveName, Obstacle, PlanFile, Refusal
+from millrace.plan.finding import PlanFinding, Severity
+from millrace.plan.model import DriveName, PlanFile, PlanObstacle, Refusal
 from millrace.storage.provision.approval import approval_from_credential, approve
 from millrace.storage.record.model import Approval
 from millrace.system import paths
@@ -55,7 +55,7 @@ def test_the_hash_of_an_older_plan_is_refused_and_the_current_one_named() -> Non
 
 
 def test_a_refused_plan_cannot_be_approved_and_the_reason_is_repeated() -> None:
-    refusal = Refusal(obstacles=[Obstacle(drives=[D3], what="holds an ext4 file system", todo="")], drives=[])
+    refusal = Refusal(obstacles=[PlanObstacle(drives=[D3], what="holds an ext4 file system", todo="")], drives=[])
     write_model(paths.plan_file(), PlanFile(sha256=None, proposal=refusal))
     with pytest.raises(Refused, match="bay 3, nvme3n1, D3: holds an ext4 file system"):
         approve("0" * 64, "admin", NOW)
@@ -114,7 +114,7 @@ def test_a_credential_with_a_hash_approves_that_plan_only(root: Path, monkeypatc
 def test_auto_approves_no_plan_with_a_failure(
     root: Path, monkeypatch: pytest.MonkeyPatch, severity: Severity, approved: bool
 ) -> None:
-    finding = Finding(name="drive.failing", severity=severity, subject="D1", what="It fails.", todo="", bay="bay 1")
+    finding = PlanFinding(name="drive.failing", severity=severity, subject="D1", what="It fails.", todo="", bay="bay 1")
     propose(raid6_plan().model_copy(update={"findings": [finding]}))
     credential(root, monkeypatch, "auto")
     if approved:

@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.storage.provision.filesystem import FilesystemStep, carriers
-from millrace.storage.record.step import Found
+from millrace.storage.record.step import FoundContent
 from tests.fakes.drives.world import World
 from tests.unit.storage.plans import raid6_plan
 from tests.unit.storage.server import built
@@ -13,12 +13,12 @@ from tests.unit.storage.server import built
 @pytest.mark.parametrize(
     ("gone", "found"),
     [
-        ((), Found.COMPLETE),
-        (("data",), Found.INCOMPLETE),
-        (("data", "log"), Found.ABSENT),
+        ((), FoundContent.COMPLETE),
+        (("data",), FoundContent.INCOMPLETE),
+        (("data", "log"), FoundContent.ABSENT),
     ],
 )
-def test_a_log_without_its_data_is_incomplete(world: World, gone: tuple[str, ...], found: Found) -> None:
+def test_a_log_without_its_data_is_incomplete(world: World, gone: tuple[str, ...], found: FoundContent) -> None:
     pool = built(world, raid6_plan())
     for record in pool.arrays:
         if record.array.name in gone:

@@ -5,7 +5,7 @@ import pytest
 
 from millrace.storage.record.journal import State, StepLog
 from millrace.storage.record.model import StepRecord
-from millrace.storage.record.step import Found, carry_out
+from millrace.storage.record.step import FoundContent, carry_out
 from millrace.system.errors import Refused
 
 
@@ -28,27 +28,27 @@ class Thing:
 
     name, title = "array data", "RAID6 data"
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: FoundContent) -> None:
         self.found, self.did = found, list[str]()
 
-    def inspect(self) -> Found:
+    def inspect(self) -> FoundContent:
         return self.found
 
     def activate(self) -> None:
         self.did.append("activate")
-        self.found = Found.COMPLETE
+        self.found = FoundContent.COMPLETE
 
     def undo(self) -> None:
         self.did.append("undo")
 
     def create(self) -> str:
         self.did.append("create")
-        self.found = Found.COMPLETE
+        self.found = FoundContent.COMPLETE
         return "created"
 
 
-@pytest.mark.parametrize("found", [Found.INCOMPLETE, Found.STOPPED, Found.COMPLETE])
-def test_what_is_there_before_the_step_began_is_of_another_owner(found: Found) -> None:
+@pytest.mark.parametrize("found", [FoundContent.INCOMPLETE, FoundContent.STOPPED, FoundContent.COMPLETE])
+def test_what_is_there_before_the_step_began_is_of_another_owner(found: FoundContent) -> None:
     step, log = Thing(found), Log("pending")
     with pytest.raises(
         Refused, match=r"^RAID6 data: existing data was not created by provisioning; nothing was written$"
@@ -57,8 +57,8 @@ def test_what_is_there_before_the_step_began_is_of_another_owner(found: Found) -
     assert (step.did, log.state(step.name)) == ([], "pending")
 
 
-@pytest.mark.parametrize("found", [Found.ABSENT, Found.INCOMPLETE])
-def test_what_was_created_and_is_gone_is_not_created_again(found: Found) -> None:
+@pytest.mark.parametrize("found", [FoundContent.ABSENT, FoundContent.INCOMPLETE])
+def test_what_was_created_and_is_gone_is_not_created_again(found: FoundContent) -> None:
     step, log = Thing(found), Log("done")
     with pytest.raises(Refused, match=r"^RAID6 data: data created by provisioning is missing; nothing was written$"):
         carry_out(step, log)
@@ -68,16 +68,16 @@ def test_what_was_created_and_is_gone_is_not_created_again(found: Found) -> None
 @pytest.mark.parametrize(
     ("state", "found", "did"),
     [
-        ("pending", Found.ABSENT, ["create"]),
-        ("started", Found.ABSENT, ["create"]),
-        ("started", Found.INCOMPLETE, ["undo", "create"]),
-        ("started", Found.STOPPED, ["activate"]),
-        ("started", Found.COMPLETE, []),
-        ("done", Found.STOPPED, ["activate"]),
-        ("done", Found.COMPLETE, []),
+        ("pending", FoundContent.ABSENT, ["create"]),
+        ("started", FoundContent.ABSENT, ["create"]),
+        ("started", FoundContent.INCOMPLETE, ["undo", "create"]),
+        ("started", FoundContent.STOPPED, ["activate"]),
+        ("started", FoundContent.COMPLETE, []),
+        ("done", FoundContent.STOPPED, ["activate"]),
+        ("done", FoundContent.COMPLETE, []),
     ],
 )
-def test_step_is_completed_from_wherever_it_is(state: State, found: Found, did: list[str]) -> None:
+def test_step_is_completed_from_wherever_it_is(state: State, found: FoundContent, did: list[str]) -> None:
     step, log = Thing(found), Log(state)
     carry_out(step, log)
     assert (step.did, log.state(step.name)) == (did, "done")

@@ -14,7 +14,7 @@ from millrace.storage.record.model import Pool
 from millrace.storage.record.scrub_record import MismatchRange
 from millrace.storage.scrub import mismatch, scrub_due
 from millrace.storage.scrub.mismatch import MOST, Windows, combined, narrowed
-from millrace.storage.scrub.scrub_watch import Watch
+from millrace.storage.scrub.scrub_watch import ScrubWatch
 from millrace.system import paths, sysfs
 from millrace.system.documents import read_model
 from tests.fakes.files.running import server
@@ -30,10 +30,10 @@ def md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Md]:
         yield made
 
 
-def watch(md: Md, name: str) -> Watch:
+def watch(md: Md, name: str) -> ScrubWatch:
     pool = read_model(paths.pool_file(), Pool)
     [one] = [one for one in scrub_due.arrays(pool) if one.array.name == name]
-    return Watch(pool, one, ScrubPolicy(rate_kib=50_000), None, md.around())
+    return ScrubWatch(pool, one, ScrubPolicy(rate_kib=50_000), None, md.around())
 
 
 def of(begin: int, end: int, sectors: int) -> MismatchRange:

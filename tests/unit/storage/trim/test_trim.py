@@ -12,7 +12,7 @@ from millrace.storage.record import scrub_record
 from millrace.storage.record.model import Pool
 from millrace.storage.record.scrub_record import Round
 from millrace.storage.trim import trim
-from millrace.storage.trim.trim import Geometry, next_length, slice_at
+from millrace.storage.trim.trim import FilesystemGeometry, next_length, slice_at
 from millrace.storage.trim.trim_record import TrimRecord, TrimRound, load
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -23,7 +23,7 @@ from tests.unit.storage.trim.trimmed import GIB, GROUP, SIZE, STRIPE, Kernel, tr
 POLICY = Policy()
 SUNDAY = datetime.fromisoformat("2026-11-22T01:05:00+00:00")
 MONDAY = SUNDAY + timedelta(days=1)
-SHAPE = Geometry(SIZE, GROUP, STRIPE)
+SHAPE = FilesystemGeometry(SIZE, GROUP, STRIPE)
 MIB = 1 << 20
 
 
@@ -112,7 +112,7 @@ def test_slices_without_free_space_do_not_make_the_next_one_long(kernel: Kernel)
 @pytest.mark.parametrize("offset", [0, 7 * MIB, GROUP - 65 * MIB, GROUP - 64 * MIB, GROUP, SIZE - GIB])
 @pytest.mark.parametrize("stripe", [0, STRIPE, 1408 * 1024])
 def test_slice_ends_at_a_stripe_or_with_its_group(offset: int, stripe: int) -> None:
-    shape = Geometry(SIZE, GROUP, stripe)
+    shape = FilesystemGeometry(SIZE, GROUP, stripe)
     end = offset + slice_at(offset, GIB + 4096, shape)
     assert offset < end <= min((offset // GROUP + 1) * GROUP, SIZE)
     at_end = end in (GROUP, SIZE)
@@ -122,8 +122,8 @@ def test_slice_ends_at_a_stripe_or_with_its_group(offset: int, stripe: int) -> N
 
 def test_no_slice_is_smaller_than_64_mib_or_64_stripes_unless_the_group_ends() -> None:
     assert next_length(GIB, GIB, 1000, SHAPE) == 64 * MIB
-    assert next_length(GIB, GIB, 1000, Geometry(SIZE, GROUP, 0)) == 64 * MIB
-    assert next_length(GIB, GIB, 1000, Geometry(SIZE, GROUP, 2 * MIB)) == 128 * MIB
+    assert next_length(GIB, GIB, 1000, FilesystemGeometry(SIZE, GROUP, 0)) == 64 * MIB
+    assert next_length(GIB, GIB, 1000, FilesystemGeometry(SIZE, GROUP, 2 * MIB)) == 128 * MIB
 
 
 def test_a_slice_at_most_doubles() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.plan.model import Array
+from millrace.plan.model import MdArray
 from millrace.storage.array.area import Area
 from millrace.storage.record.model import Pool
 from millrace.storage.scrub.damage import in_array, placed
@@ -38,7 +38,7 @@ def pool() -> Pool:
     return read_model(paths.pool_file(), Pool)
 
 
-def array(name: str) -> Array:
+def array(name: str) -> MdArray:
     return next(one.array for one in pool().arrays if one.array.name == name)
 
 

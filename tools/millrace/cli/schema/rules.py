@@ -41,5 +41,5 @@ CHOICES = {
     "TRANSPORTS": "millrace.serve.config.choices:Transport",
     "TUNER_PROFILES": "millrace.measure.tuner.search.goals:ProfileName",
     "VOLUME_TRANSPORTS": "millrace.serve.volume.model:Transport",
-    "WORKLOADS": "millrace.measure.client.choices:Profile",
+    "WORKLOADS": "millrace.measure.client.choices:ClientProfile",
 }

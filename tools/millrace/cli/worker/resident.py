@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from millrace.cli.worker.server import Server
+from millrace.cli.worker.server import VerbServer
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner, quickly
 from millrace.system.units import notify
@@ -47,7 +47,7 @@ def listen(
     The verb of a client that goes away is killed, and one that runs by itself is as soon as a client connects. When
     the socket is there systemd learns it at `manager`, by default $NOTIFY_SOCKET. OSError: the socket cannot be made.
     """
-    server = Server(words)
+    server = VerbServer(words)
     manager = manager or os.environ.get("NOTIFY_SOCKET")
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
@@ -74,7 +74,7 @@ def listen(
             due = time.monotonic() + (period.seconds if period else 0.0)
 
 
-def _serve(listener: socket.socket, server: Server) -> None:
+def _serve(listener: socket.socket, server: VerbServer) -> None:
     connection, _ = listener.accept()
     with connection:
         try:
@@ -84,7 +84,7 @@ def _serve(listener: socket.socket, server: Server) -> None:
             print(f"millrace: {error}", file=sys.stderr, flush=True)
 
 
-def _succeeds(server: Server, listener: socket.socket, seconds: float) -> bool:
+def _succeeds(server: VerbServer, listener: socket.socket, seconds: float) -> bool:
     """Whether the verb ended well by itself, or need not: a client has connected."""
     reply = server.run(seconds, listener.fileno())
     if reply is None:

@@ -42,7 +42,7 @@ class Child:
     learnt: int
 
 
-class Server:
+class VerbServer:
     """Runs the verbs that a client asks for; with `only`, this verb with these options and no other."""
 
     def __init__(self, only: Sequence[str] | None = None) -> None:

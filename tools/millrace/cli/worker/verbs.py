@@ -28,6 +28,6 @@ def answer(path: Path | None, every: float | None, unit: str | None, words: tupl
         listen(path, words, Period(every, unit) if every is not None and unit is not None else None)
     if words:
         raise click.UsageError("WORDS are for --socket; without it each request has its own.")
-    from millrace.cli.worker.server import Server
+    from millrace.cli.worker.server import VerbServer
 
-    Server().serve(0, 1)
+    VerbServer().serve(0, 1)

@@ -12,7 +12,7 @@ from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys
 from millrace.lifecycle.keep.generations import Newest
-from millrace.lifecycle.keep.kept import KEPT, STATE, Kept, has
+from millrace.lifecycle.keep.kept import KEPT, STATE, KeptPath, has
 from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest
 from millrace.serve.account import accounts
 from millrace.serve.config import store
@@ -92,7 +92,7 @@ def clear(manifest: Manifest, new: Config, run: Runner) -> None:
             _clear(kept_one, names)
 
 
-def _clear(kept: Kept, names: set[str]) -> None:
+def _clear(kept: KeptPath, names: set[str]) -> None:
     if kept.how == "keys":
         # the keys of the state replace those of this boot drive
         ssh_keys.remove(kept.path)

@@ -82,7 +82,7 @@ class FoundPool(Contract):
     lacks: list[str] = Field(default_factory=list)
 
 
-class Found(Contract):
+class SearchResult(Contract):
     """What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy."""
 
     schema_version: Literal[1] = 1
@@ -142,7 +142,7 @@ class FoundHere(Contract):
     """
 
     schema_version: Literal[1] = 1
-    found: Found | None
+    found: SearchResult | None
     adoption: Adoption | None = None
     running: bool = False
     progress: AdoptionProgress | None = None

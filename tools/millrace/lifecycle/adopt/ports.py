@@ -4,11 +4,11 @@
 from collections.abc import Mapping, Sequence
 
 from millrace.lifecycle.adopt.model import KeptPort
-from millrace.serve.config.model import Config, Port
+from millrace.serve.config.model import Config, DesiredPort
 from millrace.serve.network.addressing import NETWORKD, entry
-from millrace.serve.network.links import Link, links
+from millrace.serve.network.links import PortLink, links
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import Service, Settled
+from millrace.serve.render.registry import RenderedService, Settled
 from millrace.system.run import Runner, must
 
 
@@ -18,7 +18,7 @@ def kept_ports(config: Config, run: Runner) -> list[KeptPort]:
     return [_kept(port, config.ports, here) for port in config.ports]
 
 
-def _kept(port: Port, kept: Sequence[Port], here: Sequence[Link]) -> KeptPort:
+def _kept(port: DesiredPort, kept: Sequence[DesiredPort], here: Sequence[PortLink]) -> KeptPort:
     same = next((link for link in here if link.mac == port.mac), None)
     if same is not None:
         return KeptPort(name=port.name, mac=port.mac, addresses=port.addresses, here=same.name, by="mac")
@@ -54,7 +54,7 @@ def set_addresses(config: Config, run: Runner) -> list[str]:
             must(run, ["networkctl", "reconfigure", *(here[port.mac] for port in present)])
         return bool(settled.changed)
 
-    settle([Service(NETWORKD, [entry(port.mac, port) for port in present], reload)], force=True)
+    settle([RenderedService(NETWORKD, [entry(port.mac, port) for port in present], reload)], force=True)
     return [
         f"port {port.name} ({port.mac}) is not in this server: {', '.join(port.addresses)} is not set"
         for port in config.ports

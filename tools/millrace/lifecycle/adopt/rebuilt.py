@@ -17,11 +17,11 @@ from millrace.lifecycle.adopt.external import OnExternal
 from millrace.lifecycle.adopt.trees import Trees, trees
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.generations import Newest
-from millrace.lifecycle.keep.model import Manifest, Member
+from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.plan.labels import array_path
-from millrace.plan.model import Array, Filesystem, Role
+from millrace.plan.model import Filesystem, MdArray, Role
 from millrace.plan.policy.model import MOUNT_OPTIONS
-from millrace.serve.config.model import FIRST_PROJECT, Config, Nfs, Share, Smb
+from millrace.serve.config.model import FIRST_PROJECT, Config, DesiredShare, Nfs, Smb
 from millrace.storage.array.machine import System
 from millrace.storage.array.md import LOST_MEMBERS
 from millrace.storage.array.superblock import fields, slot_of
@@ -115,7 +115,7 @@ def _quotas(uuid: str, found: Trees) -> bytes:
 
 def _config(found: Trees) -> Config:
     closed = [
-        Share(name=name, profile="mixed", project=project, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
+        DesiredShare(name=name, profile="mixed", project=project, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
         for name, project in found.projects.items()
     ]
     after = max((FIRST_PROJECT, *(1 + project for project in found.projects.values())))
@@ -129,7 +129,7 @@ def _record(system: System, on_drives: OnDrives, names: Mapping[str, str]) -> Ar
     members = [] if over else [system.identity(name) for name in ordered]
     spares = [system.identity(name) for name in sorted(on_drives.spares)]
     first = about[ordered[0]]
-    array = Array.model_validate(
+    array = MdArray.model_validate(
         {
             "name": on_drives.name,
             "level": on_drives.level,
@@ -203,7 +203,7 @@ def _filesystem(device: str, with_log: bool) -> Filesystem:
 
 def _manifest(pool: Pool, directories: Trees, stored: Mapping[str, bytes]) -> Manifest:
     members = [
-        Member(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+        ManifestMember(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
         for path, data in sorted(stored.items())
     ]
     return Manifest(

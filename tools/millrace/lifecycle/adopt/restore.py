@@ -11,8 +11,8 @@ from millrace.lifecycle.admin.one_time import USER
 from millrace.lifecycle.adopt import logs, progress
 from millrace.lifecycle.adopt.ports import moved, set_addresses
 from millrace.lifecycle.keep import ssh_keys
-from millrace.lifecycle.keep.kept import KEPT, Kept, has
-from millrace.lifecycle.keep.model import Manifest, Member
+from millrace.lifecycle.keep.kept import KEPT, KeptPath, has
+from millrace.lifecycle.keep.model import Manifest, ManifestMember
 from millrace.serve.account import accounts
 from millrace.serve.certificate.files import certificate_lock
 from millrace.serve.config import files
@@ -66,7 +66,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     return [*missing, *logs.take_over(run)]
 
 
-def _files(members: Sequence[tuple[Member, Kept]], contents: Mapping[str, bytes], run: Runner) -> list[str]:
+def _files(members: Sequence[tuple[ManifestMember, KeptPath]], contents: Mapping[str, bytes], run: Runner) -> list[str]:
     """Write the files; return which SSH keys do not come back."""
     missing = []
     for member, kept in members:
@@ -85,7 +85,7 @@ def verify(manifest: Manifest) -> None:
         _kept(one)
 
 
-def _kept(member: Member) -> Kept:
+def _kept(member: ManifestMember) -> KeptPath:
     path = PurePosixPath(member.path)
     kept = next((candidate for candidate in KEPT if has(candidate, member.path)), None)
     if kept is None or path.is_absolute() or ".." in path.parts:
@@ -99,7 +99,7 @@ def _kept(member: Member) -> Kept:
     return kept
 
 
-def _write(member: Member, data: bytes, run: Runner) -> None:
+def _write(member: ManifestMember, data: bytes, run: Runner) -> None:
     path = paths.ROOT / member.path
     if member.link is not None:
         replace_link(path, member.link)
@@ -144,12 +144,12 @@ def config_of(manifest: Manifest, contents: Mapping[str, bytes]) -> Config:
     return parse_model(contents.get(CONFIG, b""), Path(CONFIG), Config) if decided else first_config()
 
 
-def _unread(manifest: Manifest) -> Iterator[Kept]:
+def _unread(manifest: Manifest) -> Iterator[KeptPath]:
     names = {problem.partition(":")[0] for problem in manifest.problems}
     return (one for one in KEPT if one.path in names)
 
 
-def _lost(members: list[Member]) -> list[str]:
+def _lost(members: list[ManifestMember]) -> list[str]:
     return [f"{one.path} is encrypted and does not come back without the passphrase" for one in members]
 
 

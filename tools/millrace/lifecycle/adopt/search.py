@@ -11,7 +11,7 @@ from typing import TypeVar
 from millrace.lifecycle.adopt import adopt_paths, restore
 from millrace.lifecycle.adopt.arrays import MIXED, OnDrives, named, of_one_pool, on_drives
 from millrace.lifecycle.adopt.external import OnExternal, on_external, verify_external
-from millrace.lifecycle.adopt.model import Found, FoundArray, FoundPool, KeptState, Origin
+from millrace.lifecycle.adopt.model import FoundArray, FoundPool, KeptState, Origin, SearchResult
 from millrace.lifecycle.adopt.ports import kept_ports
 from millrace.lifecycle.adopt.rebuilt import NUMBER, rebuilt, rebuilt_external
 from millrace.lifecycle.adopt.search_result import refuse_if_pool
@@ -60,7 +60,7 @@ class Seen:
     features: int | None = None
 
 
-def find(system: System, run: Runner) -> Found:
+def find(system: System, run: Runner) -> SearchResult:
     """Return the pool on the drives and what its kept state has; a pool that cannot be adopted with the reason.
 
     Refused: this server has a pool, or one is being built. Failed: a tool fails in an unforeseen way.
@@ -73,7 +73,7 @@ def find(system: System, run: Runner) -> Found:
         arrays = on_drives(system)
         external = None if arrays else on_external(system)
         if not arrays and external is None:
-            return Found(pool=None, problem=NOTHING, todo="`millrace plan` proposes a new pool")
+            return SearchResult(pool=None, problem=NOTHING, todo="`millrace plan` proposes a new pool")
         seen = see_any(system, arrays, external)
         arrays, uuid = seen.arrays, seen.uuid
         lacks = xfs_features.clauses(seen.features)
@@ -95,7 +95,7 @@ def find(system: System, run: Runner) -> Found:
         devices=devices,
         lacks=lacks,
     )
-    return Found(pool=pool, problem=problem, todo=todo)
+    return SearchResult(pool=pool, problem=problem, todo=todo)
 
 
 def look_for(system: System) -> Seen:

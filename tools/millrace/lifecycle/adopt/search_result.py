@@ -2,20 +2,20 @@
 """What was found on the drives, for this boot: by millrace-find.service, and by each search after it."""
 
 from millrace.lifecycle.adopt import adopt_paths
-from millrace.lifecycle.adopt.model import Found
+from millrace.lifecycle.adopt.model import SearchResult
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Refused
 
 
-def record(found: Found) -> None:
+def record(found: SearchResult) -> None:
     """Record what was found; what was found before may be out of date."""
     write_model(adopt_paths.found_file(), found)
 
 
-def recorded() -> Found | None:
+def recorded() -> SearchResult | None:
     """Return what was found last in this boot; None where no search has ended. BadInput: the file cannot be read."""
-    return read_model(adopt_paths.found_file(), Found) if adopt_paths.found_file().exists() else None
+    return read_model(adopt_paths.found_file(), SearchResult) if adopt_paths.found_file().exists() else None
 
 
 def forget() -> None:

@@ -8,13 +8,13 @@ from millrace.lifecycle.adopt.model import (
     Adoption,
     AdoptionProgress,
     AdoptionStep,
-    Found,
     FoundArray,
     FoundHere,
     FoundPool,
     KeptPort,
     KeptState,
     Origin,
+    SearchResult,
 )
 from millrace.lifecycle.keep import home
 from millrace.lifecycle.keep.model import Forgotten
@@ -22,7 +22,7 @@ from millrace.system.printing import notes
 from millrace.system.text import moment
 
 
-def lines(report: Found) -> Iterator[str]:
+def lines(report: SearchResult) -> Iterator[str]:
     """Yield what `pool find` prints."""
     if report.pool is None:
         yield f"{report.problem}; {report.todo}"

@@ -16,7 +16,7 @@ from millrace.system.run import attempt
 from millrace.system.users import as_root, invoking_user, only_root
 
 if TYPE_CHECKING:
-    from millrace.lifecycle.adopt.model import Adoption, Found
+    from millrace.lifecycle.adopt.model import Adoption, SearchResult
     from millrace.storage.array.machine import System
 
 CREDENTIAL = "millrace.adopt"
@@ -24,7 +24,7 @@ WANTED = re.compile(r"auto|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @click.command()
-@prints("millrace.lifecycle.adopt.model:Found")
+@prints("millrace.lifecycle.adopt.model:SearchResult")
 def find(show: Output) -> None:
     """Find a pool on the drives of a server that has none, and show what its kept state has. No drive is written.
 
@@ -163,7 +163,7 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
     return again.begin(attempt, invoking_user(), now, passphrase)
 
 
-def _found(system: "System") -> "Found":
+def _found(system: "System") -> "SearchResult":
     """Look for the pool, and record what is found."""
     from millrace.lifecycle.adopt import search
     from millrace.lifecycle.adopt.search_result import record

@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.etc.factory import ABSENT, Factory, Kept, etc_dir, factory_dir, identity
+from millrace.lifecycle.etc.factory import ABSENT, Factory, KeptFile, etc_dir, factory_dir, identity
 from millrace.serve.render import rendered
 from millrace.system.documents import write_model
 from millrace.system.files import replace_link, sync, write_blocks, write_bytes
@@ -28,7 +28,7 @@ class Followed:
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    kept: dict[str, Kept] = field(default_factory=dict)
+    kept: dict[str, KeptFile] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -46,7 +46,7 @@ def follow() -> Followed | None:
     if before.follows == follows:
         return None
     _record(before.model_copy(update={"entries": _either(before, mine), "follows": None}))
-    done = _Run(before, mine).run()
+    done = _EtcRun(before, mine).run()
     (etc_dir() / UPDATED).unlink(missing_ok=True)
     sync(etc_dir())
     if done.problems:
@@ -74,7 +74,7 @@ def _either(before: Factory, mine: Factory) -> dict[str, list[str]]:
     return dict(sorted(found.items()))
 
 
-class _Run:
+class _EtcRun:
     def __init__(self, before: Factory, mine: Factory) -> None:
         self.before, self.mine, self.done = before, mine, Followed()
         self.rendered = rendered.load().files
@@ -123,7 +123,7 @@ class _Run:
         earlier = self.before.kept.get(name)
         base = earlier.base if earlier and earlier.found == found else known[0]
         if base != wanted:
-            self.done.kept[name] = Kept(base=base, found=found)
+            self.done.kept[name] = KeptFile(base=base, found=found)
 
     def _write(self, name: str, path: Path, current: str, wanted: str) -> None:
         kind = wanted.split(maxsplit=1)[0]

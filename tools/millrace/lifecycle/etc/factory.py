@@ -41,7 +41,7 @@ OWNED = ("*millrace*", "nsswitch.conf", *MADE)
 """Written by Millrace alone: an edit by hand is replaced, and a copy is kept."""
 
 
-class Kept(Contract):
+class KeptFile(Contract):
     """A file that is not as this version brings it: `base` is what it was made from, `found` what it is."""
 
     base: str
@@ -58,7 +58,7 @@ class Factory(Contract):
     schema_version: Literal[1] = 1
     entries: dict[str, list[str]]
     follows: str | None = None
-    kept: dict[str, Kept] = Field(default_factory=dict)
+    kept: dict[str, KeptFile] = Field(default_factory=dict)
     problems: list[str] = Field(default_factory=list)
 
 

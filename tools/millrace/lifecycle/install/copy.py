@@ -18,7 +18,7 @@ from millrace.inventory.collect import examine
 from millrace.inventory.drives import block_dir
 from millrace.inventory.partitions import partitions
 from millrace.lifecycle.install.choice import refusal
-from millrace.lifecycle.install.medium import Medium, Part
+from millrace.lifecycle.install.medium import Medium, MediumPartition
 from millrace.lifecycle.install.model import BootCandidate, Installed, InstallLine, InstallStep
 from millrace.storage.erase.overwrite import exclusively
 from millrace.storage.record.writer import writing
@@ -38,7 +38,7 @@ TRIES = 3
 BLOCK = 4 << 20
 
 
-class Machine(Protocol):
+class InstallMachine(Protocol):
     """The machine; millrace.storage.array.machine.Linux is one."""
 
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
@@ -50,7 +50,7 @@ class Machine(Protocol):
         ...
 
 
-def install(machine: Machine, medium: Medium, drive: BootCandidate) -> Iterator[InstallLine]:
+def install(machine: InstallMachine, medium: Medium, drive: BootCandidate) -> Iterator[InstallLine]:
     """Write this version to a drive that was confirmed; yield what is done, then the end.
 
     Refused: it is another drive now, or in use; nothing was written. Failed: with what to do.
@@ -87,12 +87,12 @@ def definitions(medium: Medium) -> dict[str, str]:
     }
 
 
-def _partition(kind: str, label: str, source: Part, *more: str) -> str:
+def _partition(kind: str, label: str, source: MediumPartition, *more: str) -> str:
     lines = ["[Partition]", f"Type={kind}", f"Label={label}", *more, f"CopyBlocks={_device(source.name)}"]
     return "\n".join([*lines, f"SizeMinBytes={source.size}", f"SizeMaxBytes={source.size}", ""])
 
 
-def _still(machine: Machine, one: BootCandidate) -> None:
+def _still(machine: InstallMachine, one: BootCandidate) -> None:
     drive = examine(one.name)
     if (drive.serial, drive.size) != (one.serial, one.size_bytes):
         raise Refused(f"drive {one.serial} was removed or replaced just now; nothing was written")
@@ -109,7 +109,7 @@ def _steady(medium: Medium) -> Iterator[None]:
         yield
 
 
-def _copy(machine: Machine, medium: Medium, drive: BootCandidate) -> None:
+def _copy(machine: InstallMachine, medium: Medium, drive: BootCandidate) -> None:
     directory = paths.run_dir() / "install/repart.d"
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in definitions(medium).items():
@@ -122,7 +122,7 @@ def _copy(machine: Machine, medium: Medium, drive: BootCandidate) -> None:
         raise Failed(_again(drive, f"systemd-repart failed: {last_words(done)}"))
 
 
-def _written(machine: Machine, one: BootCandidate) -> tuple[str, str, str]:
+def _written(machine: InstallMachine, one: BootCandidate) -> tuple[str, str, str]:
     """Return the kernel names of the new ESP, /usr and verity tree."""
     machine.attempt(["udevadm", "settle", "--timeout=60"])
     found = [part.name for part in partitions(block_dir(paths.ROOT, one.name))]
@@ -133,7 +133,7 @@ def _written(machine: Machine, one: BootCandidate) -> tuple[str, str, str]:
 
 
 @contextmanager
-def _verified(machine: Machine, medium: Medium, drive: BootCandidate, usr: str, verity: str) -> Iterator[Path]:
+def _verified(machine: InstallMachine, medium: Medium, drive: BootCandidate, usr: str, verity: str) -> Iterator[Path]:
     """The new /usr as a device whose reads fail where it is not what the root hash stands for."""
     argv = [VERITY, "attach", CHECK, str(_device(usr)), str(_device(verity)), medium.roothash]
     done = machine.attempt(argv)
@@ -147,7 +147,7 @@ def _verified(machine: Machine, medium: Medium, drive: BootCandidate, usr: str, 
         machine.attempt([VERITY, "detach", CHECK])
 
 
-def _first_boot(machine: Machine, medium: Medium, esp: str) -> None:
+def _first_boot(machine: InstallMachine, medium: Medium, esp: str) -> None:
     """Leave this version alone in the new ESP, not yet tried, and nothing that two servers must not share."""
     point = paths.run_dir() / "install/esp"
     point.mkdir(parents=True, exist_ok=True)

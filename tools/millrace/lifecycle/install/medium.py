@@ -17,7 +17,7 @@ SECTOR = 512
 
 
 @dataclass(frozen=True)
-class Part:
+class MediumPartition:
     """A partition by its kernel name; `size` in bytes."""
 
     name: str
@@ -29,9 +29,9 @@ class Medium:
     """The drive `disk` that this system was started from, its partitions, and what they hold."""
 
     disk: str
-    esp: Part
-    usr: Part
-    verity: Part
+    esp: MediumPartition
+    usr: MediumPartition
+    verity: MediumPartition
     roothash: str
     version: str
 
@@ -84,5 +84,5 @@ def _uuid(partition: Path) -> str:
     return sysfs.uevent(partition).get("PARTUUID", "").lower()
 
 
-def _part(partition: Path) -> Part:
-    return Part(partition.name, (sysfs.number(partition / "size") or 0) * SECTOR)
+def _part(partition: Path) -> MediumPartition:
+    return MediumPartition(partition.name, (sysfs.number(partition / "size") or 0) * SECTOR)

@@ -14,7 +14,7 @@ from millrace.lifecycle.keep.keeping import lock, mounted_pool, packed
 from millrace.lifecycle.keep.kept import KEPT, STATE
 from millrace.lifecycle.keep.model import Forgotten
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, Nfs, Share, Smb
+from millrace.serve.config.model import Config, DesiredShare, Nfs, Smb
 from millrace.storage.record.model import Pool
 from millrace.system.errors import Failed
 from millrace.system.files import sync
@@ -36,7 +36,7 @@ STAYS = {
 def without_people(config: Config) -> Config:
     """Return the shares alone, which nobody can open; numbers that were given to users are not given to others."""
     closed = [
-        Share(
+        DesiredShare(
             name=share.name,
             profile=share.profile,
             size=share.size,

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from millrace.lifecycle.admin.one_time import USER
 from millrace.lifecycle.keep import ssh_keys
-from millrace.lifecycle.keep.kept import KEPT, How, Kept
+from millrace.lifecycle.keep.kept import KEPT, How, KeptPath
 from millrace.serve.config import store
 from millrace.serve.render import rendered
 from millrace.system import paths
@@ -37,7 +37,7 @@ class Content:
     path: str
     mode: int
     data: bytes
-    kept: Kept
+    kept: KeptPath
     link: str | None = None
 
 
@@ -47,7 +47,7 @@ class Gathered:
 
     contents: list[Content]
     problems: list[str]
-    failed: list[Kept]
+    failed: list[KeptPath]
 
 
 def settled(run: Runner, pause: Callable[[float], None]) -> Gathered:
@@ -62,9 +62,9 @@ def settled(run: Runner, pause: Callable[[float], None]) -> Gathered:
     return last[-1]
 
 
-def gather(run: Runner, table: list[Kept] = KEPT) -> Gathered:
+def gather(run: Runner, table: list[KeptPath] = KEPT) -> Gathered:
     """Return everything that is kept, as it is now; what is not there is not kept."""
-    contents, problems, failed = list[Content](), list[str](), list[Kept]()
+    contents, problems, failed = list[Content](), list[str](), list[KeptPath]()
     for one in table:
         try:
             contents += list(READERS[one.how](one, run))
@@ -78,7 +78,7 @@ def _words(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
-def _files(kept: Kept, run: Runner) -> Iterator[Content]:
+def _files(kept: KeptPath, run: Runner) -> Iterator[Content]:
     whole = paths.ROOT / kept.path
     found = sorted(whole.parent.glob(whole.name)) if "*" in kept.path else [whole]
     for path in found:
@@ -86,13 +86,13 @@ def _files(kept: Kept, run: Runner) -> Iterator[Content]:
             yield _file(kept, path)
 
 
-def _link(kept: Kept, run: Runner) -> Iterator[Content]:
+def _link(kept: KeptPath, run: Runner) -> Iterator[Content]:
     path = paths.ROOT / kept.path
     if path.is_symlink():
         yield Content(kept.path, 0o777, b"", kept, link=str(path.readlink()))
 
 
-def _tree(kept: Kept, run: Runner) -> Iterator[Content]:
+def _tree(kept: KeptPath, run: Runner) -> Iterator[Content]:
     top = paths.ROOT / kept.path
     for path in sorted(top.rglob("*")):
         if path.name.startswith("."):
@@ -103,7 +103,7 @@ def _tree(kept: Kept, run: Runner) -> Iterator[Content]:
             yield _file(kept, path)
 
 
-def _tdb(kept: Kept, run: Runner) -> Iterator[Content]:
+def _tdb(kept: KeptPath, run: Runner) -> Iterator[Content]:
     """A database that Samba may be writing: two dumps in a row have to agree.
 
     tdbdump opens it read-only and therefore without locks (tdb, open.c); tdbbackup would lock it, and write beside it.
@@ -128,7 +128,7 @@ def _dumped(path: Path, run: Runner) -> str:
     return result.out
 
 
-def _shadow(kept: Kept, run: Runner) -> Iterator[Content]:
+def _shadow(kept: KeptPath, run: Runner) -> Iterator[Content]:
     names = {USER, *(user.name for user in store.read().config.users)}
     path = paths.ROOT / "etc/shadow"
     lines = path.read_text().splitlines() if path.is_file() else []
@@ -137,19 +137,19 @@ def _shadow(kept: Kept, run: Runner) -> Iterator[Content]:
         yield Content(kept.path, PRIVATE, "".join(ours).encode(), kept)
 
 
-def _quotas(kept: Kept, run: Runner) -> Iterator[Content]:
+def _quotas(kept: KeptPath, run: Runner) -> Iterator[Content]:
     quotas = rendered.load().quotas
     if quotas:
         yield Content(kept.path, 0o644, TypeAdapter(dict[str, str]).dump_json(dict(sorted(quotas.items()))), kept)
 
 
-def _keys(kept: Kept, run: Runner) -> Iterator[Content]:
+def _keys(kept: KeptPath, run: Runner) -> Iterator[Content]:
     data = ssh_keys.read(kept.path)
     if data is not None:
         yield Content(kept.path, ssh_keys.MODE, data, kept)
 
 
-def _file(kept: Kept, path: Path) -> Content:
+def _file(kept: KeptPath, path: Path) -> Content:
     found = path.stat()
     if found.st_size > LARGEST:
         raise Failed(f"{_name(path)} has more than {LARGEST >> 20} MiB")
@@ -160,7 +160,7 @@ def _name(path: Path) -> str:
     return str(path.relative_to(paths.ROOT))
 
 
-READERS: Mapping[How, Callable[[Kept, Runner], Iterator[Content]]] = {
+READERS: Mapping[How, Callable[[KeptPath, Runner], Iterator[Content]]] = {
     "file": _files,
     "link": _link,
     "tree": _tree,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from millrace.lifecycle.keep import seal
 from millrace.lifecycle.keep.gather import LARGEST, Content
-from millrace.lifecycle.keep.model import KeyFile, Manifest, Member
+from millrace.lifecycle.keep.model import KeyFile, Manifest, ManifestMember
 from millrace.system.documents import parse_model
 from millrace.system.errors import BadInput, LaterRelease, Refused
 
@@ -49,12 +49,12 @@ class Generation:
         return {one.path: self.stored[one.path] for one in self.manifest.members if not one.sealed}
 
 
-def member(content: Content, key: KeyFile | None) -> tuple[Member, bytes]:
+def member(content: Content, key: KeyFile | None) -> tuple[ManifestMember, bytes]:
     """Return a file as it is stored: sealed if it is a secret and there is a key."""
     is_secret = content.link is None and (content.kept.secret or not content.mode & stat.S_IROTH)
     sealed = is_secret and key is not None
     stored = seal.sealed(key, content.data, content.path) if sealed and key else content.data
-    about = Member(
+    about = ManifestMember(
         path=content.path,
         mode=content.mode,
         secret=is_secret,

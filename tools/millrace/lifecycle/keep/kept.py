@@ -16,7 +16,7 @@ directory."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptPath:
     """One thing that is kept; `path` is where it is, relative to the root directory.
 
     `secret`: others may not read it; so is any file that others cannot read where it is. `decided`: a change of it is
@@ -43,56 +43,56 @@ STATE = "var/lib/millrace"
 
 KEPT = [
     # the pool
-    Kept(f"{STATE}/pool.json", "arrays, members and file system of the pool"),
-    Kept(f"{STATE}/history/pool-*.json", "earlier members of the pool", decided=False),
-    Kept(f"{STATE}/plan.json", "the approved plan"),
-    Kept(f"{STATE}/priority.json", "whether clients or a rebuild go first"),
-    Kept(f"{STATE}/removed.json", "drives that were taken out on purpose"),
-    Kept(f"{STATE}/in-sync.json", "members that were in sync last", decided=False),
-    Kept(f"{STATE}/apart.json", "members that are kept apart from their array", decided=False),
-    Kept(f"{STATE}/returns.json", "members that came back", decided=False),
-    Kept(f"{STATE}/failures.jsonl", "members that failed, in their order", decided=False),
-    Kept(f"{STATE}/revivals.jsonl", "arrays that were started again by themselves", decided=False),
-    Kept(f"{STATE}/unclean.json", "arrays that were started unclean while degraded", decided=False),
-    Kept(f"{STATE}/unclean-files.txt", "files that may be damaged after such a start", decided=False),
-    Kept(f"{STATE}/rescued.json", "the last rescue of the pool", decided=False),
-    Kept(f"{STATE}/reset-last.json", "who began the last factory reset, and when", decided=False),
-    Kept(f"{STATE}/drive-changed.json", "the last change of drives", decided=False),
-    Kept(f"{STATE}/erase.json", "erasures of drives and how they ended", decided=False),
-    Kept(f"{STATE}/drive-tests.json", "tests of drives and how they ended", decided=False),
-    Kept(f"{STATE}/clone.json", "the last clone and how it ended", decided=False),
-    Kept(f"{STATE}/scrub.json", "result and age of the last check of each array", decided=False),
-    Kept(f"{STATE}/trim.json", "result and age of the last trim", decided=False),
-    Kept(f"{STATE}/drives.json", "bay, size and wear of each drive", decided=False),
-    Kept(f"{STATE}/media-errors.json", "media errors of each drive", decided=False),
-    Kept(f"{STATE}/rises.json", "days on which error counters of the hardware rose", decided=False),
+    KeptPath(f"{STATE}/pool.json", "arrays, members and file system of the pool"),
+    KeptPath(f"{STATE}/history/pool-*.json", "earlier members of the pool", decided=False),
+    KeptPath(f"{STATE}/plan.json", "the approved plan"),
+    KeptPath(f"{STATE}/priority.json", "whether clients or a rebuild go first"),
+    KeptPath(f"{STATE}/removed.json", "drives that were taken out on purpose"),
+    KeptPath(f"{STATE}/in-sync.json", "members that were in sync last", decided=False),
+    KeptPath(f"{STATE}/apart.json", "members that are kept apart from their array", decided=False),
+    KeptPath(f"{STATE}/returns.json", "members that came back", decided=False),
+    KeptPath(f"{STATE}/failures.jsonl", "members that failed, in their order", decided=False),
+    KeptPath(f"{STATE}/revivals.jsonl", "arrays that were started again by themselves", decided=False),
+    KeptPath(f"{STATE}/unclean.json", "arrays that were started unclean while degraded", decided=False),
+    KeptPath(f"{STATE}/unclean-files.txt", "files that may be damaged after such a start", decided=False),
+    KeptPath(f"{STATE}/rescued.json", "the last rescue of the pool", decided=False),
+    KeptPath(f"{STATE}/reset-last.json", "who began the last factory reset, and when", decided=False),
+    KeptPath(f"{STATE}/drive-changed.json", "the last change of drives", decided=False),
+    KeptPath(f"{STATE}/erase.json", "erasures of drives and how they ended", decided=False),
+    KeptPath(f"{STATE}/drive-tests.json", "tests of drives and how they ended", decided=False),
+    KeptPath(f"{STATE}/clone.json", "the last clone and how it ended", decided=False),
+    KeptPath(f"{STATE}/scrub.json", "result and age of the last check of each array", decided=False),
+    KeptPath(f"{STATE}/trim.json", "result and age of the last trim", decided=False),
+    KeptPath(f"{STATE}/drives.json", "bay, size and wear of each drive", decided=False),
+    KeptPath(f"{STATE}/media-errors.json", "media errors of each drive", decided=False),
+    KeptPath(f"{STATE}/rises.json", "days on which error counters of the hardware rose", decided=False),
     # what administrators decided
-    Kept(f"{STATE}/config.json", "the desired state: shares, users, groups, ports, domain"),
-    Kept(f"{STATE}/config-history/*.json", "changes of the desired state, for a rollback"),
-    Kept(f"{STATE}/policy.last-good.toml", "the last policy that could be read"),
-    Kept("etc/millrace", "the policy with certificates that it names, whether ssh is on", "tree"),
-    Kept(f"{STATE}/alert", "alert routes and acknowledgements", "tree", secret=True),
-    Kept(f"{STATE}/metrics", "the endpoint of metrics", "tree", secret=True),
-    Kept("accounts/shadow", "passwords of users and of the administrator, as hashes", "shadow", secret=True),
-    Kept("accounts/quotas.json", "which trees have their quota project, so that none is walked again", "quotas"),
-    Kept(f"{STATE}/update/source.json", "the URL of updates"),
-    Kept(f"{STATE}/update/failed.json", "versions that failed here", decided=False),
+    KeptPath(f"{STATE}/config.json", "the desired state: shares, users, groups, ports, domain"),
+    KeptPath(f"{STATE}/config-history/*.json", "changes of the desired state, for a rollback"),
+    KeptPath(f"{STATE}/policy.last-good.toml", "the last policy that could be read"),
+    KeptPath("etc/millrace", "the policy with certificates that it names, whether ssh is on", "tree"),
+    KeptPath(f"{STATE}/alert", "alert routes and acknowledgements", "tree", secret=True),
+    KeptPath(f"{STATE}/metrics", "the endpoint of metrics", "tree", secret=True),
+    KeptPath("accounts/shadow", "passwords of users and of the administrator, as hashes", "shadow", secret=True),
+    KeptPath("accounts/quotas.json", "which trees have their quota project, so that none is walked again", "quotas"),
+    KeptPath(f"{STATE}/update/source.json", "the URL of updates"),
+    KeptPath(f"{STATE}/update/failed.json", "versions that failed here", decided=False),
     # identities
-    Kept("var/lib/samba/private/secrets.tdb", "SID of the machine, secret of the domain", "tdb", secret=True),
+    KeptPath("var/lib/samba/private/secrets.tdb", "SID of the machine, secret of the domain", "tdb", secret=True),
     # a wrong password is counted in it
-    Kept("var/lib/samba/private/passdb.tdb", "SMB accounts with NT hashes", "tdb", secret=True, decided=False),
-    Kept("var/lib/samba/winbindd_idmap.tdb", "numbers of accounts outside the domain", "tdb", decided=False),
-    Kept("etc/krb5.keytab", "keys of the machine for Kerberos", secret=True),
-    Kept(f"{STATE}/certificate", "authority, certificates and keys", "tree", secret=True),
-    Kept(f"{STATE}/nfs-handles.key", "signature of NFS file handles: clients keep open files", secret=True),
-    Kept("etc/hostname", "the host name"),
-    Kept("etc/localtime", "the time zone", "link"),
-    Kept("etc/machine-id", "the machine ID, from which a host name is made"),
-    Kept("etc/nvme/hostnqn", "the NVMe host identity"),
-    Kept("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),
-    Kept("etc/ssh/ssh_host_*_key.pub", "SSH host keys"),
-    Kept("home/admin/.ssh/authorized_keys", "SSH keys that sign in as admin", "keys", secret=True),
-    Kept("root/.ssh/authorized_keys", "SSH keys that sign in as root", "keys", secret=True),
+    KeptPath("var/lib/samba/private/passdb.tdb", "SMB accounts with NT hashes", "tdb", secret=True, decided=False),
+    KeptPath("var/lib/samba/winbindd_idmap.tdb", "numbers of accounts outside the domain", "tdb", decided=False),
+    KeptPath("etc/krb5.keytab", "keys of the machine for Kerberos", secret=True),
+    KeptPath(f"{STATE}/certificate", "authority, certificates and keys", "tree", secret=True),
+    KeptPath(f"{STATE}/nfs-handles.key", "signature of NFS file handles: clients keep open files", secret=True),
+    KeptPath("etc/hostname", "the host name"),
+    KeptPath("etc/localtime", "the time zone", "link"),
+    KeptPath("etc/machine-id", "the machine ID, from which a host name is made"),
+    KeptPath("etc/nvme/hostnqn", "the NVMe host identity"),
+    KeptPath("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),
+    KeptPath("etc/ssh/ssh_host_*_key.pub", "SSH host keys"),
+    KeptPath("home/admin/.ssh/authorized_keys", "SSH keys that sign in as admin", "keys", secret=True),
+    KeptPath("root/.ssh/authorized_keys", "SSH keys that sign in as root", "keys", secret=True),
 ]
 
 LEFT = [
@@ -129,7 +129,7 @@ LEFT = [
 ]
 
 
-def has(one: Kept, member: str) -> bool:
+def has(one: KeptPath, member: str) -> bool:
     """Whether a file in a generation, by its path, is this thing or a part of it."""
     if one.how == "tree":
         return member.startswith(f"{one.path}/")

@@ -27,7 +27,7 @@ class KeyFile(Contract):
     key: Hexadecimal
 
 
-class Member(Contract):
+class ManifestMember(Contract):
     """One file in a generation, by its path from the root directory. `sha256` is of its `size` bytes as stored.
 
     `sealed`: encrypted with AES-256-GCM, the nonce before it. `link` is the target of a symbolic link.
@@ -68,7 +68,7 @@ class Manifest(Contract):
     seal: Seal | None
     decided: str
     records: str
-    members: list[Member]
+    members: list[ManifestMember]
     problems: list[str] = Field(default_factory=list)
     forgotten: Forgotten | None = None
     writer: str | None = None

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.serve.config.reset_journal import Reset
-from millrace.serve.share.session import Session
+from millrace.serve.share.session import ClientSession
 from millrace.system.documents import Contract
 
 
@@ -34,7 +34,7 @@ class ResetStatus(Contract):
     shares: list[str]
     users: list[str]
     domain: str | None
-    clients: list[Session]
+    clients: list[ClientSession]
     sealed: bool
     credentials: list[str] = Field(default_factory=list)
     obstacle: str | None

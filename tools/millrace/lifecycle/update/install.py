@@ -9,7 +9,7 @@ from pathlib import Path
 from millrace.lifecycle.keep import keeping, nfs_client_records
 from millrace.lifecycle.update import boot_entries, documents, obstacles, records, release, stage, trial
 from millrace.lifecycle.update.boot_entries import BootEntry
-from millrace.lifecycle.update.model import LastUpdate, Order, Outcome, Serving
+from millrace.lifecycle.update.model import LastUpdate, Outcome, Serving, UpdateOrder
 from millrace.lifecycle.update.serving import serving
 from millrace.lifecycle.update.update_job import JOB, ORDER, PROGRESS
 from millrace.storage.record.pool_file import known_pool
@@ -31,7 +31,7 @@ GO_ON: tuple[JobName, ...] = tuple(kind.name for kind in ALL if kind.after_boot 
 Measure = Callable[[Runner], Serving]
 
 
-def order(wanted: Order, run: Runner, pause: Callable[[float], None] = time.sleep) -> LastUpdate:
+def order(wanted: UpdateOrder, run: Runner, pause: Callable[[float], None] = time.sleep) -> LastUpdate:
     """Let millrace-update.service install the staged release, and wait for it; return how that ended.
 
     Refused: another job keeps it from that. Failed: it is not installed, and why.
@@ -156,7 +156,7 @@ def rollback(run: Runner, by: str) -> LastUpdate:
         return _record(running, other.version, by, "rolled-back")
 
 
-def _install(wanted: Order, run: Runner, measure: Measure) -> None:
+def _install(wanted: UpdateOrder, run: Runner, measure: Measure) -> None:
     running = image_version()
     stage.say("verifying")
     staged = release.staged(run)

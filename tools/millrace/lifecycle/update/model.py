@@ -37,7 +37,7 @@ class Source(Contract):
     url: str | None = None
 
 
-class Order(Contract):
+class UpdateOrder(Contract):
     """What millrace-update.service is to install: the staged release, and who wants it.
 
     `older`, `again` and `degraded` allow what is refused otherwise. `reboot` is `now`, `later` or a time (HH:MM).
@@ -163,7 +163,7 @@ class UpdateStatus(Contract):
     progress: UpdateProgress | None
 
 
-class Need(Contract):
+class KernelOption(Contract):
     """An option without which a version is not installed, and the reason."""
 
     option: Literal["older", "again", "degraded"]
@@ -183,7 +183,7 @@ class Offer(Contract):
     size: Count
     news: str
     refusal: str | None
-    needs: list[Need] = Field(default_factory=list)
+    needs: list[KernelOption] = Field(default_factory=list)
 
 
 class UploadLine(Contract):

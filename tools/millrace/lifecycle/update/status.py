@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from millrace.lifecycle.etc import factory
 from millrace.lifecycle.update import boot_entries, obstacles, records, release, update_paths
 from millrace.lifecycle.update.install import planned
-from millrace.lifecycle.update.model import Need, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+from millrace.lifecycle.update.model import KernelOption, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
 from millrace.lifecycle.update.update_job import JOB, PROGRESS
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError
@@ -45,17 +45,17 @@ def offer(new_release: Release, news: str, run: Runner) -> Offer:
     )
 
 
-def _needs(version: str, running: str, run: Runner) -> Iterator[Need]:
+def _needs(version: str, running: str, run: Runner) -> Iterator[KernelOption]:
     if obstacles.of_version(version, running, older=True, again=True):
         # no option allows it
         return
     if reason := obstacles.of_version(version, running, older=True):
-        yield Need(option="again", reason=reason)
+        yield KernelOption(option="again", reason=reason)
     if reason := obstacles.of_version(version, running, again=True):
-        yield Need(option="older", reason=reason)
+        yield KernelOption(option="older", reason=reason)
     problem = _refusal(run)
     if problem and obstacles.of_server(run, degraded=True) is None:
-        yield Need(option="degraded", reason=problem)
+        yield KernelOption(option="degraded", reason=problem)
 
 
 def _other(run: Runner) -> OtherVersion | None:

@@ -2,12 +2,12 @@
 """The installation of a release as a job: its order, its unit, and how far it is."""
 
 from millrace.lifecycle.update import update_paths
-from millrace.lifecycle.update.model import Order, UpdateProgress
+from millrace.lifecycle.update.model import UpdateOrder, UpdateProgress
 from millrace.system import paths
 from millrace.system.jobs import kinds
 from millrace.system.jobs.job import Document, Glance, Job
 
-ORDER = Document(update_paths.order_file, Order)
+ORDER = Document(update_paths.order_file, UpdateOrder)
 PROGRESS = Document(paths.update_progress_file, UpdateProgress)
 """Of the installation, and before it of the download or the upload."""
 

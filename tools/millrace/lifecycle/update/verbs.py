@@ -99,7 +99,7 @@ def apply(
     The new version starts with the next boot. If it does not serve as this one does, this one starts again.
     """
     from millrace.lifecycle.update import install, obstacles, stage, text
-    from millrace.lifecycle.update.model import Order
+    from millrace.lifecycle.update.model import UpdateOrder
     from millrace.lifecycle.update.release import staged
     from millrace.lifecycle.update.status import offer
     from millrace.lifecycle.update.update_job import JOB
@@ -122,7 +122,7 @@ def apply(
                     if problem:
                         raise Refused(problem)
                     wanted = checked(
-                        lambda: Order(
+                        lambda: UpdateOrder(
                             version=new_release.version,
                             older=older,
                             again=again,
@@ -187,12 +187,12 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
 def rollback(yes: bool, reboot: str, show: Output) -> None:
     """Let the other version on the boot drive start from now on."""
     from millrace.lifecycle.update import install, text
-    from millrace.lifecycle.update.model import Order
+    from millrace.lifecycle.update.model import UpdateOrder
     from millrace.system.documents import checked
 
     only_root()
     by = invoking_user()
-    checked(lambda: Order(version="0", reboot=reboot, by=by))
+    checked(lambda: UpdateOrder(version="0", reboot=reboot, by=by))
     if not yes:
         confirm("Start the other version from now on?", "--yes")
     with as_root():
@@ -206,12 +206,12 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
 def reboot(when: str, show: Output) -> None:
     """Change when the other version starts; `later` cancels a planned reboot."""
     from millrace.lifecycle.update import install, text
-    from millrace.lifecycle.update.model import Order
+    from millrace.lifecycle.update.model import UpdateOrder
     from millrace.lifecycle.update.status import status as found
     from millrace.system.documents import checked
 
     only_root()
-    wanted = checked(lambda: Order(version="0", reboot=when, by=invoking_user()))
+    wanted = checked(lambda: UpdateOrder(version="0", reboot=when, by=invoking_user()))
     with as_root():
         install.replan(wanted.reboot, attempt)
         show(found(attempt), text.status_lines)

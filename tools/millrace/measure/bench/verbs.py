@@ -6,21 +6,23 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 
 import click
 
-from millrace.measure.bench.result.choices import CheckpointModel, Format, Layer, Profile
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile, CheckpointModel, Format
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from millrace.measure.bench.result.model import RunRequest
-    from millrace.measure.bench.result.outputs import Progress, Stopped
+    from millrace.measure.bench.result.outputs import BenchProgress, BenchStopped
 
-LAYERS = [one.value for one in Layer]
-PROFILES = [one.value for one in Profile]
+LAYERS = [one.value for one in BenchLayer]
+PROFILES = [one.value for one in BenchProfile]
 
-_run = prints("millrace.measure.bench.result.model:Run")
+_run = prints("millrace.measure.bench.result.model:BenchRun")
 _clients = prints("millrace.measure.bench.result.client:BenchClients")
-_lines = prints("millrace.measure.bench.result.outputs:Progress", lines=True, words="Print progress as JSON lines.")
+_lines = prints(
+    "millrace.measure.bench.result.outputs:BenchProgress", lines=True, words="Print progress as JSON lines."
+)
 
 
 def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
@@ -74,7 +76,7 @@ def bench() -> None:
 
 @bench.command()
 @_request_options
-@prints("millrace.measure.bench.result.outputs:Estimate")
+@prints("millrace.measure.bench.result.outputs:BenchEstimate")
 def estimate(show: Output, **options: object) -> None:
     """Estimate duration and size of a run and list obstacles; start nothing."""
     from millrace.measure.bench.report import text
@@ -85,7 +87,7 @@ def estimate(show: Output, **options: object) -> None:
 
 @bench.command()
 @_request_options
-@prints("millrace.measure.bench.result.outputs:Started")
+@prints("millrace.measure.bench.result.outputs:BenchStarted")
 def start(show: Output, **options: object) -> None:
     """Start a run in the background; closing this terminal does not stop the run."""
     from millrace.measure.bench.report import text
@@ -115,10 +117,10 @@ def run(show: Output, **options: object) -> None:
 
 
 @bench.command()
-@prints("millrace.measure.bench.result.outputs:Stopped")
+@prints("millrace.measure.bench.result.outputs:BenchStopped")
 def stop(show: Output) -> None:
     """Stop the active run and clean up after interrupted runs."""
-    from millrace.measure.bench.result.outputs import Stopped
+    from millrace.measure.bench.result.outputs import BenchStopped
     from millrace.measure.bench.run import cleanup
     from millrace.measure.bench.run.bench_job import JOB
     from millrace.system.run import attempt
@@ -128,7 +130,7 @@ def stop(show: Output) -> None:
     running = JOB.runs(attempt)
     if running:
         JOB.cancel(attempt)
-    ended = Stopped(running=running, removed=cleanup.clean_up(attempt))
+    ended = BenchStopped(running=running, removed=cleanup.clean_up(attempt))
     show(ended, _stopped)
 
 
@@ -152,7 +154,7 @@ def clean_up() -> None:
 
 
 @bench.command("list")
-@prints("millrace.measure.bench.result.outputs:RunList")
+@prints("millrace.measure.bench.result.outputs:BenchRunList")
 def list_(show: Output) -> None:
     """List runs, newest first."""
     from millrace.measure.bench.report import text
@@ -282,7 +284,7 @@ def follow(show: Output) -> None:
     _follow(show)
 
 
-def _follow(show: Output) -> "Progress | None":
+def _follow(show: Output) -> "BenchProgress | None":
     from millrace.measure.bench.report.text import bar
     from millrace.measure.bench.result import live
     from millrace.measure.bench.run import bench_job
@@ -294,7 +296,7 @@ def _follow(show: Output) -> "Progress | None":
     return show.each(bench_job.follow(attempt), bar)
 
 
-def _stopped(ended: "Stopped") -> "Iterator[str]":
+def _stopped(ended: "BenchStopped") -> "Iterator[str]":
     yield "the benchmark has been stopped" if ended.running else "no benchmark is running"
     for line in ended.removed:
         yield f"removed: {line}"

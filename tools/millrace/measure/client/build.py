@@ -2,13 +2,13 @@
 """From a share and what was chosen to a recipe."""
 
 from millrace.measure.client import gpu, nfs, smb
-from millrace.measure.client.choices import Gpu, Protocol, Wanted
+from millrace.measure.client.choices import Gpu, Protocol, RecipeWish
 from millrace.measure.client.model import Recipe
 from millrace.measure.client.served import ServedShare
 from millrace.system.errors import BadInput, Refused
 
 
-def build(served: ServedShare, wanted: Wanted) -> Recipe:
+def build(served: ServedShare, wanted: RecipeWish) -> Recipe:
     """Return the recipe.
 
     Refused: it cannot work, with what to use instead. BadInput: what was chosen does not fit together.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Profile(StrEnum):
+class ClientProfile(StrEnum):
     """What the client does with the share."""
 
     TRAINING = "training"
@@ -71,10 +71,10 @@ class Accelerator(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RecipeWish:
     """What was chosen. `protocol` None: the best one for the GPUs. `client_addresses`: RDMA ports of the client."""
 
-    profile: Profile
+    profile: ClientProfile
     protocol: Protocol | None = None
     host: str | None = None
     user: str | None = None

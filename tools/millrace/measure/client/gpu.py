@@ -8,8 +8,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from millrace.measure.client import sources
-from millrace.measure.client.choices import Gpu, Protocol, Wanted
-from millrace.measure.client.model import Choice, File, GpuSettings, Note, Trap
+from millrace.measure.client.choices import Gpu, Protocol, RecipeWish
+from millrace.measure.client.model import ClientFile, GpuSettings, Note, RecipeChoice, Trap
 from millrace.measure.client.served import ServedShare
 from millrace.system.errors import BadInput, Refused
 from millrace.system.text import shown
@@ -28,7 +28,7 @@ def _known() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def refuse(served: ServedShare, wanted: Wanted) -> None:
+def refuse(served: ServedShare, wanted: RecipeWish) -> None:
     """Verify that a GPU can read the share directly. Refused: it cannot, with the reason."""
     if wanted.protocol and not wanted.protocol.is_rdma:
         raise Refused(f"{wanted.protocol} goes through host memory: with --gpu use nfs-rdma or nfs-rdma-trunked")
@@ -58,7 +58,9 @@ def settings(maker: Gpu, mountpoint: str, client_addresses: Sequence[str]) -> Gp
     return GpuSettings(
         maker=maker,
         needs=[
-            Choice(option=f"{need['name']} {need['at_least']} or later", reason=need["reason"], source=need["source"])
+            RecipeChoice(
+                option=f"{need['name']} {need['at_least']} or later", reason=need["reason"], source=need["source"]
+            )
             for need in _known()["needs"]
             if need["gpu"] == maker
         ],
@@ -73,7 +75,7 @@ def settings(maker: Gpu, mountpoint: str, client_addresses: Sequence[str]) -> Gp
     )
 
 
-def notes(wanted: Wanted) -> list[Note]:
+def notes(wanted: RecipeWish) -> list[Note]:
     """Return what is left to the administrator of the client."""
     if not wanted.gpu:
         return []
@@ -101,20 +103,20 @@ def _address(text: str) -> None:
         raise BadInput(f"{shown(text)} is not an address of the client: write it like 10.1.0.21") from None
 
 
-def _cufile(mountpoint: str, client_addresses: Sequence[str]) -> File:
+def _cufile(mountpoint: str, client_addresses: Sequence[str]) -> ClientFile:
     # Any other shape stops cuFile: the mount point is a key of mount_table, the list is inside it.
     table = {mountpoint: {"rdma_dev_addr_list": list(client_addresses) or [PLACEHOLDER]}}
     text = json.dumps({"fs": {"nfs": {"mount_table": table}}}, indent=4)
-    return File(path=CUFILE, mode="0644", text=f"{text}\n")
+    return ClientFile(path=CUFILE, mode="0644", text=f"{text}\n")
 
 
 _HIPFILE = [
-    Choice(
+    RecipeChoice(
         option="HIPFILE_UNSUPPORTED_FILE_SYSTEMS=true",
         reason="hipFile's own list has ext4 and XFS only; set it for programs of this mount, never for the node",
         source=sources.HIPFILE,
     ),
-    Choice(
+    RecipeChoice(
         option="HIPFILE_ALLOW_COMPAT_MODE=true",
         reason="the default: a read that cannot be direct goes through host memory instead of failing",
         source=sources.HIPFILE,
@@ -122,25 +124,25 @@ _HIPFILE = [
 ]
 
 
-def _gdsio(mountpoint: str) -> list[Choice]:
+def _gdsio(mountpoint: str) -> list[RecipeChoice]:
     file = f"{mountpoint}/FILE"
     return [
-        Choice(
+        RecipeChoice(
             option="/usr/local/cuda/gds/tools/gdscheck -p | grep NFS",
             reason="must report Supported",
             source=sources.CUFILE,
         ),
-        Choice(
+        RecipeChoice(
             option="echo 1 > /sys/module/nvidia_fs/parameters/rw_stats_enabled",
             reason="counts reads; /proc/driver/nvidia-fs/stats shows them",
             source=sources.NVFS,
         ),
-        Choice(
+        RecipeChoice(
             option=f"/usr/local/cuda/gds/tools/gdsio -f {file} -d 0 -w 8 -s 1G -i 1M -I 0 -x 0",
             reason="reads into the GPU; Reads n= of the statistics must grow, else it went through host memory",
             source=sources.NVFS,
         ),
-        Choice(
+        RecipeChoice(
             option=f"/usr/local/cuda/gds/tools/gdsio -f {file} -d 0 -w 8 -s 1G -i 1M -I 0 -x 2",
             reason="the same through host memory, to compare",
             source=sources.NVFS,
@@ -148,14 +150,14 @@ def _gdsio(mountpoint: str) -> list[Choice]:
     ]
 
 
-def _aiscp(mountpoint: str) -> list[Choice]:
+def _aiscp(mountpoint: str) -> list[RecipeChoice]:
     return [
-        Choice(
+        RecipeChoice(
             option="sudo ais-check",
             reason="kernel P2PDMA, HIP runtime and amdgpu must be True; it lists block devices only, not this mount",
             source=sources.HIPFILE,
         ),
-        Choice(
+        RecipeChoice(
             option="HIPFILE_UNSUPPORTED_FILE_SYSTEMS=true HIPFILE_ALLOW_COMPAT_MODE=false "
             f"aiscp {mountpoint}/FILE {mountpoint}/COPY",
             reason="fails where the path is not direct; the setting is for this proof only",

@@ -5,16 +5,16 @@ import io
 import tarfile
 
 from millrace.measure.client import text
-from millrace.measure.client.model import File, Recipe
+from millrace.measure.client.model import ClientFile, Recipe
 from millrace_client.pack import check
 
 
-def files(recipe: Recipe) -> list[File]:
+def files(recipe: Recipe) -> list[ClientFile]:
     """Return the texts of the kit; those for the client's /etc are under `root/`, to be copied."""
     return [
-        File(path="README", mode="0644", text="\n".join(text.lines(recipe)) + "\n"),
-        File(path="recipe.json", mode="0644", text=recipe.model_dump_json(indent=2) + "\n"),
-        File(path="fstab", mode="0644", text="\n".join(recipe.fstab) + "\n"),
+        ClientFile(path="README", mode="0644", text="\n".join(text.lines(recipe)) + "\n"),
+        ClientFile(path="recipe.json", mode="0644", text=recipe.model_dump_json(indent=2) + "\n"),
+        ClientFile(path="fstab", mode="0644", text="\n".join(recipe.fstab) + "\n"),
         *(one.model_copy(update={"path": f"root{one.path}"}) for one in [*recipe.files, *recipe.units]),
     ]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from millrace.measure.client import recipes, sources
-from millrace.measure.client.choices import Profile
+from millrace.measure.client.choices import ClientProfile
 from millrace.measure.client.kubernetes_names import as_name, checked, directories, namespace, object_name
 from millrace.measure.client.model import Note
 from millrace.measure.client.nfs import required_options
 from millrace.measure.client.served import ServedShare
-from millrace.serve.config.model import Share
+from millrace.serve.config.model import DesiredShare
 from millrace.serve.share.networks import CLOSED
 from millrace.system.documents import Contract
 from millrace.system.errors import Refused
@@ -43,17 +43,17 @@ class KubernetesRecipe(Contract):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class StorageClassWish:
     """What was asked for: the name of the class (None: that of the share), a namespace, and data sets."""
 
     name: str | None
     namespace: str
-    profile: Profile
+    profile: ClientProfile
     host: str | None
     datasets: Sequence[str]
 
 
-def recipe(served: ServedShare, share: Share, wanted: Wanted) -> KubernetesRecipe:
+def recipe(served: ServedShare, share: DesiredShare, wanted: StorageClassWish) -> KubernetesRecipe:
     """Return the objects of a share.
 
     BadInput: Kubernetes does not take a name. Refused: nodes cannot mount the share, or there is nothing to claim.
@@ -169,7 +169,7 @@ def _dataset(
     ]
 
 
-def _notes(served: ServedShare, share: Share) -> Iterator[Note]:
+def _notes(served: ServedShare, share: DesiredShare) -> Iterator[Note]:
     if not served.read_only:
         if share.child_size is None:
             text = (

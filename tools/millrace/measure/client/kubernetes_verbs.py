@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.measure.client.choices import Profile
+from millrace.measure.client.choices import ClientProfile
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--profile",
-    type=click.Choice([profile.value for profile in Profile]),
-    default=Profile.MIXED.value,
+    type=click.Choice([profile.value for profile in ClientProfile]),
+    default=ClientProfile.MIXED.value,
     show_default=True,
     help="Workload of the pods.",
 )
@@ -43,7 +43,7 @@ def kubernetes(
     show: Output,
 ) -> None:
     """Print objects of a Kubernetes cluster that uses a share through csi-driver-nfs, for `kubectl apply -f -`."""
-    from millrace.measure.client.kubernetes import Wanted, recipe
+    from millrace.measure.client.kubernetes import StorageClassWish, recipe
     from millrace.measure.client.kubernetes_names import checked
     from millrace.measure.client.served import served
     from millrace.plan.policy.policy_in_force import in_force
@@ -61,7 +61,9 @@ def kubernetes(
     served_share = served(config, share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
     desired = config.share(served_share.name)
     assert desired is not None
-    show(recipe(served_share, desired, Wanted(name, namespace, Profile(profile), host, datasets)), _lines)
+    show(
+        recipe(served_share, desired, StorageClassWish(name, namespace, ClientProfile(profile), host, datasets)), _lines
+    )
 
 
 def _lines(found: "KubernetesRecipe") -> Iterator[str]:

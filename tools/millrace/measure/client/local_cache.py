@@ -2,8 +2,8 @@
 """Data sets kept on the client's own NVMe drives after the first read: fsc with cachefilesd."""
 
 from millrace.measure.client import sources
-from millrace.measure.client.choices import Profile
-from millrace.measure.client.model import Choice, File, Note
+from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.model import ClientFile, Note, RecipeChoice
 from millrace.measure.client.served import ServedShare
 from millrace.system.errors import Refused
 from millrace.system.render import render
@@ -12,7 +12,7 @@ CONFIGURATION = "/etc/cachefilesd.conf"
 DIRECTORY = "/var/cache/fscache"
 
 OPTIONS = [
-    Choice(
+    RecipeChoice(
         option="fsc",
         reason="keeps what was read on local drives; the share is read-only, so nothing in it gets old",
         source=sources.FSCACHE,
@@ -39,9 +39,9 @@ NOTES = [
 ]
 
 
-def refuse(served: ServedShare, profile: Profile) -> None:
+def refuse(served: ServedShare, profile: ClientProfile) -> None:
     """Verify that nothing in the cache can get old. Refused: the share or the workload changes files."""
-    if profile not in (Profile.TRAINING, Profile.DATALOADER):
+    if profile not in (ClientProfile.TRAINING, ClientProfile.DATALOADER):
         raise Refused(f"the local cache (fsc) is for data sets that are read: use --profile training, not {profile}")
     if not served.read_only:
         raise Refused(
@@ -50,6 +50,6 @@ def refuse(served: ServedShare, profile: Profile) -> None:
         )
 
 
-def files() -> list[File]:
+def files() -> list[ClientFile]:
     """Return the configuration of cachefilesd."""
-    return [File(path=CONFIGURATION, mode="0644", text=render("client/cachefilesd.j2", directory=DIRECTORY))]
+    return [ClientFile(path=CONFIGURATION, mode="0644", text=render("client/cachefilesd.j2", directory=DIRECTORY))]

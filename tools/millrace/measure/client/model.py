@@ -3,11 +3,11 @@
 
 from typing import Literal
 
-from millrace.measure.client.choices import Gpu, Profile, Protocol
+from millrace.measure.client.choices import ClientProfile, Gpu, Protocol
 from millrace.system.documents import Contract
 
 
-class Choice(Contract):
+class RecipeChoice(Contract):
     """One option, used or skipped, with the reason."""
 
     option: str
@@ -22,7 +22,7 @@ class Note(Contract):
     source: str
 
 
-class File(Contract):
+class ClientFile(Contract):
     """A file to write on the client; `mode` as chmod takes it."""
 
     path: str
@@ -56,10 +56,10 @@ class GpuSettings(Contract):
     """
 
     maker: Gpu
-    needs: list[Choice]
-    merge: list[File]
-    environment: list[Choice]
-    proof: list[Choice]
+    needs: list[RecipeChoice]
+    merge: list[ClientFile]
+    environment: list[RecipeChoice]
+    proof: list[RecipeChoice]
     traps: list[Trap]
 
 
@@ -72,7 +72,7 @@ class Expect(Contract):
 
     schema_version: Literal[1] = 1
     share: str
-    profile: Profile
+    profile: ClientProfile
     protocol: Protocol
     fstype: Literal["nfs", "cifs"]
     source: str
@@ -96,18 +96,18 @@ class Recipe(Contract):
 
     schema_version: Literal[1] = 1
     share: str
-    profile: Profile
+    profile: ClientProfile
     protocol: Protocol
     host: str
     mountpoint: str
     source: str
-    options: list[Choice]
-    left_out: list[Choice]
-    files: list[File]
+    options: list[RecipeChoice]
+    left_out: list[RecipeChoice]
+    files: list[ClientFile]
     prepare: list[str]
     fstab: list[str]
     fstab_commands: list[str]
-    units: list[File]
+    units: list[ClientFile]
     unit_commands: list[str]
     commands: list[str]
     notes: list[Note]

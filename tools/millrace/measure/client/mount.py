@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millrace.measure.client.escape import fstab_field, unit_name, unit_value
-from millrace.measure.client.model import File
+from millrace.measure.client.model import ClientFile
 from millrace.system.render import render
 
 UNITS = "/etc/systemd/system"
@@ -16,7 +16,7 @@ TIMEOUT = 60
 
 
 @dataclass(frozen=True)
-class Mount:
+class MountStep:
     """What is mounted where. `follows` is the mount point of the mount that brings this one with it."""
 
     description: str
@@ -27,7 +27,7 @@ class Mount:
     follows: str | None = None
 
 
-def fstab(mount: Mount) -> str:
+def fstab(mount: MountStep) -> str:
     """Return the line of /etc/fstab; systemd.mount(5) has the x-systemd options."""
     if mount.follows:
         leader = unit_name(mount.follows, "mount")
@@ -39,7 +39,7 @@ def fstab(mount: Mount) -> str:
     return " ".join([*(fstab_field(field) for field in fields), "0", "0"])
 
 
-def units(mount: Mount) -> list[File]:
+def units(mount: MountStep) -> list[ClientFile]:
     """Return the .mount unit, and the .automount unit of a mount that does not follow another."""
     files = [
         _unit(
@@ -58,7 +58,7 @@ def units(mount: Mount) -> list[File]:
     return files
 
 
-def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
+def activation(mounts: Sequence[MountStep], enable: bool) -> list[str]:
     """Return shell commands that make systemd read fstab lines, or (`enable`) unit files.
 
     systemctl(1): `enable` reads unit files again by itself.
@@ -72,13 +72,13 @@ def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
     return [*first, f"systemctl enable --now {shlex.join(leaders)}"]
 
 
-def commands(mount: Mount) -> list[str]:
+def commands(mount: MountStep) -> list[str]:
     """Return shell commands that mount it until the next boot."""
     where = shlex.quote(mount.mountpoint)
     options = shlex.quote(",".join(mount.options))
     return [f"mkdir -p {where}", f"mount -t {mount.fstype} -o {options} {shlex.quote(mount.source)} {where}"]
 
 
-def _unit(mount: Mount, kind: str, **values: object) -> File:
+def _unit(mount: MountStep, kind: str, **values: object) -> ClientFile:
     text = render(f"client/{kind}.j2", where=unit_value(mount.mountpoint), **values)
-    return File(path=f"{UNITS}/{unit_name(mount.mountpoint, kind)}", mode="0644", text=text)
+    return ClientFile(path=f"{UNITS}/{unit_name(mount.mountpoint, kind)}", mode="0644", text=text)

@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 
 from millrace.measure.client import gpu, kerberos, local_cache, mount, recipes, sources, tls, trunking
-from millrace.measure.client.choices import Profile, Protocol, Wanted
-from millrace.measure.client.model import Choice, Expect, File, Note, Recipe
-from millrace.measure.client.mount import Mount
+from millrace.measure.client.choices import ClientProfile, Protocol, RecipeWish
+from millrace.measure.client.model import ClientFile, Expect, Note, Recipe, RecipeChoice
+from millrace.measure.client.mount import MountStep
 from millrace.measure.client.served import ServedShare
 from millrace.serve.share.networks import CLOSED
 from millrace.system.errors import Refused
@@ -22,7 +22,7 @@ _PRINTED = {"lookupcache=positive": "lookupcache=pos"}
 _NOT_PRINTED = frozenset({"trunkdiscovery"})
 
 
-def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol) -> Recipe:
+def recipe(served: ServedShare, wanted: RecipeWish, protocol: Protocol) -> Recipe:
     """Return the recipe.
 
     Refused: the share is not served in this way. BadInput: an address of the client is none.
@@ -48,7 +48,7 @@ def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol) -> Recipe:
     name = trunking.host_name(host) if host else addresses[0]
     if served.xprtsec:
         tls.refuse(served.tls, [name, *(addresses if trunked else [])], served.xprtsec)
-    main = Mount(
+    main = MountStep(
         description=f"Millrace share {served.name}",
         fstype="nfs",
         source=_source(name, served.path),
@@ -83,40 +83,42 @@ def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol) -> Recipe:
     )
 
 
-def _refuse(served: ServedShare, profile: Profile, protocol: Protocol) -> None:
+def _refuse(served: ServedShare, profile: ClientProfile, protocol: Protocol) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
     if served.closed:
         raise Refused(f"no client can mount {served.name}: {CLOSED}")
-    if profile is Profile.KVCACHE and served.read_only:
+    if profile is ClientProfile.KVCACHE and served.read_only:
         raise Refused(f"the share {served.name} is read-only, and a KV cache is written: create a share of its own")
     if protocol.is_rdma and served.xprtsec:
         raise Refused(f"the share {served.name} asks for TLS, which is for TCP only: use --protocol nfs-tcp")
 
 
-def _transport(profile: Profile, protocol: Protocol) -> list[Choice]:
+def _transport(profile: ClientProfile, protocol: Protocol) -> list[RecipeChoice]:
     if protocol.is_rdma:
         return recipes.rdma_trunked() if protocol.is_trunked else recipes.rdma()
     return recipes.trunked() if protocol.is_trunked else recipes.tcp(profile)
 
 
-def required_options(served: ServedShare) -> list[Choice]:
+def required_options(served: ServedShare) -> list[RecipeChoice]:
     """Return the options that the share itself asks of a mount."""
     choices = []
     if served.read_only:
-        choices.append(Choice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))
+        choices.append(RecipeChoice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))
     if served.sec:
-        choices.append(Choice(option=f"sec={served.sec}", reason="required by the share", source=sources.NFS_MANUAL))
+        choices.append(
+            RecipeChoice(option=f"sec={served.sec}", reason="required by the share", source=sources.NFS_MANUAL)
+        )
     if served.xprtsec:
         reason = "the share requires TLS; the client needs tlshd"
-        choices.append(Choice(option=f"xprtsec={served.xprtsec}", reason=reason, source=sources.TLS_TCP))
+        choices.append(RecipeChoice(option=f"xprtsec={served.xprtsec}", reason=reason, source=sources.TLS_TCP))
     return choices
 
 
-def _lane_mounts(main: Mount, served: ServedShare, addresses: Sequence[str], named: bool) -> list[Mount]:
+def _lane_mounts(main: MountStep, served: ServedShare, addresses: Sequence[str], named: bool) -> list[MountStep]:
     # The same options as the main mount: whichever the client mounts first decides nconnect for all.
     return [
-        Mount(
+        MountStep(
             description=f"Millrace share {served.name}: lane to {lane.address}",
             fstype=main.fstype,
             source=_source(lane.address, served.path),
@@ -136,17 +138,17 @@ def _selected(addresses: Sequence[Address], chosen: Sequence[str]) -> list[Addre
     return [one for one in addresses if str(one.ip) in chosen]
 
 
-def _modprobe(profile: Profile) -> File:
+def _modprobe(profile: ClientProfile) -> ClientFile:
     text = render(
         "client/modprobe.j2",
         profile=profile,
         parameters=recipes.module_parameters(profile),
         left_out=recipes.MODULE_LEFT_OUT,
     )
-    return File(path=MODPROBE, mode="0644", text=text)
+    return ClientFile(path=MODPROBE, mode="0644", text=text)
 
 
-def _tls_files(served: ServedShare) -> list[File]:
+def _tls_files(served: ServedShare) -> list[ClientFile]:
     return tls.files(served.tls, served.xprtsec) if served.tls and served.xprtsec else []
 
 
@@ -166,7 +168,7 @@ _KVCACHE = [
 ]
 
 
-def _notes(served: ServedShare, profile: Profile, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
+def _notes(served: ServedShare, profile: ClientProfile, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
     notes = [
         Note(
             text="The first mount of a server sets nconnect for all its mounts: unmount existing ones first.",
@@ -178,7 +180,7 @@ def _notes(served: ServedShare, profile: Profile, protocol: Protocol, addresses:
             source=sources.NFS_SLOTS,
         ),
         *kerberos.notes(served, protocol),
-        *(_KVCACHE if profile is Profile.KVCACHE else []),
+        *(_KVCACHE if profile is ClientProfile.KVCACHE else []),
     ]
     if served.tls and served.xprtsec:
         notes += tls.notes(served.tls, served.xprtsec)
@@ -191,7 +193,11 @@ def _notes(served: ServedShare, profile: Profile, protocol: Protocol, addresses:
 
 
 def _expect(
-    served: ServedShare, wanted: Wanted, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
+    served: ServedShare,
+    wanted: RecipeWish,
+    protocol: Protocol,
+    options: Sequence[RecipeChoice],
+    addresses: Sequence[str],
 ) -> Expect:
     profile, rdma = wanted.profile, protocol.is_rdma
     printed = [_PRINTED.get(choice.option, choice.option) for choice in options if choice.option not in _NOT_PRINTED]

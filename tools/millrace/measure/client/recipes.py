@@ -5,8 +5,8 @@ Where a talk and the kernel of today disagree the kernel wins, and the option is
 """
 
 from millrace.measure.client import sources
-from millrace.measure.client.choices import Profile
-from millrace.measure.client.model import Choice, ModuleParameter, Note
+from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.model import ModuleParameter, Note, RecipeChoice
 
 NFS_PORT = 2049
 RDMA_PORT = 20049
@@ -19,30 +19,30 @@ TRUNKED_CONNECTIONS = 8
 CHANNELS = 8
 
 TCP_CONNECTIONS = {
-    Profile.TRAINING: 16,
-    Profile.CHECKPOINT: 16,
-    Profile.DATALOADER: 8,
-    Profile.KVCACHE: 16,
-    Profile.MIXED: 8,
+    ClientProfile.TRAINING: 16,
+    ClientProfile.CHECKPOINT: 16,
+    ClientProfile.DATALOADER: 8,
+    ClientProfile.KVCACHE: 16,
+    ClientProfile.MIXED: 8,
 }
 
 # max_session_slots, max_session_cb_slots, callback_nr_threads: the upper ends of the talk's ranges. One client that
 # mounts with several profiles takes the larger numbers: they are ceilings, and there is one module.
 _MODULE = {
-    Profile.TRAINING: (256, 64, 12),
-    Profile.CHECKPOINT: (256, 64, 12),
-    Profile.DATALOADER: (128, 32, 16),
+    ClientProfile.TRAINING: (256, 64, 12),
+    ClientProfile.CHECKPOINT: (256, 64, 12),
+    ClientProfile.DATALOADER: (128, 32, 16),
     # not in the talk: every request of the LLM server waits for its blocks
-    Profile.KVCACHE: (256, 64, 12),
-    Profile.MIXED: (192, 48, 12),
+    ClientProfile.KVCACHE: (256, 64, 12),
+    ClientProfile.MIXED: (192, 48, 12),
 }
 
 
-def _choice(option: str, reason: str, source: str) -> Choice:
-    return Choice(option=option, reason=reason, source=source)
+def _choice(option: str, reason: str, source: str) -> RecipeChoice:
+    return RecipeChoice(option=option, reason=reason, source=source)
 
 
-def module_parameters(profile: Profile) -> list[ModuleParameter]:
+def module_parameters(profile: ClientProfile) -> list[ModuleParameter]:
     """Return what /etc/modprobe.d sets for the NFS client."""
     names = ("max_session_slots", "max_session_cb_slots", "callback_nr_threads")
     return [
@@ -82,7 +82,7 @@ _BOUNDARY = [
 ]
 
 
-def nfs_common(transport: list[Choice]) -> list[Choice]:
+def nfs_common(transport: list[RecipeChoice]) -> list[RecipeChoice]:
     """Return the options of every NFS mount around those of its transport."""
     return [
         _choice("vers=4.2", "sessions, server-side copy and sparse files", sources.TALK_MOUNT),
@@ -98,7 +98,7 @@ def nfs_common(transport: list[Choice]) -> list[Choice]:
     ]
 
 
-def tcp(profile: Profile) -> list[Choice]:
+def tcp(profile: ClientProfile) -> list[RecipeChoice]:
     """Return the options for one server address over TCP."""
     count = TCP_CONNECTIONS[profile]
     reason = f"{count} connections; each carries about 2.5 GB/s of reads or 1.6 GB/s of writes"
@@ -108,7 +108,7 @@ def tcp(profile: Profile) -> list[Choice]:
     ]
 
 
-def trunked() -> list[Choice]:
+def trunked() -> list[RecipeChoice]:
     """Return the options for several server addresses over TCP, one session."""
     return [
         _choice("proto=tcp", "transport protocol", sources.TALK_MOUNT),
@@ -130,7 +130,7 @@ def trunked() -> list[Choice]:
     ]
 
 
-def rdma() -> list[Choice]:
+def rdma() -> list[RecipeChoice]:
     """Return the options for one server address over RDMA."""
     return [
         _choice("proto=rdma", "transport protocol", sources.TALK_MOUNT),
@@ -146,7 +146,7 @@ def rdma() -> list[Choice]:
 _POSITIVE = "lookupcache=positive"
 
 
-def rdma_trunked() -> list[Choice]:
+def rdma_trunked() -> list[RecipeChoice]:
     """Return the options for several server addresses over RDMA, one session."""
     return [
         *rdma()[:2],
@@ -159,26 +159,26 @@ def rdma_trunked() -> list[Choice]:
 
 
 NFS_CACHING = {
-    Profile.TRAINING: [
+    ClientProfile.TRAINING: [
         _choice("acregmin=60", "datasets do not change while they are read", sources.TALK_MOUNT),
         _choice("acregmax=600", "datasets do not change while they are read", sources.TALK_MOUNT),
         _choice("acdirmin=60", "new files become visible after 60 s", sources.TALK_MOUNT),
         _choice("acdirmax=600", "new files become visible after at most 600 s", sources.TALK_MOUNT),
     ],
-    Profile.CHECKPOINT: [
+    ClientProfile.CHECKPOINT: [
         _choice(_POSITIVE, "prevents a cached 'no such file' when another node resumes", sources.TALK_CACHING),
     ],
-    Profile.DATALOADER: [
+    ClientProfile.DATALOADER: [
         _choice(
             _POSITIVE, "caches existing names only; missing names are looked up on the server", sources.TALK_CACHING
         ),
     ],
-    Profile.KVCACHE: [
+    ClientProfile.KVCACHE: [
         _choice(_POSITIVE, "a block that one node saved is found by the others at once", sources.NFS_MANUAL),
         _choice("acregmin=60", "blocks do not change after they are written", sources.NFS_MANUAL),
         _choice("acregmax=600", "blocks do not change after they are written", sources.NFS_MANUAL),
     ],
-    Profile.MIXED: [
+    ClientProfile.MIXED: [
         _choice(_POSITIVE, "files that other clients create are visible immediately", sources.TALK_CACHING),
     ],
 }
@@ -190,8 +190,8 @@ _NFS_LEFT_OUT = [
 ]
 
 NFS_LEFT_OUT = {
-    Profile.TRAINING: [_choice("lookupcache=all", "the default", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
-    Profile.CHECKPOINT: [
+    ClientProfile.TRAINING: [_choice("lookupcache=all", "the default", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
+    ClientProfile.CHECKPOINT: [
         _choice(
             "acdirmin=60, acdirmax=600",
             "would hide a new checkpoint from other nodes for 60 s; the defaults are 30 and 60 s",
@@ -199,8 +199,8 @@ NFS_LEFT_OUT = {
         ),
         *_NFS_LEFT_OUT,
     ],
-    Profile.DATALOADER: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
-    Profile.KVCACHE: [
+    ClientProfile.DATALOADER: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
+    ClientProfile.KVCACHE: [
         _choice(
             "nocto",
             "would skip the check on open, and show half a block to a node that opens it while it is written",
@@ -208,7 +208,7 @@ NFS_LEFT_OUT = {
         ),
         *_NFS_LEFT_OUT,
     ],
-    Profile.MIXED: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
+    ClientProfile.MIXED: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
 }
 
 
@@ -216,7 +216,7 @@ _SMB_VERSION = _choice("vers=3.1.1", "the only version that this server supports
 _SMB_HARD = _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT)
 
 
-def smb_common(posix: bool) -> list[Choice]:
+def smb_common(posix: bool) -> list[RecipeChoice]:
     """Return the options of every SMB mount; `posix` only where no NFS client uses the same tree."""
     extensions = (
         [_choice("posix", "POSIX modes, symbolic links and case-sensitive names", sources.CIFS_CLIENT)] if posix else []
@@ -242,7 +242,7 @@ def smb_common(posix: bool) -> list[Choice]:
     ]
 
 
-def smb_direct() -> list[Choice]:
+def smb_direct() -> list[RecipeChoice]:
     """Return the options of every mount over SMB Direct."""
     return [
         _SMB_VERSION,
@@ -276,9 +276,9 @@ SMB_DIRECT_NOTES = [
 ]
 
 
-def smb_caching(profile: Profile, leases: bool) -> list[Choice]:
+def smb_caching(profile: ClientProfile, leases: bool) -> list[RecipeChoice]:
     """Return the caching options of a profile; `leases`: whether the server grants them."""
-    if profile is Profile.CHECKPOINT:
+    if profile is ClientProfile.CHECKPOINT:
         return [
             _choice(
                 "cache=none",
@@ -287,7 +287,7 @@ def smb_caching(profile: Profile, leases: bool) -> list[Choice]:
             ),
             _choice("actimeo=0", "always reads file sizes and times from the server", sources.TALK_CIFS_TABLE),
         ]
-    if profile in (Profile.MIXED, Profile.KVCACHE):
+    if profile in (ClientProfile.MIXED, ClientProfile.KVCACHE):
         return []
     attributes = [_choice("actimeo=60", "datasets do not change while they are read", sources.CIFS_CLIENT)]
     if leases:

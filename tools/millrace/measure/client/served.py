@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_network
 
 from millrace.measure.client.tls import Tls, of_this_server
-from millrace.serve.config.model import Config, Domain, Nfs, Share
+from millrace.serve.config.model import Config, DesiredShare, Domain, Nfs
 from millrace.serve.share.networks import Network, nfs_networks, smb_networks
 from millrace.serve.share.tls import required_mode
 from millrace.system import names, net, sysfs
@@ -103,7 +103,7 @@ def reachable(ports: Sequence[Interface], networks: Sequence[Network]) -> list[A
     return addresses
 
 
-def chosen(config: Config, name: str | None) -> Share:
+def chosen(config: Config, name: str | None) -> DesiredShare:
     """Return the share `name`, or the only one. BadInput: there is no such share. Refused: there is none at all."""
     there = ", ".join(share.name for share in config.shares)
     if not config.shares:
@@ -118,7 +118,7 @@ def chosen(config: Config, name: str | None) -> Share:
     return share
 
 
-def _networks(share: Share, default: Sequence[str]) -> list[Network]:
+def _networks(share: DesiredShare, default: Sequence[str]) -> list[Network]:
     named = [*(one.client for one in share.nfs.clients), *share.smb.networks] or default
     return [ip_network(text) for text in named if names.is_network(text)]
 

@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 
 from millrace.measure.client import mount, recipes, sources
-from millrace.measure.client.choices import Profile, Protocol
-from millrace.measure.client.model import Choice, Expect, File, Note, Recipe
-from millrace.measure.client.mount import Mount
+from millrace.measure.client.choices import ClientProfile, Protocol
+from millrace.measure.client.model import ClientFile, Expect, Note, Recipe, RecipeChoice
+from millrace.measure.client.mount import MountStep
 from millrace.measure.client.served import ServedShare
 from millrace.measure.client.trunking import host_name
 from millrace.system.errors import BadInput, Refused
@@ -27,7 +27,9 @@ USER = Rule(
 )
 
 
-def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
+def recipe(
+    served: ServedShare, profile: ClientProfile, protocol: Protocol, host: str | None, user: str | None
+) -> Recipe:
     """Return the recipe. Refused: the share is not on SMB. BadInput: `user` is no name of a user."""
     if served.direct:
         raise Refused(f"the share {served.name} is on SMB Direct alone: use --protocol smb-rdma")
@@ -44,7 +46,7 @@ def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str 
     return _recipe(served, profile, protocol, name, credentials, options, left_out, _notes(served, credentials.path))
 
 
-def direct_recipe(served: ServedShare, profile: Profile, host: str | None, user: str | None) -> Recipe:
+def direct_recipe(served: ServedShare, profile: ClientProfile, host: str | None, user: str | None) -> Recipe:
     """Return the recipe of a mount over SMB Direct.
 
     Refused: the share is not on it, or no RDMA device has an address. BadInput: `user` is no name of a user.
@@ -61,15 +63,15 @@ def direct_recipe(served: ServedShare, profile: Profile, host: str | None, user:
 
 def _recipe(
     served: ServedShare,
-    profile: Profile,
+    profile: ClientProfile,
     protocol: Protocol,
     name: str,
-    credentials: File,
-    options: list[Choice],
-    left_out: list[Choice],
+    credentials: ClientFile,
+    options: list[RecipeChoice],
+    left_out: list[RecipeChoice],
     notes: list[Note],
 ) -> Recipe:
-    main = Mount(
+    main = MountStep(
         description=f"Millrace share {served.name}",
         fstype="cifs",
         source=f"//{name}/{served.name}",
@@ -98,7 +100,7 @@ def _recipe(
     )
 
 
-def _credentials(served: ServedShare, user: str) -> File:
+def _credentials(served: ServedShare, user: str) -> ClientFile:
     problem = USER.problem(user)
     if problem is not None:
         raise BadInput(problem)
@@ -107,13 +109,13 @@ def _credentials(served: ServedShare, user: str) -> File:
     where = domain or (served.domain.machine if served.domain else None)
     line = f"domain={where}\n" if where else ""
     text = f"username={name}\n{line}password=\n"
-    return File(path=f"/etc/millrace-{served.name}.credentials", mode="0600", text=text)
+    return ClientFile(path=f"/etc/millrace-{served.name}.credentials", mode="0600", text=text)
 
 
-def _required_options(served: ServedShare) -> list[Choice]:
+def _required_options(served: ServedShare) -> list[RecipeChoice]:
     if not served.read_only:
         return []
-    return [Choice(option="ro", reason="the share is read-only", source=sources.CIFS_MANUAL)]
+    return [RecipeChoice(option="ro", reason="the share is read-only", source=sources.CIFS_MANUAL)]
 
 
 def _notes(served: ServedShare, credentials: str) -> list[Note]:
@@ -137,7 +139,7 @@ def _notes(served: ServedShare, credentials: str) -> list[Note]:
     return notes
 
 
-def _expect(served: ServedShare, profile: Profile, protocol: Protocol, options: Sequence[Choice]) -> Expect:
+def _expect(served: ServedShare, profile: ClientProfile, protocol: Protocol, options: Sequence[RecipeChoice]) -> Expect:
     # multichannel is printed as max_channels.
     printed = [choice.option for choice in options if choice.option != "multichannel"]
     return Expect(

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from millrace.measure.client.model import Choice, GpuSettings, Recipe
+from millrace.measure.client.model import GpuSettings, Recipe, RecipeChoice
 
 
 def lines(recipe: Recipe) -> list[str]:
@@ -55,5 +55,5 @@ def _section(title: str, text: str) -> list[str]:
     return ["", f"# ==== {title}", *text.rstrip("\n").split("\n")]
 
 
-def _choices(choices: Iterable[Choice]) -> list[str]:
+def _choices(choices: Iterable[RecipeChoice]) -> list[str]:
     return [f"# {one.option}: {one.reason} [{one.source}]" for one in choices]

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from millrace.measure.client import sources
-from millrace.measure.client.model import File, Note
+from millrace.measure.client.model import ClientFile, Note
 from millrace.serve.certificate import files as certificate_files
 from millrace.serve.certificate.identity import names_host
 from millrace.serve.certificate.model import Certificate
@@ -49,13 +49,13 @@ def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
         )
 
 
-def files(tls: Tls, demand: str) -> list[File]:
+def files(tls: Tls, demand: str) -> list[ClientFile]:
     """Return what goes to the client's /etc; a certificate of the client is added by its administrator."""
     mutual = demand == "mtls"
     values = {"certificate": CERTIFICATE if mutual else None, "key": KEY, "trust": AUTHORITY if tls.trust else None}
-    found = [File(path=CONFIGURATION, mode="0644", text=render("client/tlshd.j2", **values))]
+    found = [ClientFile(path=CONFIGURATION, mode="0644", text=render("client/tlshd.j2", **values))]
     if tls.trust:
-        found.append(File(path=AUTHORITY, mode="0644", text=tls.trust))
+        found.append(ClientFile(path=AUTHORITY, mode="0644", text=tls.trust))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from millrace.measure.bench.verbs import PROFILES as LOADS
-from millrace.measure.client.choices import Accelerator, Gpu, Model, Profile, Protocol, Wanted
+from millrace.measure.client.choices import Accelerator, ClientProfile, Gpu, Model, Protocol, RecipeWish
 from millrace.measure.client.kubernetes_verbs import kubernetes
 from millrace.system.output import Output, prints
 
@@ -20,7 +20,7 @@ _host = click.option("--host", metavar="NAME", help="Host name of this server fo
 _OPTIONS = (
     click.option(
         "--profile",
-        type=click.Choice([one.value for one in Profile]),
+        type=click.Choice([one.value for one in ClientProfile]),
         help="Workload of the client; with --gpu [default: training].",
     ),
     click.option(
@@ -212,8 +212,8 @@ def _recipe(
         for option, value in (("--profile", profile), ("--protocol", protocol)):
             if not value:
                 raise BadInput(f"{option} is missing: millrace client recipe --help lists the choices")
-    wanted = Wanted(
-        profile=Profile(profile or Profile.TRAINING),
+    wanted = RecipeWish(
+        profile=ClientProfile(profile or ClientProfile.TRAINING),
         protocol=Protocol(protocol) if protocol else None,
         host=host,
         user=user,

@@ -31,7 +31,7 @@ Verdict = Literal["plan", "candidate"]
 Side = Literal["candidate", "plan", "default"]
 
 
-class State(StrEnum):
+class TunerState(StrEnum):
     """How far a run is."""
 
     PENDING = "pending"
@@ -42,7 +42,7 @@ class State(StrEnum):
     INTERRUPTED = "interrupted"  # the program was killed or the power was cut
 
 
-class Knob(Contract):
+class TunerKnob(Contract):
     """One setting of the whitelist with the levels that may be tried; `default` and `planned` are among them.
 
     `ordered`: the levels ascend, and neighbours are alike; otherwise they are categories. `setting` is what an
@@ -76,7 +76,7 @@ class Goal(Contract):
     better: Better = "higher"
 
 
-class Measured(Contract):
+class MeasuredCombination(Contract):
     """The result of measuring one combination: what the server's side hands to the search.
 
     `seconds` is all the time it took, the change of settings included. `reason` explains what is not valid.
@@ -89,7 +89,7 @@ class Measured(Contract):
     reason: str | None = None
 
 
-class Reading(Measured):
+class ScoredReading(MeasuredCombination):
     """One measured combination. `score` is relative to the plan's settings (1 is equal), null where it failed."""
 
     number: Count
@@ -127,7 +127,7 @@ class Standing(Contract):
     readings: Count
 
 
-class Outcome(Contract):
+class TunerOutcome(Contract):
     """What was found. `winner` equals the plan's settings for the verdict `plan`.
 
     `gain` is the candidate's over the plan's from `rounds` interleaved pairs, `noise` what it may be by chance; both
@@ -154,7 +154,7 @@ class Versions(Contract):
     fio: str
 
 
-class Run(Contract):
+class TunerRun(Contract):
     """One run of the tuner. `budget` in seconds; `goals` as weighted by the profile or the administrator.
 
     `refused` are settings that a driver did not take when the run began.
@@ -164,17 +164,17 @@ class Run(Contract):
     id: str
     started: str
     ended: str | None = None
-    state: State
+    state: TunerState
     reason: str | None = None
     host: str
     versions: Versions
     environment: Environment | None = None
     profile: str | None = None
     budget: float
-    knobs: list[Knob]
+    knobs: list[TunerKnob]
     goals: list[Goal]
     clients: list[str] = Field(default_factory=list)
     refused: list[LeftOut] = Field(default_factory=list)
-    readings: list[Reading] = Field(default_factory=list)
+    readings: list[ScoredReading] = Field(default_factory=list)
     effects: list[Effect] = Field(default_factory=list)
-    outcome: Outcome | None = None
+    outcome: TunerOutcome | None = None

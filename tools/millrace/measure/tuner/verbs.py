@@ -11,9 +11,9 @@ from millrace.system.output import Output, prints
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millrace.measure.tuner.run.outputs import Progress, Request
+    from millrace.measure.tuner.run.outputs import TunerProgress, TunerRequest
 
-_lines = prints("millrace.measure.tuner.run.outputs:Progress", lines=True, words="Print progress as JSON lines.")
+_lines = prints("millrace.measure.tuner.run.outputs:TunerProgress", lines=True, words="Print progress as JSON lines.")
 
 
 def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
@@ -37,7 +37,7 @@ def tuner() -> None:
 
 @tuner.command()
 @_request_options
-@prints("millrace.measure.tuner.run.outputs:Estimate")
+@prints("millrace.measure.tuner.run.outputs:TunerEstimate")
 def estimate(show: Output, **options: object) -> None:
     """List what a run would try, its duration and obstacles; start nothing."""
     from millrace.measure.tuner.run import order
@@ -49,7 +49,7 @@ def estimate(show: Output, **options: object) -> None:
 
 @tuner.command()
 @_request_options
-@prints("millrace.measure.tuner.run.outputs:Started")
+@prints("millrace.measure.tuner.run.outputs:TunerStarted")
 def start(show: Output, **options: object) -> None:
     """Start a run in the background; closing this terminal does not stop the run."""
     from millrace.measure.tuner.run import order
@@ -88,12 +88,12 @@ def follow(show: Output) -> None:
 
 
 @tuner.command()
-@prints("millrace.measure.tuner.run.outputs:Status")
+@prints("millrace.measure.tuner.run.outputs:TunerStatus")
 def status(show: Output) -> None:
     """Show the active run with its remaining time, and what is applied."""
     from millrace.measure.tuner.run import journal, live
     from millrace.measure.tuner.run import text as words
-    from millrace.measure.tuner.run.outputs import Status
+    from millrace.measure.tuner.run.outputs import TunerStatus
     from millrace.measure.tuner.run.tuner_job import JOB
     from millrace.plan import measured
     from millrace.system.errors import BadInput
@@ -104,7 +104,7 @@ def status(show: Output) -> None:
         left = journal.in_force() if not running else None
     except BadInput:
         left = None
-    report = Status(
+    report = TunerStatus(
         running=running,
         progress=live.latest(),
         applied=measured.find().measured,
@@ -114,12 +114,12 @@ def status(show: Output) -> None:
 
 
 @tuner.command()
-@prints("millrace.measure.tuner.run.outputs:Stopped")
+@prints("millrace.measure.tuner.run.outputs:TunerStopped")
 def stop(show: Output) -> None:
     """Stop the active run and restore settings that a run has left."""
     from millrace.measure.tuner.run import restore
     from millrace.measure.tuner.run import text as words
-    from millrace.measure.tuner.run.outputs import Stopped
+    from millrace.measure.tuner.run.outputs import TunerStopped
     from millrace.measure.tuner.run.tuner_job import JOB
     from millrace.system.run import attempt
     from millrace.system.users import only_root
@@ -128,7 +128,7 @@ def stop(show: Output) -> None:
     running = JOB.runs(attempt)
     if running:
         JOB.cancel(attempt)
-    show(Stopped(running=running, restored=restore.restore(attempt)), words.stopped)
+    show(TunerStopped(running=running, restored=restore.restore(attempt)), words.stopped)
 
 
 @tuner.command(hidden=True)
@@ -151,7 +151,7 @@ def restore() -> None:
 
 
 @tuner.command("list")
-@prints("millrace.measure.tuner.run.outputs:RunList")
+@prints("millrace.measure.tuner.run.outputs:TunerRunList")
 def list_(show: Output) -> None:
     """List runs, newest first."""
     from millrace.measure.tuner.run import store
@@ -164,7 +164,7 @@ def list_(show: Output) -> None:
 
 @tuner.command()
 @click.argument("name", metavar="RUN", default="latest")
-@prints("millrace.measure.tuner.model:Run")
+@prints("millrace.measure.tuner.model:TunerRun")
 def show(name: str, show: Output) -> None:
     """Show one run: what mattered, and the winner beside the plan's settings and the kernel's defaults."""
     from millrace.measure.tuner.report import text
@@ -210,7 +210,7 @@ def export(name: str, kind: Format, output: BinaryIO) -> None:
     output.write(content)
 
 
-def _follow(show: Output) -> "Progress | None":
+def _follow(show: Output) -> "TunerProgress | None":
     from millrace.measure.tuner.run import live, tuner_job
     from millrace.measure.tuner.run import text as words
     from millrace.system.errors import Refused
@@ -221,10 +221,10 @@ def _follow(show: Output) -> "Progress | None":
     return show.each(tuner_job.follow(attempt), words.progress)
 
 
-def _request(options: dict[str, object]) -> "Request":
-    from millrace.measure.tuner.run.outputs import Request
+def _request(options: dict[str, object]) -> "TunerRequest":
+    from millrace.measure.tuner.run.outputs import TunerRequest
     from millrace.measure.tuner.run.plan import seconds
     from millrace.system.documents import checked
 
     values = {**options, "budget": seconds(str(options["budget"]))}
-    return checked(lambda: Request.model_validate(values))
+    return checked(lambda: TunerRequest.model_validate(values))

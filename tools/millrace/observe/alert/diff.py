@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from millrace.observe.alert.model import Alert
 from millrace.observe.health import current
 from millrace.observe.health.collect import NOT_RUN
-from millrace.observe.health.model import SEVERITY, Finding, Health, Level
+from millrace.observe.health.model import SEVERITY, Health, HealthFinding, Level
 
 # Health is checked every 30 s: the second document without a problem ends it, an event of md in between does not.
 HOLD = timedelta(seconds=20)
@@ -17,7 +17,7 @@ SEPARATE = 3
 
 
 @dataclass(frozen=True)
-class Difference:
+class AlertDifference:
     """The alerts that are open now, and which of them began or got worse; those that ended are not open any more."""
 
     open: list[Alert]
@@ -26,14 +26,14 @@ class Difference:
     closed: list[Alert] = field(default_factory=list)
 
 
-def difference(before: Sequence[Alert], health: Health) -> Difference:
+def difference(before: Sequence[Alert], health: Health) -> AlertDifference:
     """Compare the open alerts with a health document.
 
     While the server starts, only what is a failure in spite of that begins, and nothing ends: what is missing may
     appear, and what was wrong may not show yet. Alerts of a check that could not run stay open.
     """
     problems = _problems(health)
-    result = Difference(open=[])
+    result = AlertDifference(open=[])
     for alert in before:
         finding = problems.pop(alert.key, None)
         if finding is None:
@@ -58,7 +58,7 @@ def grouped(alerts: Sequence[Alert]) -> list[list[Alert]]:
     return [sorted(alerts, key=_severity, reverse=True)]
 
 
-def _absent(result: Difference, alert: Alert, health: Health) -> None:
+def _absent(result: AlertDifference, alert: Alert, health: Health) -> None:
     if health.starting:
         result.open.append(alert.model_copy(update={"gone": None}))
         return
@@ -79,16 +79,16 @@ def _is_judged(alert: Alert, health: Health) -> bool:
     return not any(one.key in silent for one in health.findings)
 
 
-def _problems(health: Health) -> dict[str, Finding]:
+def _problems(health: Health) -> dict[str, HealthFinding]:
     """The findings that are not OK by their key; of several the worst."""
-    found: dict[str, Finding] = {}
+    found: dict[str, HealthFinding] = {}
     for one in sorted(health.findings, key=lambda one: SEVERITY.index(one.level), reverse=True):
         if one.level is not Level.OK:
             found.setdefault(one.key, one)
     return found
 
 
-def _alert(finding: Finding, since: str) -> Alert:
+def _alert(finding: HealthFinding, since: str) -> Alert:
     return Alert(
         key=finding.key,
         check=finding.check,

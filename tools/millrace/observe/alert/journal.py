@@ -5,13 +5,13 @@ import os
 import socket
 
 from millrace.observe.alert import syslog
-from millrace.observe.alert.model import Message
+from millrace.observe.alert.model import AlertMessage
 from millrace.system import paths
 
 TIMEOUT_S = 5.0
 
 
-def send(message: Message, host: str) -> None:
+def send(message: AlertMessage, host: str) -> None:
     """Log a message, a line for each problem. OSError: the journal does not accept it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
         log.settimeout(TIMEOUT_S)

@@ -9,14 +9,14 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 from millrace.observe.alert import authority, text
-from millrace.observe.alert.model import MailRoute, Message, Security
+from millrace.observe.alert.model import AlertMessage, MailRoute, Security
 from millrace.system.errors import Failed
 
 # For each answer of the server.
 SECONDS = 15.0
 
 
-def send(route: MailRoute, password: str, message: Message, host: str) -> None:
+def send(route: MailRoute, password: str, message: AlertMessage, host: str) -> None:
     """Deliver a message. Failed: the server refuses it, with its reply. OSError: there is no reply."""
     try:
         server = _connected(route, host)
@@ -35,7 +35,7 @@ def send(route: MailRoute, password: str, message: Message, host: str) -> None:
         raise Failed(f"{route.host}: {_refusals(refused)}")
 
 
-def mail(route: MailRoute, message: Message, host: str) -> EmailMessage:
+def mail(route: MailRoute, message: AlertMessage, host: str) -> EmailMessage:
     """Return the message as mail (RFC 5322); RFC 3834 prevents vacation replies."""
     email = EmailMessage()
     email["Subject"] = text.subject(message, host)

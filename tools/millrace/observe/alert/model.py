@@ -90,7 +90,7 @@ class Routes(Contract):
     routes: list[Route] = Field(default_factory=list)
 
 
-class Secrets(Contract):
+class RouteSecrets(Contract):
     """The secret of each route that has one, by its name; readable by root alone."""
 
     schema_version: Literal[1] = 1
@@ -116,7 +116,7 @@ class Alert(Contract):
 Event = Literal["opened", "worse", "closed", "test", "daily"]
 
 
-class Message(Contract):
+class AlertMessage(Contract):
     """One thing to be reported. `number` counts the messages of this server; `at` is ISO 8601 in UTC."""
 
     number: int
@@ -130,12 +130,12 @@ class Queued(Contract):
     """A message that a route has not delivered yet. `not_before` is in seconds since 1970."""
 
     route: str
-    message: Message
+    message: AlertMessage
     attempts: Count = 0
     not_before: float = 0.0
 
 
-class State(Contract):
+class AlertState(Contract):
     """What millrace-alert.service keeps over a restart.
 
     `health_at` is the document that was followed last, `held` the keys of open alerts that wait for others.

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from millrace.observe.alert.diff import Difference, difference, grouped
-from millrace.observe.alert.model import Alert, Event, Message, Queued, Route, State
+from millrace.observe.alert.diff import AlertDifference, difference, grouped
+from millrace.observe.alert.model import Alert, AlertMessage, AlertState, Event, Queued, Route
 from millrace.observe.health.deliveries import MOST, Delivery
 from millrace.observe.health.model import Health, Level
 
@@ -16,7 +16,7 @@ HOLD_SECONDS = 5.0
 """So long the first of new alerts waits for others: drives of a shelf that loses its power go one after the other."""
 
 
-def follow(state: State, health: Health, routes: Sequence[Route]) -> State:
+def follow(state: AlertState, health: Health, routes: Sequence[Route]) -> AlertState:
     """Update the alerts from a health document: they begin and end. What begins is held until `released`."""
     if state.health_at == health.at:
         return state
@@ -32,7 +32,7 @@ def follow(state: State, health: Health, routes: Sequence[Route]) -> State:
     return state
 
 
-def released(state: State, at: str, routes: Sequence[str]) -> State:
+def released(state: AlertState, at: str, routes: Sequence[str]) -> AlertState:
     """Queue what is held, as it is now: a few apart, many in one message."""
     alerts = [one for one in state.open if one.key in state.held]
     state = state.model_copy(update={"held": []})
@@ -41,14 +41,16 @@ def released(state: State, at: str, routes: Sequence[str]) -> State:
     return state
 
 
-def _news(found: Difference, held: Sequence[str]) -> Iterable[tuple[Event, list[Alert]]]:
+def _news(found: AlertDifference, held: Sequence[str]) -> Iterable[tuple[Event, list[Alert]]]:
     for alerts in grouped([one for one in found.worse if one.key not in held]):
         yield "worse", alerts
     for alerts in grouped(found.closed):
         yield "closed", alerts
 
 
-def say(state: State, event: Event, at: str, alerts: Sequence[Alert], routes: Sequence[str], note: str = "") -> State:
+def say(
+    state: AlertState, event: Event, at: str, alerts: Sequence[Alert], routes: Sequence[str], note: str = ""
+) -> AlertState:
     """Queue one message for each of `routes`; the oldest of a route whose queue is full is dropped and counted.
 
     What waits before it is tried at once: news need not wait for the pause after an old failure.
@@ -56,7 +58,7 @@ def say(state: State, event: Event, at: str, alerts: Sequence[Alert], routes: Se
     if not routes:
         return state
     state = at_once(state, routes)
-    message = Message(number=state.number + 1, event=event, at=at, alerts=list(alerts), note=note)
+    message = AlertMessage(number=state.number + 1, event=event, at=at, alerts=list(alerts), note=note)
     queue = [*state.queue, *(Queued(route=name, message=message) for name in routes)]
     deliveries = list(state.deliveries)
     for name in routes:
@@ -68,14 +70,14 @@ def say(state: State, event: Event, at: str, alerts: Sequence[Alert], routes: Se
     return state.model_copy(update={"number": message.number, "queue": queue, "deliveries": deliveries})
 
 
-def at_once(state: State, routes: Iterable[str]) -> State:
+def at_once(state: AlertState, routes: Iterable[str]) -> AlertState:
     """Let what waits for these routes wait no longer; a further failure makes the pause longer, as before."""
     names = set(routes)
     queue = [one.model_copy(update={"not_before": 0.0}) if one.route in names else one for one in state.queue]
     return state.model_copy(update={"queue": queue})
 
 
-def routed(state: State, routes: Sequence[Route], now: datetime) -> State:
+def routed(state: AlertState, routes: Sequence[Route], now: datetime) -> AlertState:
     """Follow a change of the routes: what a removed one had is dropped, a new one gets what is open now."""
     names = [route.name for route in routes]
     known = [delivery.route for delivery in state.deliveries]
@@ -96,7 +98,7 @@ def routed(state: State, routes: Sequence[Route], now: datetime) -> State:
     return state
 
 
-def greeted(state: State, routes: Sequence[Route], health: Health | None, now: datetime) -> State:
+def greeted(state: AlertState, routes: Sequence[Route], health: Health | None, now: datetime) -> AlertState:
     """Queue the daily sign of life where its time has come; `now` is local time."""
     for route in routes:
         day = _past(route, now)
@@ -119,7 +121,7 @@ def _past(route: Route, now: datetime) -> str | None:
     return now.date().isoformat() if route.daily and now.strftime("%H:%M") >= route.daily else None
 
 
-def due(state: State, busy: Iterable[str], now: float) -> list[Queued]:
+def due(state: AlertState, busy: Iterable[str], now: float) -> list[Queued]:
     """Return the first message of each idle route, where its time has come: a later one never overtakes it."""
     heads: dict[str, Queued] = {}
     for queued in state.queue:
@@ -132,7 +134,7 @@ def due(state: State, busy: Iterable[str], now: float) -> list[Queued]:
     ]
 
 
-def delivered(state: State, sent: Queued, at: str) -> State:
+def delivered(state: AlertState, sent: Queued, at: str) -> AlertState:
     """Take a message off the queue; the route works."""
     return state.model_copy(
         update={
@@ -142,7 +144,7 @@ def delivered(state: State, sent: Queued, at: str) -> State:
     )
 
 
-def failed(state: State, tried: Queued, problem: str, now: float) -> State:
+def failed(state: AlertState, tried: Queued, problem: str, now: float) -> AlertState:
     """Try a message again later."""
     # 2 ** 20 is longer than any pause; a year of attempts would overflow a float.
     pause = min(FIRST_SECONDS * 2 ** min(tried.attempts, 20), LONGEST_SECONDS)

@@ -13,7 +13,7 @@ from millrace.observe.alert.model import (
     Route,
     RouteList,
     Routes,
-    Secrets,
+    RouteSecrets,
     Security,
     SyslogRoute,
     WebhookRoute,
@@ -224,7 +224,7 @@ def _secrets() -> dict[str, str]:
     if not secrets_file().exists():
         return {}
     try:
-        return read_model(secrets_file(), Secrets).secrets
+        return read_model(secrets_file(), RouteSecrets).secrets
     except LaterRelease:
         raise
     except BadInput:
@@ -235,5 +235,5 @@ def _keep(routes: list[Route], secrets: Mapping[str, str]) -> None:
     names = {one.name for one in routes}
     # The secrets first: a route never waits for one.
     kept = {name: secret for name, secret in secrets.items() if name in names}
-    write_model(secrets_file(), Secrets(secrets=kept), 0o600)
+    write_model(secrets_file(), RouteSecrets(secrets=kept), 0o600)
     write_model(paths.alert_routes_file(), Routes(routes=routes))

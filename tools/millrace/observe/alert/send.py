@@ -10,7 +10,7 @@ import sys
 from pydantic import Field
 
 from millrace.observe.alert import journal, mail, syslog, webhook
-from millrace.observe.alert.model import MailRoute, Message, Route, WebhookRoute
+from millrace.observe.alert.model import AlertMessage, MailRoute, Route, WebhookRoute
 from millrace.system.documents import Contract
 from millrace.system.errors import Failed
 from millrace.system.text import one_line
@@ -21,7 +21,7 @@ class Parcel(Contract):
 
     route: Route = Field()
     secret: str
-    message: Message
+    message: AlertMessage
     host: str
 
 

@@ -20,7 +20,17 @@ from pydantic import BaseModel
 
 from millrace.observe.alert import queue
 from millrace.observe.alert.attempt import Attempt
-from millrace.observe.alert.model import Message, Queued, Report, Route, Routes, Secrets, State, TestRequest, TestResult
+from millrace.observe.alert.model import (
+    AlertMessage,
+    AlertState,
+    Queued,
+    Report,
+    Route,
+    Routes,
+    RouteSecrets,
+    TestRequest,
+    TestResult,
+)
 from millrace.observe.alert.send import Parcel
 from millrace.observe.health.checks import alerts
 from millrace.observe.health.current import STALE_SECONDS, overdue
@@ -50,13 +60,13 @@ class Delivering(Protocol):
         """Return why it failed; None where it was delivered."""
 
 
-class Service:
+class AlertService:
     """The service between two rounds; `begin` starts an attempt, `now` is the time, `uptime` one that never jumps."""
 
     def __init__(
         self,
         routes: Iterable[Route],
-        secrets: Secrets,
+        secrets: RouteSecrets,
         begin: Callable[[Parcel], Delivering] = Attempt,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         uptime: Callable[[], float] = time.monotonic,
@@ -125,7 +135,7 @@ class Service:
 
     def _test(self) -> None:
         if self._tests.changed() and (request := self._tests.document):
-            message = Message(number=0, event="test", at=self._stamp())
+            message = AlertMessage(number=0, event="test", at=self._stamp())
             for name in request.routes:
                 if name in self._routes:
                     result = TestResult(id=request.id, route=name, problem=None)
@@ -137,7 +147,7 @@ class Service:
         self._results += results
         del self._results[:-TESTS]
 
-    def _parcel(self, route: str, message: Message) -> Parcel:
+    def _parcel(self, route: str, message: AlertMessage) -> Parcel:
         secret = self._secrets.get(route, "")
         return Parcel(route=self._routes[route], secret=secret, message=message, host=socket.gethostname())
 
@@ -214,7 +224,7 @@ def run() -> None:
     except MillraceError as error:
         _wait_for_others(given, str(error))
         return
-    service = Service(routes.routes, _secrets(credentials / SECRETS))
+    service = AlertService(routes.routes, _secrets(credentials / SECRETS))
     while True:
         service.step()
         time.sleep(PAUSE)
@@ -240,15 +250,15 @@ def _wait_for_others(given: bytes, problem: str) -> None:
         time.sleep(PAUSE)
 
 
-def _recorded() -> State:
+def _recorded() -> AlertState:
     """The state before a restart; an empty one, which reports again what is open, where it cannot be read."""
     if not paths.alert_state_file().exists():
-        return State()
+        return AlertState()
     try:
-        return read_model(paths.alert_state_file(), State)
+        return read_model(paths.alert_state_file(), AlertState)
     except MillraceError as error:
         _log(str(error))
-        return State()
+        return AlertState()
 
 
 def _of_others(health: Health) -> Health:
@@ -257,13 +267,13 @@ def _of_others(health: Health) -> Health:
     return health.model_copy(update={"findings": [one for one in health.findings if one.key not in own]})
 
 
-def _secrets(path: Path) -> Secrets:
+def _secrets(path: Path) -> RouteSecrets:
     """The secrets; none where they cannot be read: each route without one says so, and the others deliver."""
     try:
-        return read_model(path, Secrets)
+        return read_model(path, RouteSecrets)
     except MillraceError as error:
         _log(str(error))
-        return Secrets()
+        return RouteSecrets()
 
 
 def _log(sentence: str) -> None:

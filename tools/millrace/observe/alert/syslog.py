@@ -9,7 +9,7 @@ import termios
 from collections.abc import Iterator
 
 from millrace.observe.alert import authority, text
-from millrace.observe.alert.model import Alert, Message, Security, SyslogRoute
+from millrace.observe.alert.model import Alert, AlertMessage, Security, SyslogRoute
 from millrace.observe.health.model import Level
 from millrace.system.errors import Failed
 from millrace.system.wait import wait_until
@@ -27,7 +27,7 @@ _ALERT, _WARNING, _NOTICE = 1, 4, 5
 _NIL, _BOM = "-", "\ufeff"
 
 
-def lines(message: Message, host: str) -> Iterator[tuple[int, str]]:
+def lines(message: AlertMessage, host: str) -> Iterator[tuple[int, str]]:
     """Yield priority and text of a line for each problem."""
     apart = message.alerts if message.event in ("opened", "worse", "closed") else [None]
     for alert in apart:
@@ -35,7 +35,7 @@ def lines(message: Message, host: str) -> Iterator[tuple[int, str]]:
         yield _FACILITY | _severity(message, alert), text.subject(one, host)
 
 
-def send(route: SyslogRoute, message: Message, host: str) -> None:
+def send(route: SyslogRoute, message: AlertMessage, host: str) -> None:
     """Deliver a message. Failed: the receiver does not take it, with the reason. OSError: it cannot be reached.
 
     Syslog has no replies: delivered is what the receiver's TCP has acknowledged.
@@ -46,7 +46,7 @@ def send(route: SyslogRoute, message: Message, host: str) -> None:
         _wait(connection, f"{route.host}")
 
 
-def _frame(priority: int, line: str, message: Message, host: str) -> bytes:
+def _frame(priority: int, line: str, message: AlertMessage, host: str) -> bytes:
     header = f"<{priority}>1 {message.at} {host} {PROGRAM} {os.getpid()} {message.event} {_NIL}"
     said = f"{header} {_BOM}{line}".encode()
     return f"{len(said)} ".encode() + said
@@ -81,7 +81,7 @@ def _outstanding(connection: socket.socket) -> int:
     return int(struct.unpack("i", fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, struct.pack("i", 0)))[0])
 
 
-def _severity(message: Message, alert: Alert | None) -> int:
+def _severity(message: AlertMessage, alert: Alert | None) -> int:
     if alert is None or message.event not in ("opened", "worse"):
         return _NOTICE
     return _ALERT if alert.level is Level.FAIL else _WARNING

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A message in words: one line, the whole of it, and as JSON for programs; pure."""
 
-from millrace.observe.alert.model import Alert, Message
+from millrace.observe.alert.model import Alert, AlertMessage
 from millrace.system.documents import Contract, Count
 from millrace.system.text import one_line
 
@@ -19,12 +19,12 @@ class Payload(Contract):
     number: Count
 
 
-def subject(message: Message, host: str) -> str:
+def subject(message: AlertMessage, host: str) -> str:
     """Return the message on one line, beginning with the server."""
     return one_line(f"[{host}] {_title(message)}")
 
 
-def body(message: Message, host: str) -> str:
+def body(message: AlertMessage, host: str) -> str:
     """Return the message with each problem, its remedy and when it began."""
     lines = [f"{subject(message, host)}", ""]
     if message.note:
@@ -40,7 +40,7 @@ def body(message: Message, host: str) -> str:
     return "\n".join(lines)
 
 
-def payload(message: Message, host: str) -> Payload:
+def payload(message: AlertMessage, host: str) -> Payload:
     """Return the message for programs."""
     return Payload(
         id=identifier(message, host),
@@ -53,13 +53,13 @@ def payload(message: Message, host: str) -> Payload:
     )
 
 
-def identifier(message: Message, host: str) -> str:
+def identifier(message: AlertMessage, host: str) -> str:
     """Return the same id for each attempt to deliver a message, so that a receiver recognises a repetition."""
     stamp = "".join(one for one in message.at if one.isdigit())
     return f"{message.number}.{stamp}@{host}"
 
 
-def _title(message: Message) -> str:
+def _title(message: AlertMessage) -> str:
     alerts = message.alerts
     if message.event == "test":
         return "Test: alerts of this server arrive here"

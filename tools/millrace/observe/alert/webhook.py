@@ -5,7 +5,7 @@ import http.client
 from urllib.parse import urlsplit
 
 from millrace.observe.alert import authority, text
-from millrace.observe.alert.model import Message
+from millrace.observe.alert.model import AlertMessage
 from millrace.system.errors import BadInput, Failed
 
 # For each answer of the receiver.
@@ -13,7 +13,7 @@ SECONDS = 15.0
 _REDIRECTS = range(300, 400)
 
 
-def send(url: str, message: Message, host: str, ca: str | None = None) -> None:
+def send(url: str, message: AlertMessage, host: str, ca: str | None = None) -> None:
     """Deliver a message; `ca` is as in the route. Failed: the receiver refuses it. OSError: there is no reply."""
     parts = urlsplit(url)
     body = text.payload(message, host).model_dump_json().encode()

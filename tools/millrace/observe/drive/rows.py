@@ -4,34 +4,34 @@
 from millrace.storage.change.change_preview import PossibleChanges
 from millrace.storage.drive import drive_rows
 from millrace.storage.drive.drive_model import DriveAction, DriveRow
-from millrace.storage.drive.facts import Facts
-from millrace.storage.drive.verdict import ALLOWED, Judge, Judgement
+from millrace.storage.drive.facts import ServerFacts
+from millrace.storage.drive.verdict import ALLOWED, DriveJudgement, Judge
 from millrace.storage.drive_test import may_test
 from millrace.storage.erase import may_erase
 
 
-def rows(facts: Facts) -> list[DriveRow]:
+def rows(facts: ServerFacts) -> list[DriveRow]:
     """Return all drives in the order of their bays; what has no bay comes last."""
     judge = Judge(facts)
     possible = PossibleChanges(facts, [(one, judge.drive(one)) for one in facts.present if one.size])
     return [_complete(facts, judge, one, possible) for one in drive_rows.rows(facts)]
 
 
-def row(facts: Facts, serial: str) -> DriveRow:
+def row(facts: ServerFacts, serial: str) -> DriveRow:
     """Return the drive with this serial number. Refused: there is none, or it is not the only one."""
     return drive_rows.only(rows(facts), serial)
 
 
-def _complete(facts: Facts, judge: Judge, one: DriveRow, possible: PossibleChanges) -> DriveRow:
+def _complete(facts: ServerFacts, judge: Judge, one: DriveRow, possible: PossibleChanges) -> DriveRow:
     """A row with what its drive allows."""
-    judgement = Judgement(one.verdict, one.what, one.too_small_by)
+    judgement = DriveJudgement(one.verdict, one.what, one.too_small_by)
     needs, actions = _changes(facts, judge, one.serial, judgement, possible)
     seconds = may_test.seconds(one.size_bytes) if "test" in actions and one.size_bytes else None
     return one.model_copy(update={"needs_bytes": needs, "test_seconds": seconds, "actions": actions})
 
 
 def _changes(
-    facts: Facts, judge: Judge, serial: str, judgement: Judgement, possible: PossibleChanges
+    facts: ServerFacts, judge: Judge, serial: str, judgement: DriveJudgement, possible: PossibleChanges
 ) -> tuple[int | None, list[DriveAction]]:
     """What a drive needs to be replaced, and what it allows now; nothing where drives cannot be distinguished."""
     if not serial or judge.times(serial) > 1:

@@ -66,8 +66,8 @@ def _measured(degraded: bool) -> Fed | None:
     """The newest run of clients, else of the server itself, in the state in which the arrays are now."""
     # Here and not above: a server that has measured nothing loads nothing of it.
     from millrace.measure.bench.result import store
-    from millrace.measure.bench.result.choices import Layer, Profile
-    from millrace.measure.bench.result.model import State
+    from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
+    from millrace.measure.bench.result.model import BenchState
 
     on_server = imported = None
     for name in store.ids()[:NEWEST]:
@@ -81,14 +81,14 @@ def _measured(degraded: bool) -> Fed | None:
         rungs = [
             rung
             for rung in run.rungs
-            if rung.workload.profile is Profile.UNET3D
-            and rung.state is State.DONE
+            if rung.workload.profile is BenchProfile.UNET3D
+            and rung.state is BenchState.DONE
             and rung.accelerators
             # an imported run has a number of accelerators that was chosen, and may be too large
             and all(each.enough for each in rung.accelerators)
         ]
         best = max(rungs, key=lambda rung: (rung.layer, rung.accelerators[0].bandwidth), default=None)
-        if best is None or best.layer is Layer.L0:
+        if best is None or best.layer is BenchLayer.L0:
             continue
         counts = {count.accelerator: count for count in best.accelerators}
         made = Fed(
@@ -96,7 +96,7 @@ def _measured(degraded: bool) -> Fed | None:
                 FedCount(accelerator=count.accelerator, count=count.count, floor=count.floor)
                 for count in counts.values()
             ],
-            basis="clients" if best.layer is Layer.L3 else "server",
+            basis="clients" if best.layer is BenchLayer.L3 else "server",
             bandwidth=round(max(count.bandwidth for count in best.accelerators)),
             bound_by=None if best.binding == "unknown" else best.binding,
             run=run.id,
@@ -119,7 +119,7 @@ def _predicted(pool: Pool, degraded: bool) -> Fed | None:
         return None
     from millrace.inventory.model import Inventory
     from millrace.measure.bench.result import capacity
-    from millrace.measure.bench.result.choices import Profile
+    from millrace.measure.bench.result.choices import BenchProfile
     from millrace.plan.predict import predict
     from millrace.storage.record.pool_file import current_arrays
     from millrace.system.documents import read_model
@@ -142,7 +142,7 @@ def _predicted(pool: Pool, degraded: bool) -> Fed | None:
     return Fed(
         counts=[
             FedCount(accelerator=count.accelerator, count=count.count, floor=count.floor)
-            for count in capacity.accelerators(Profile.UNET3D, limit)
+            for count in capacity.accelerators(BenchProfile.UNET3D, limit)
         ],
         basis="predicted",
         bandwidth=limit,

@@ -46,10 +46,10 @@ from millrace.observe.health.checks import (
     volumes,
 )
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Health, Level, worst
+from millrace.observe.health.model import Health, HealthFinding, Level, worst
 from millrace.system.errors import MillraceError
 
-Check = Callable[[Host], list[Finding]]
+Check = Callable[[Host], list[HealthFinding]]
 
 CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
@@ -104,11 +104,11 @@ def collect(host: Host | None = None, checks: Mapping[str, Check] = CHECKS) -> H
     return Health(at=at, level=worst(findings), findings=findings, starting=server.starting)
 
 
-def run_check(name: str, check: Check, host: Host) -> list[Finding]:
+def run_check(name: str, check: Check, host: Host) -> list[HealthFinding]:
     """Return the findings of a check; UNKNOWN where it fails to run."""
     try:
         return check(host)
     except (OSError, ValueError, MillraceError) as error:
         todo = "journalctl -b -p err" if os.geteuid() == 0 else "Run millrace health as root."
         sentence = f"The check {name} failed to run: {str(error).rstrip('.')}."
-        return [Finding(check=name, kind=NOT_RUN, level=Level.UNKNOWN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=name, kind=NOT_RUN, level=Level.UNKNOWN, sentence=sentence, todo=todo)]

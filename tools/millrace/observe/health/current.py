@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from millrace.observe.health.checks import arrays, filesystem, pool
 from millrace.observe.health.collect import CHECKS, collect, run_check
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Health, Level, continued, worst
+from millrace.observe.health.model import Health, HealthFinding, Level, continued, worst
 from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import MillraceError
@@ -52,11 +52,11 @@ def last_recorded(host: Host, now: datetime | None = None) -> Health:
     )
 
 
-def overdue(at: str) -> Finding:
+def overdue(at: str) -> HealthFinding:
     """Return the finding that the health check itself has failed: the results are from `at`."""
     sentence = f"The health check has stopped; the results shown are from {moment(at)}."
     todo = "systemctl status millrace-checker.service millrace-health.service"
-    return Finding(check=NAME, kind=STOPPED, level=Level.FAIL, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind=STOPPED, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
 def stopped() -> Health:
@@ -75,7 +75,7 @@ def last_written() -> Health | None:
         return None
 
 
-def _late(written: Health, now: datetime) -> list[Finding]:
+def _late(written: Health, now: datetime) -> list[HealthFinding]:
     # The clock may have been put right meanwhile, in either direction.
     age = abs((now - datetime.fromisoformat(written.at)).total_seconds())
     return [overdue(written.at)] if age > STALE_SECONDS else []
@@ -86,7 +86,9 @@ def level_now(host: Host) -> Level:
     return last_recorded(host).level
 
 
-def _not_checked(sentence: str, starting: bool) -> Finding:
+def _not_checked(sentence: str, starting: bool) -> HealthFinding:
     if starting:
-        return Finding(check=NAME, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
-    return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-checker.service")
+        return HealthFinding(check=NAME, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
+    return HealthFinding(
+        check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-checker.service"
+    )

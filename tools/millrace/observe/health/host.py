@@ -13,7 +13,7 @@ from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.inventory.present import present
 from millrace.observe.health import heartbeat_client
 from millrace.observe.health.heartbeat_client import Heartbeat
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.finding import REPLACE_DRIVE
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
@@ -164,10 +164,10 @@ class Host:
         """Return systemd's ActiveState of a unit. Failed: systemd does not report it."""
         return units.active_state(unit, self._run)
 
-    def absent(self, check: str, sentence: str, todo: str, kind: str = "", subject: str = "") -> Finding:
+    def absent(self, check: str, sentence: str, todo: str, kind: str = "", subject: str = "") -> HealthFinding:
         """Return a finding of something that is missing: FAIL, or WARN while the boot is under way."""
         if self.starting:
             sentence, level, remedy = f"{sentence} The server is still starting.", Level.WARN, None
         else:
             level, remedy = Level.FAIL, todo
-        return Finding(check=check, kind=kind, subject=subject, level=level, sentence=sentence, todo=remedy)
+        return HealthFinding(check=check, kind=kind, subject=subject, level=level, sentence=sentence, todo=remedy)

@@ -61,7 +61,7 @@ class Requests:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CounterReading:
     """The counters of one drive; `array` is the data array of which it is a member in sync, empty for all others."""
 
     serial: str
@@ -136,11 +136,11 @@ def last() -> Latencies | None:
         return None
 
 
-def readings(host: Host, pool: Pool) -> list[Reading]:
+def readings(host: Host, pool: Pool) -> list[CounterReading]:
     """Return the counters of the pool's drives that are there; no drive is asked."""
     members = _members(pool)
     here = [one for one in host.drives if one.name in members and one.serial]
-    return [Reading(one.serial, one.name, members[one.name], **asdict(requests(one.name))) for one in here]
+    return [CounterReading(one.serial, one.name, members[one.name], **asdict(requests(one.name))) for one in here]
 
 
 def requests(name: str) -> Requests:
@@ -152,7 +152,7 @@ def requests(name: str) -> Requests:
     return Requests(numbers[0], numbers[3], numbers[4], numbers[7], finished, numbers[8])
 
 
-def compared(before: Latencies | None, now: Sequence[Reading], uptime: float) -> Latencies:
+def compared(before: Latencies | None, now: Sequence[CounterReading], uptime: float) -> Latencies:
     """Return what is known after a reading. Pure."""
     passed = uptime - before.uptime if before else 0.0
     if before and 0 <= passed < LEAST_SECONDS:
@@ -184,7 +184,7 @@ def _members(pool: Pool) -> dict[str, str]:
     return members
 
 
-def _means(before: DriveLatency, now: Reading) -> Means:
+def _means(before: DriveLatency, now: CounterReading) -> Means:
     means: dict[Direction, float] = {}
     pairs: list[tuple[Direction, int, int]] = [
         ("reads", now.reads - before.reads, now.read_ms - before.read_ms),
@@ -197,7 +197,9 @@ def _means(before: DriveLatency, now: Reading) -> Means:
     return Means(now.array, means)
 
 
-def _judged(before: DriveLatency | None, now: Reading, means: Mapping[str, Means], passed: float) -> DriveLatency:
+def _judged(
+    before: DriveLatency | None, now: CounterReading, means: Mapping[str, Means], passed: float
+) -> DriveLatency:
     counters = {name: value for name, value in asdict(now).items() if name != "array"}
     kept = before or DriveLatency(**counters)
     slow, fine = _worst(now.serial, means)
@@ -225,7 +227,7 @@ def _worst(serial: str, means: Mapping[str, Means]) -> tuple[tuple[Direction, fl
     return worst, judged and fine
 
 
-def _silent(before: DriveLatency | None, now: Reading, passed: float) -> float:
+def _silent(before: DriveLatency | None, now: CounterReading, passed: float) -> float:
     if before is None:
         return 0.0
     if passed > MOST_SECONDS:

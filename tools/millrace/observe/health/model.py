@@ -26,7 +26,7 @@ def _key(values: dict[str, Any]) -> str:
     return "/".join(one for one in (values["check"], values["kind"], values["subject"]) if one)
 
 
-class Finding(Contract):
+class HealthFinding(Contract):
     """What one check found: a sentence, and the remedy where there is one. A finding that is OK has none.
 
     `subject` is what it is about: the serial of a drive, the name of an array, a unit or a share. `kind` tells several
@@ -59,11 +59,11 @@ class Health(Contract):
     schema_version: Literal[1] = 1
     at: str
     level: Level
-    findings: list[Finding]
+    findings: list[HealthFinding]
     starting: bool = False
 
 
-def worst(findings: Sequence[Finding]) -> Level:
+def worst(findings: Sequence[HealthFinding]) -> Level:
     """Return the worst level; UNKNOWN where nothing was checked."""
     return max((one.level for one in findings), key=SEVERITY.index, default=Level.UNKNOWN)
 

@@ -12,7 +12,7 @@ from millrace.observe.health.banner import url
 from millrace.observe.health.current import current
 from millrace.observe.health.host import Host
 from millrace.observe.health.jobs import jobs
-from millrace.observe.health.model import SEVERITY, Finding, Health, Level
+from millrace.observe.health.model import SEVERITY, Health, HealthFinding, Level
 from millrace.observe.jobs.listing import CurrentJob
 from millrace.serve.share.desired import shares
 from millrace.serve.share.model import Share
@@ -107,7 +107,7 @@ def _address(interface: str, address: net.Address) -> Address:
     return Address(interface=interface, address=str(address.ip), url=url(address))
 
 
-def worst_first(health: Health) -> list[Finding]:
+def worst_first(health: Health) -> list[HealthFinding]:
     """Return the findings, the worst first."""
     return sorted(health.findings, key=lambda one: SEVERITY.index(one.level), reverse=True)
 

@@ -12,7 +12,7 @@ from millrace.system.jobs.job import Glance, Job
 from millrace.system.jobs.kinds import ALL, AfterBoot, JobKind, JobName
 from millrace.system.jobs.record import JobRecord, JobState
 from millrace.system.run import Runner
-from millrace.system.units import State, states
+from millrace.system.units import UnitState, states
 
 
 class CurrentJob(Contract):
@@ -68,7 +68,7 @@ def current(run: Runner) -> list[JobStatus]:
         units = states([kind.unit for kind in kinds], run)
     except Failed:
         units = {}
-    idle = State("inactive", queued=False)
+    idle = UnitState("inactive", queued=False)
     looks = (_status(job(one.name), record.load(one.name), one.works(units.get(one.unit, idle))) for one in kinds)
     return [one for one in looks if one is not None and one.state in ("running", "waiting")]
 

@@ -41,7 +41,7 @@ class PortRates(Contract):
     send_bytes_per_second: float | None
 
 
-class Watch(Contract):
+class LiveSample(Contract):
     """One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
 
     `localio` is 1 or more where NFS clients on the server itself go around nfsd: what they read and write is not in

@@ -9,7 +9,7 @@ from millrace.observe.health.host import Host
 from millrace.observe.health.jobs import jobs
 from millrace.observe.live import counters, latency
 from millrace.observe.live.counters import DriveCounters, PortCounters, ProtocolCounters
-from millrace.observe.live.model import DriveRates, PortRates, ProtocolRates, Watch
+from millrace.observe.live.model import DriveRates, LiveSample, PortRates, ProtocolRates
 from millrace.storage.record.model import Pool
 from millrace.system import nfsd, paths, sysfs
 from millrace.system.run import Runner
@@ -18,7 +18,7 @@ Counters = ProtocolCounters | DriveCounters | PortCounters
 
 
 @dataclass(frozen=True)
-class Sample:
+class CounterSample:
     """All counters; `at` is the monotonic clock in seconds."""
 
     at: float
@@ -29,7 +29,7 @@ class Sample:
     notes: list[str]
 
 
-def read_sample(pool: Pool | None, run: Runner) -> Sample:
+def read_sample(pool: Pool | None, run: Runner) -> CounterSample:
     """Read all counters."""
     notes: list[str] = []
     nfs = counters.nfs()
@@ -43,12 +43,12 @@ def read_sample(pool: Pool | None, run: Runner) -> Sample:
     if sysfs.number(paths.ROOT / "run/samba/smbd.pid") is not None:
         smb, why = counters.smb(run)
         notes += [why] if why else []
-    return Sample(time.monotonic(), nfs, smb, counters.disks(pool), counters.ports(), notes)
+    return CounterSample(time.monotonic(), nfs, smb, counters.disks(pool), counters.ports(), notes)
 
 
-def line(before: Sample | None, now: Sample, host: Host) -> Watch:
+def line(before: CounterSample | None, now: CounterSample, host: Host) -> LiveSample:
     """Return one line; without an earlier sample there is no rate yet."""
-    return Watch(
+    return LiveSample(
         time=round(time.time(), 3),
         health=level_now(host),
         protocols=[
@@ -63,7 +63,7 @@ def line(before: Sample | None, now: Sample, host: Host) -> Watch:
     )
 
 
-def _protocol(name: str, before: Sample | None, now: Sample) -> ProtocolRates:
+def _protocol(name: str, before: CounterSample | None, now: CounterSample) -> ProtocolRates:
     smb = name == "smb"
     new = now.smb if smb else now.nfs
     old = (before.smb if smb else before.nfs) if before else None
@@ -81,7 +81,7 @@ def _protocol(name: str, before: Sample | None, now: Sample) -> ProtocolRates:
     )
 
 
-def _drives(before: Sample | None, now: Sample) -> DriveRates:
+def _drives(before: CounterSample | None, now: CounterSample) -> DriveRates:
     old, new = before.disks if before else None, now.disks
     seconds = now.at - before.at if before else 0.0
     mean = None
@@ -94,7 +94,7 @@ def _drives(before: Sample | None, now: Sample) -> DriveRates:
     )
 
 
-def _port(name: str, before: Sample | None, now: Sample) -> PortRates:
+def _port(name: str, before: CounterSample | None, now: CounterSample) -> PortRates:
     old, new = before.ports.get(name) if before else None, now.ports[name]
     seconds = now.at - before.at if before else 0.0
     return PortRates(

@@ -13,7 +13,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import padded
 
 if TYPE_CHECKING:
-    from millrace.observe.live.model import ProtocolRates, Watch
+    from millrace.observe.live.model import LiveSample, ProtocolRates
 
 INTERVAL = 1.0
 """Seconds between two lines, where a look is quick."""
@@ -26,7 +26,7 @@ LEVEL = 7
 
 
 @click.command()
-@prints("millrace.observe.live.model:Watch", lines=True, words="Print JSON lines.")
+@prints("millrace.observe.live.model:LiveSample", lines=True, words="Print JSON lines.")
 def watch(show: Output) -> None:
     """Print throughput, latency, clients and running jobs every second (less often on a slow server) until stopped."""
     try:
@@ -36,7 +36,7 @@ def watch(show: Output) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
+def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[LiveSample]":
     from millrace.observe.health.host import Host
     from millrace.observe.live import latency
     from millrace.observe.live.sample import line, read_sample
@@ -61,12 +61,12 @@ def pause(took: float) -> float:
     return max(INTERVAL - took, min(REST * took, LONGEST_REST))
 
 
-def _print(lines: "Iterable[Watch]") -> None:
+def _print(lines: "Iterable[LiveSample]") -> None:
     for one in lines:
         click.echo(_text(one))
 
 
-def _text(one: "Watch") -> str:
+def _text(one: "LiveSample") -> str:
     jobs = "".join(f"  {job.name} {job.state if job.progress is None else f'{job.progress:.1%}'}" for job in one.jobs)
     around = "  LOCALIO in use" if one.localio else ""
     return f"{padded(one.health, LEVEL)}  " + "  ".join(map(_rates, one.protocols)) + around + jobs

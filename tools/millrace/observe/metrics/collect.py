@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from millrace.observe.metrics.family import Family, Sample, exposition, gauge
+from millrace.observe.metrics.family import Family, MetricSample, exposition, gauge
 from millrace.observe.metrics.sources import alerts, drives, jobs, nfs, pcie, pool, rdma, server, smb, upkeep, xfs
 from millrace.system.children import run_in_turn
 
@@ -74,4 +74,4 @@ def _unpacked(found: bytes) -> list[Family]:
 
 
 def _family(found: dict[str, Any]) -> Family:
-    return Family(**{**found, "samples": [Sample(**one) for one in found["samples"]]})
+    return Family(**{**found, "samples": [MetricSample(**one) for one in found["samples"]]})

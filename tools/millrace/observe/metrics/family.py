@@ -19,7 +19,7 @@ PREFIX = "millrace_"
 
 
 @dataclass(frozen=True)
-class Sample:
+class MetricSample:
     """One value. `suffix` follows the name of the family in a summary: `_count`, `_sum`."""
 
     labels: Labels
@@ -34,7 +34,7 @@ class Family:
     name: str
     kind: Kind
     help: str
-    samples: Sequence[Sample]
+    samples: Sequence[MetricSample]
 
 
 def gauge(name: str, help: str, *values: tuple[Value, Labels]) -> Family:
@@ -63,7 +63,7 @@ def stateset(name: str, help: str, states: Sequence[str], *now: tuple[str, Label
 
 def summary(name: str, help: str, count: int, total: float) -> Family:
     """Return how many there were and their sum."""
-    return Family(name, "summary", help, [Sample({}, count, "_count"), Sample({}, total, "_sum")])
+    return Family(name, "summary", help, [MetricSample({}, count, "_count"), MetricSample({}, total, "_sum")])
 
 
 def exposition(families: Iterable[Family]) -> str:
@@ -71,8 +71,8 @@ def exposition(families: Iterable[Family]) -> str:
     return "".join(line for one in families if one.samples for line in _lines(one))
 
 
-def _known(values: Iterable[tuple[Value, Labels]]) -> list[Sample]:
-    return [Sample(labels, value) for value, labels in values if value is not None]
+def _known(values: Iterable[tuple[Value, Labels]]) -> list[MetricSample]:
+    return [MetricSample(labels, value) for value, labels in values if value is not None]
 
 
 def _lines(family: Family) -> Iterable[str]:

@@ -10,7 +10,7 @@ from millrace.inventory.capture import key
 from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
 from millrace.observe.alert import routes
-from millrace.observe.alert.model import Secrets
+from millrace.observe.alert.model import RouteSecrets
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.storage.assemble.readd import Returns
@@ -136,7 +136,7 @@ def _rescues() -> Iterable[Rescue]:
 def _secrets() -> Iterable[str]:
     """Secrets of this server that a program could have logged."""
     if routes.secrets_file().exists():
-        yield from read_model(routes.secrets_file(), Secrets).secrets.values()
+        yield from read_model(routes.secrets_file(), RouteSecrets).secrets.values()
     for line in (sysfs.text(paths.ROOT / "etc/shadow") or "").splitlines():
         yield line.split(":")[1] if ":" in line else ""
     issue = sysfs.text(paths.ROOT / "run/issue.d/60-millrace-admin.issue") or ""

@@ -23,7 +23,7 @@ LARGEST = 16 << 20
 
 
 @dataclass(frozen=True)
-class Part:
+class ArchivePart:
     """One file: its name in the archive, what it is, and how it is made. `opaque`: it is anonymous already."""
 
     name: str
@@ -32,17 +32,17 @@ class Part:
     opaque: bool = False
 
 
-def parts() -> list[Part]:
+def parts() -> list[ArchivePart]:
     """Return all files of an archive, in the order of their names."""
     files = [
-        Part(
+        ArchivePart(
             "capture.tar.zst", "hardware of this server (tools/inventory of the source tree reads it)", _capture, True
         ),
         _document(
             "config.json", "desired state: shares, users, ports; no passwords", paths.state_dir() / "config.json"
         ),
         _document("drives-known.json", "drives that were seen, with their wear", paths.known_drives_file()),
-        Part("drives.json", "millrace drive list", _drives),
+        ArchivePart("drives.json", "millrace drive list", _drives),
         _document("health.json", "last health check", paths.health_file()),
         _document("heartbeat.json", "last read and fsync on the pool", paths.heartbeat_file()),
         _document("inventory.json", "inventory of this boot", paths.inventory_file()),
@@ -56,7 +56,7 @@ def parts() -> list[Part]:
         _each("md-examine.txt", "mdadm --examine of each member", ["mdadm", "--examine"], _members),
         _document("mdstat.txt", "arrays as the kernel shows them", paths.ROOT / "proc/mdstat"),
         _document("latency.json", "latency of the drives of the pool", paths.latency_file()),
-        Part("metrics.txt", "millrace metrics", _metrics),
+        ArchivePart("metrics.txt", "millrace metrics", _metrics),
         _document("os-release.txt", "version of the image", paths.ROOT / "usr/lib/os-release"),
         _tool("packages.txt", "packages of the image", ["dpkg-query", "-W"]),
         _document("plan-approved.json", "plan that the pool was made from", paths.approved_plan_file()),
@@ -67,12 +67,12 @@ def parts() -> list[Part]:
         _document("settings.json", "runtime settings of this boot with their reasons", paths.settings_file()),
         _document("smart.json", "last SMART readings", paths.smart_file()),
         _tool("units.txt", "failed units", ["systemctl", "--failed", "--no-pager", "--plain"]),
-        Part("xfs-info.txt", "xfs_info of the pool", _xfs_info),
+        ArchivePart("xfs-info.txt", "xfs_info of the pool", _xfs_info),
     ]
     return sorted([*files, *_records()], key=lambda part: part.name)
 
 
-def _records() -> list[Part]:
+def _records() -> list[ArchivePart]:
     """What is written only when it happens: on most servers most of these are missing, and no problem."""
     known = {
         "drive-change.json": ("change of drives that is open", paths.drive_change_file()),
@@ -93,8 +93,8 @@ def _records() -> list[Part]:
     return [_document(name, what, path) for name, (what, path) in known.items() if path.exists()]
 
 
-def _document(name: str, what: str, path: Path) -> Part:
-    return Part(name, what, partial(_read, path))
+def _document(name: str, what: str, path: Path) -> ArchivePart:
+    return ArchivePart(name, what, partial(_read, path))
 
 
 def _read(path: Path) -> bytes:
@@ -105,12 +105,12 @@ def _read(path: Path) -> bytes:
         raise BadInput(f"{path} is missing") from error
 
 
-def _tool(name: str, what: str, argv: Sequence[str]) -> Part:
-    return Part(name, what, lambda: must(within(SECONDS), argv).encode()[:LARGEST])
+def _tool(name: str, what: str, argv: Sequence[str]) -> ArchivePart:
+    return ArchivePart(name, what, lambda: must(within(SECONDS), argv).encode()[:LARGEST])
 
 
-def _each(name: str, what: str, argv: Sequence[str], devices: Callable[[], Sequence[str]]) -> Part:
-    return Part(name, what, partial(_said, argv, devices))
+def _each(name: str, what: str, argv: Sequence[str], devices: Callable[[], Sequence[str]]) -> ArchivePart:
+    return ArchivePart(name, what, partial(_said, argv, devices))
 
 
 def _said(argv: Sequence[str], devices: Callable[[], Sequence[str]]) -> bytes:

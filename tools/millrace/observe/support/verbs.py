@@ -12,7 +12,7 @@ from millrace.system.printing import table
 
 if TYPE_CHECKING:
     from millrace.observe.support.model import SupportArchive, SupportContents
-    from millrace.observe.support.parts import Part
+    from millrace.observe.support.parts import ArchivePart
 
 STDOUT = Path("-")
 
@@ -46,7 +46,7 @@ def support(file: Path | None, list_only: bool, show: Output) -> None:
         show(make(file, planned), _lines)
 
 
-def _print(planned: "Sequence[Part]") -> None:
+def _print(planned: "Sequence[ArchivePart]") -> None:
     """Write the archive to standard output once it is complete."""
     from tempfile import TemporaryDirectory
 

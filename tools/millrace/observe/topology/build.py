@@ -12,8 +12,8 @@ from millrace.observe.health.checks.nfsd_nodes import thread_cpus
 from millrace.observe.topology import parts
 from millrace.observe.topology.model import NfsdThreads, Topology, TopologyArray, TopologyFinding, TopologyNode, Where
 from millrace.plan.audit import audit, audited_plan
-from millrace.plan.finding import Finding
-from millrace.plan.model import Array, Plan, PlanFile, Proposal, Role
+from millrace.plan.finding import PlanFinding
+from millrace.plan.model import MdArray, Plan, PlanFile, Proposal, Role
 from millrace.storage.array.live_arrays import live_arrays, member_states
 from millrace.storage.array.live_model import LiveArray
 from millrace.storage.record.model import Pool
@@ -71,7 +71,7 @@ def _proposal() -> Proposal | None:
     return read_model(paths.plan_file(), PlanFile).proposal if paths.plan_file().exists() else None
 
 
-def _arrays(pool: Pool | None, proposal: Proposal | None) -> list[Array]:
+def _arrays(pool: Pool | None, proposal: Proposal | None) -> list[MdArray]:
     if pool is not None:
         return [record.array for record in pool.arrays]
     return proposal.arrays if isinstance(proposal, Plan) else []
@@ -86,7 +86,7 @@ def _roles(inventory: Inventory, pool: Pool | None, proposal: Proposal | None) -
 
 
 def _drive_facts(
-    known: Mapping[str, Role], arrays: Sequence[Array], live: Sequence[LiveArray], there: Sequence[Drive]
+    known: Mapping[str, Role], arrays: Sequence[MdArray], live: Sequence[LiveArray], there: Sequence[Drive]
 ) -> parts.DriveFacts:
     return parts.DriveFacts(
         roles=known,
@@ -129,7 +129,7 @@ def _node_numbers(drives: Sequence[Drive], ports: Sequence[Nic]) -> set[int | No
     return {one.numa_node for one in drives} | {one.numa_node for one in ports}
 
 
-def _finding(finding: Finding, inventory: Inventory) -> TopologyFinding:
+def _finding(finding: PlanFinding, inventory: Inventory) -> TopologyFinding:
     """A finding names serials and PCI addresses in its subject; a card's address is without the function of a port."""
     words = {word.strip() for word in finding.subject.split(",")}
     drives = [drive for drive in inventory.drives if drive.serial in words]

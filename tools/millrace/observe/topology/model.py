@@ -10,7 +10,7 @@ from millrace.storage.array.live_model import MemberState
 from millrace.system.documents import Contract
 
 
-class Link(Contract):
+class TopologyLink(Contract):
     """A PCIe link: GT/s of a lane and lanes now, and the most that device and slot can do together."""
 
     gts: float
@@ -39,7 +39,7 @@ class TopologyDrive(Contract):
     leg: str | None
     member: MemberState | None
     pci_address: str | None
-    link: Link | None
+    link: TopologyLink | None
     temperature_celsius: int | None
     wear_percent: int | None
 
@@ -61,7 +61,7 @@ class TopologyPort(Contract):
     irq_cpus: str
     pci_address: str | None
     slot: str | None
-    pcie: Link | None
+    pcie: TopologyLink | None
 
 
 class NfsdThreads(Contract):

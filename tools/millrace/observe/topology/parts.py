@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from millrace.inventory.cpus import cpu_list, ranges
 from millrace.inventory.model import Drive, Nic, PcieLink
-from millrace.observe.topology.model import Link, TopologyDrive, TopologyPort
-from millrace.plan.model import Array, Role
+from millrace.observe.topology.model import TopologyDrive, TopologyLink, TopologyPort
+from millrace.plan.model import MdArray, Role
 from millrace.storage.array.live_model import LiveArray, MemberState
 from millrace.system import paths, sysfs
 from millrace.system.net import Interface
@@ -15,7 +15,7 @@ from millrace.tune.vectors import vectors
 
 
 @dataclass(frozen=True)
-class Place:
+class ArrayPlace:
     """The part of a drive in the arrays. Data comes before log for a drive that has a partition of each."""
 
     array: str
@@ -27,20 +27,20 @@ class DriveFacts:
     """What is known of the drives beside the inventory, by serial; `present` are those that the kernel has now."""
 
     roles: Mapping[str, Role]
-    places: Mapping[str, Place]
+    places: Mapping[str, ArrayPlace]
     members: Mapping[str, MemberState]
     present: set[str]
 
 
-def places(arrays: Sequence[Array], live: Sequence[LiveArray]) -> dict[str, Place]:
+def places(arrays: Sequence[MdArray], live: Sequence[LiveArray]) -> dict[str, ArrayPlace]:
     """Return array and leg of each drive: as planned, and as md has them where it does."""
     over = {leg: array.name for array in arrays if array.over_arrays for leg in array.members}
-    drive_places: dict[str, Place] = {}
+    drive_places: dict[str, ArrayPlace] = {}
     members = {array.name: [member.serial for member in array.members] for array in live}
     for array in sorted(arrays, key=lambda array: array.role is not Role.DATA):
         if array.over_arrays:
             continue
-        place = Place(over.get(array.name, array.name), array.name if array.name in over else None)
+        place = ArrayPlace(over.get(array.name, array.name), array.name if array.name in over else None)
         for serial in [*array.members, *array.spares, *members.get(array.name, [])]:
             drive_places.setdefault(serial, place)
     return drive_places
@@ -86,11 +86,11 @@ def port(nic: Nic, interfaces: Sequence[Interface]) -> TopologyPort:
     )
 
 
-def link(one: PcieLink | None) -> Link | None:
+def link(one: PcieLink | None) -> TopologyLink | None:
     """Return the present link, and the most that device and slot can do together."""
     if one is None:
         return None
-    return Link(
+    return TopologyLink(
         gts=one.speed,
         width=one.width,
         gts_most=one.max_speed if one.slot_speed is None else min(one.max_speed, one.slot_speed),

@@ -5,13 +5,13 @@ from functools import partial
 
 from millrace.serve.account import accounts
 from millrace.serve.config.model import User
-from millrace.serve.render.registry import Change, Part
+from millrace.serve.render.registry import Change, RenderPart
 from millrace.system.errors import Failed, MillraceError
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import reload_direct
 
 
-class AccountChange(Part):
+class AccountChange(RenderPart):
     """The accounts of a change, or with `every` all of its state; `made` are users that were missing.
 
     A new user has no password yet.
@@ -54,7 +54,7 @@ class AccountChange(Part):
             raise Failed(f"the user {name} was created and could not be removed: {error}") from error
 
 
-class PasswordChange(Part):
+class PasswordChange(RenderPart):
     """The one password of a user that the change makes."""
 
     def __init__(self, name: str, password: str, run: Runner) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from millrace.serve.certificate import files
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import Entry, Service
+from millrace.serve.render.registry import FileEntry, RenderedService
 from millrace.system import paths
 from millrace.system.run import attempt
 
@@ -21,10 +21,10 @@ def directory() -> Path:
     return paths.ROOT / DIRECTORY
 
 
-def service() -> Service:
+def service() -> RenderedService:
     """Return the web console and its links to the set in use. It reads both files as root at its start."""
     pairs = (("cert", files.CHAIN), ("key", files.KEY))
-    return Service("cockpit.service", [_link(suffix, name) for suffix, name in pairs])
+    return RenderedService("cockpit.service", [_link(suffix, name) for suffix, name in pairs])
 
 
 def link() -> None:
@@ -32,11 +32,11 @@ def link() -> None:
     settle([service()], force=True)
 
 
-def _link(suffix: str, name: str) -> Entry:
+def _link(suffix: str, name: str) -> FileEntry:
     # Not through ROOT: the link is followed on the server.
     target = Path("/") / (files.current() / name).relative_to(paths.ROOT)
     # Not recorded: the unit that makes them may write in the record of certificates only.
-    return Entry(f"{DIRECTORY}/{NAME}.{suffix}", lambda: str(target), recorded=False, link=True)
+    return FileEntry(f"{DIRECTORY}/{NAME}.{suffix}", lambda: str(target), recorded=False, link=True)
 
 
 def in_the_way() -> list[str]:

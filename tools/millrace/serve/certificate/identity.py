@@ -19,7 +19,7 @@ Ports = Callable[[], Sequence[Interface]]
 
 
 @dataclass(frozen=True)
-class Identity:
+class ServerIdentity:
     """Names and addresses of a server. The host name comes first, in full where it has a domain."""
 
     names: list[str]
@@ -31,13 +31,13 @@ class Identity:
         return self.names[0].partition(".")[0][:64]
 
 
-def identity(further: Sequence[str], ports: Ports = net.serving) -> Identity:
+def identity(further: Sequence[str], ports: Ports = net.serving) -> ServerIdentity:
     """Return the identity of this server now; `further` are additional names."""
     host = (paths.ROOT / "proc/sys/kernel/hostname").read_text().strip().lower()
     short = host.partition(".")[0]
     names = [host, short, f"{short}.local", *further]
     addresses = [str(address.ip) for port in ports() for address in port.addresses]
-    return Identity(list(dict.fromkeys(names)), list(dict.fromkeys(addresses)))
+    return ServerIdentity(list(dict.fromkeys(names)), list(dict.fromkeys(addresses)))
 
 
 def checked_name(name: str) -> str:
@@ -50,13 +50,13 @@ def checked_name(name: str) -> str:
     return name.lower()
 
 
-def missing(certificate: Certificate, server: Identity) -> list[str]:
+def missing(certificate: Certificate, server: ServerIdentity) -> list[str]:
     """Return the names and addresses of this server that the certificate lacks."""
     covered = covers(certificate, server)
     return [one for one in [*server.names, *server.addresses] if one not in covered]
 
 
-def covers(certificate: Certificate, server: Identity) -> list[str]:
+def covers(certificate: Certificate, server: ServerIdentity) -> list[str]:
     """Return the names and addresses of this server that the certificate has."""
     names = [one for one in server.names if any(matches(pattern, one) for pattern in certificate.names)]
     return [*names, *(one for one in server.addresses if one in certificate.addresses)]
@@ -85,7 +85,7 @@ def is_early(certificate: Certificate, now: datetime | None = None) -> bool:
     return datetime.fromisoformat(certificate.not_before) > (now or datetime.now(UTC))
 
 
-def not_named(used: Current, server: Identity) -> list[str]:
+def not_named(used: Current, server: ServerIdentity) -> list[str]:
     """Return what clients will miss: all that an own certificate lacks, or another one that covers nothing any more."""
     if used.origin == "own":
         return missing(used.certificate, server)

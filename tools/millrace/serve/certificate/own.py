@@ -5,7 +5,7 @@ import secrets
 from datetime import timedelta
 
 from millrace.serve.certificate import files, pem, x509
-from millrace.serve.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Identity, is_early
+from millrace.serve.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, ServerIdentity, is_early
 from millrace.serve.certificate.model import Current
 from millrace.system.files import write_text
 
@@ -15,7 +15,7 @@ AUTHORITY_VALIDITY = timedelta(days=7300)
 SERVER_VALIDITY = timedelta(days=395)
 
 
-def ensure_authority(server: Identity, replace: bool = False) -> bool:
+def ensure_authority(server: ServerIdentity, replace: bool = False) -> bool:
     """Create the CA and the certificate for verification where they are missing or to be replaced.
 
     One that is not valid yet, made by a clock that was ahead, counts as missing: no client trusts it. Return whether
@@ -46,7 +46,7 @@ def ensure_authority(server: Identity, replace: bool = False) -> bool:
     return make
 
 
-def issue(server: Identity) -> Current:
+def issue(server: ServerIdentity) -> Current:
     """Issue a server certificate with a new key and use it."""
     names = list(dict.fromkeys([*server.names, *LOOPBACK_NAMES]))
     addresses = list(dict.fromkeys([*server.addresses, *LOOPBACK_ADDRESSES]))

@@ -4,7 +4,15 @@
 from collections.abc import Sequence
 
 from millrace.serve.certificate import cockpit, files, own
-from millrace.serve.certificate.identity import Identity, Ports, checked_name, days_left, identity, is_early, not_named
+from millrace.serve.certificate.identity import (
+    Ports,
+    ServerIdentity,
+    checked_name,
+    days_left,
+    identity,
+    is_early,
+    not_named,
+)
 from millrace.serve.certificate.model import CertificateChange, CertificateSettings, Current
 from millrace.system import net
 from millrace.system.documents import write_model
@@ -63,7 +71,7 @@ def renew(
     return _changed(made, True, "renewed with a new CA" if authority else "renewed")
 
 
-def _reason(used: Current | None, server: Identity, authority_made: bool) -> str | None:
+def _reason(used: Current | None, server: ServerIdentity, authority_made: bool) -> str | None:
     if used is None:
         return "no previous certificate"
     if used.origin == "installed":

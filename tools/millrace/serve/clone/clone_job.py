@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from millrace.serve.clone import clone_model, clone_tree
 from millrace.serve.clone.clone_model import Clone, CloneForecast, CloneLine, CloneOrder, CloneProgress, CloneStatus
-from millrace.serve.clone.clone_place import Place, opened, parent, parse, refuse_shares
+from millrace.serve.clone.clone_place import ClonePlace, opened, parent, parse, refuse_shares
 from millrace.serve.clone.clone_space import forecast
 from millrace.serve.config import store
 from millrace.serve.share.options import size as parsed_size
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths, reflink
 from millrace.system.errors import BadInput, Failed
 from millrace.system.jobs import kinds
@@ -57,7 +57,7 @@ def threads() -> int:
     return min(16, 2 * (os.cpu_count() or 1))
 
 
-def prepare(source: str, target: str, seal: bool, limit: str | None, server: Server) -> CloneOrder:
+def prepare(source: str, target: str, seal: bool, limit: str | None, server: ShareServer) -> CloneOrder:
     """Verify what a clone needs and return its order.
 
     Refused: source or target are not as they have to be. BadInput: one of them is no place in a share.
@@ -77,7 +77,7 @@ def prepare(source: str, target: str, seal: bool, limit: str | None, server: Ser
 
 
 def estimate(
-    order: CloneOrder, server: Server, tick: Callable[[clone_tree.Tally], None], links: Reflinks
+    order: CloneOrder, server: ShareServer, tick: Callable[[clone_tree.Tally], None], links: Reflinks
 ) -> CloneForecast:
     """Count the source and return what its clone needs. Refused: source or target are gone."""
     source, target = parse(order.source), parse(order.target)
@@ -92,13 +92,13 @@ def estimate(
     return forecast(source, target, tally, project, limit, mountpoint, server.run)
 
 
-def start(order: CloneOrder, server: Server) -> None:
+def start(order: CloneOrder, server: ShareServer) -> None:
     """Start the unit. Refused: another job keeps it from that. Failed: it does not start."""
     with JOB.starting(server.run, f"{order.source} to {order.target}", order.by):
         ORDER.write(order)
 
 
-def follow(order: CloneOrder, server: Server) -> Iterator[CloneLine]:
+def follow(order: CloneOrder, server: ShareServer) -> Iterator[CloneLine]:
     """Yield the progress until the unit has ended, then the clone. Failed: it did not begin; its last line."""
     yield from JOB.follow(PROGRESS.get, server.run, server.pause)
     ended = clone_model.load()
@@ -142,7 +142,7 @@ def lock(refusal: str | None = None) -> AbstractContextManager[None]:
 class ProgressWriter:
     """Writes the progress of an order once a second."""
 
-    def __init__(self, source: Place, target: Place, total: int | None = None) -> None:
+    def __init__(self, source: ClonePlace, target: ClonePlace, total: int | None = None) -> None:
         self._source, self._target, self._total = source, target, total
         self._began, self._next = time.monotonic(), 0.0
 

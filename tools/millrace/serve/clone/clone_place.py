@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from millrace.serve.config.model import Config, Share
+from millrace.serve.config.model import Config, DesiredShare
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.names import share_name
@@ -19,7 +19,7 @@ _LONGEST = 255
 
 
 @dataclass(frozen=True)
-class Place:
+class ClonePlace:
     """A directory of a share; no `path` is the share itself."""
 
     share: str
@@ -29,7 +29,7 @@ class Place:
         return "/".join((self.share, *self.path))
 
 
-def parse(text: str) -> Place:
+def parse(text: str) -> ClonePlace:
     """Parse `SHARE` or `SHARE/DIRECTORY`. BadInput: it is neither."""
     share, *names = text.removesuffix("/").split("/")
     try:
@@ -39,10 +39,10 @@ def parse(text: str) -> Place:
     for name in names:
         if name in ("", ".", "..") or printable(name) != name or len(name.encode()) > _LONGEST:
             raise BadInput(f"{shown(text)} is not a directory of a share: write it like data/imagenet")
-    return Place(share, tuple(names))
+    return ClonePlace(share, tuple(names))
 
 
-def refuse_shares(config: Config, source: Place, target: Place, seal: bool) -> None:
+def refuse_shares(config: Config, source: ClonePlace, target: ClonePlace, seal: bool) -> None:
     """Verify what the shares allow.
 
     Refused: the source does not exist or holds homes, the target exists or is sealed. BadInput: only a share can be
@@ -60,7 +60,7 @@ def refuse_shares(config: Config, source: Place, target: Place, seal: bool) -> N
         raise Refused(f"share {source.share} holds the homes of users, which stay private: clone to a directory of it")
 
 
-def _existing(config: Config, name: str) -> Share:
+def _existing(config: Config, name: str) -> DesiredShare:
     found = config.share(name)
     if found is None:
         raise Refused(f"share {name} does not exist: millrace share list")
@@ -68,14 +68,14 @@ def _existing(config: Config, name: str) -> Share:
 
 
 @contextmanager
-def opened(place: Place, mountpoint: str) -> Iterator[int]:
+def opened(place: ClonePlace, mountpoint: str) -> Iterator[int]:
     """Open the directory of a place. Refused: it does not exist, or a link is in its way."""
     with ExitStack() as stack:
         yield _open(stack, (place.share, *place.path), mountpoint, "")
 
 
 @contextmanager
-def parent(place: Place, mountpoint: str) -> Iterator[int]:
+def parent(place: ClonePlace, mountpoint: str) -> Iterator[int]:
     """Open the directory that a target is to be in. Refused: it does not exist, or the target does."""
     *above, name = (place.share, *place.path)
     with ExitStack() as stack:

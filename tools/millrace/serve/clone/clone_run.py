@@ -17,14 +17,14 @@ from typing import Any
 from millrace.serve.clone import clone_job, clone_model, clone_tree
 from millrace.serve.clone.clone_job import JOB, ORDER, ProgressWriter, Reflinks
 from millrace.serve.clone.clone_model import Clone, CloneOrder, CloneState
-from millrace.serve.clone.clone_place import Place, opened, parent, parse, refuse_shares
+from millrace.serve.clone.clone_place import ClonePlace, opened, parent, parse, refuse_shares
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, Share
+from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.render.registry import Change, Part
+from millrace.serve.render.registry import Change, RenderPart
 from millrace.serve.share import quota
 from millrace.serve.share.change import ShareChange
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import checked
@@ -39,7 +39,7 @@ TREE = "tree"
 CANCELLED = "it was cancelled, or the server was shut down"
 
 
-def execute(server: Server, links: Reflinks) -> Clone:
+def execute(server: ShareServer, links: Reflinks) -> Clone:
     """Carry out the order and record how it ends; what the unit runs.
 
     Waits for a cleanup. Refused, Failed: nothing was cloned, and nothing of it remains; recorded.
@@ -60,7 +60,7 @@ def execute(server: Server, links: Reflinks) -> Clone:
         return done
 
 
-def end(server: Callable[[], Server], stopped: bool) -> None:
+def end(server: Callable[[], ShareServer], stopped: bool) -> None:
     """Record a clone that did not end itself; `stopped` is whether that was asked for. What the unit runs at its end.
 
     What it made is removed by millrace-cleanup@clone.service, which nothing waits for. A record needs no pool unless
@@ -72,7 +72,7 @@ def end(server: Callable[[], Server], stopped: bool) -> None:
         record.end(killed, "done")
 
 
-def sweep(server: Server) -> bool:
+def sweep(server: ShareServer) -> bool:
     """Record a clone that a power cut ended, and remove what one left; False where a clone is under way.
 
     The boot calls it, and systemd after each clone. A stop ends it at any moment: the next boot goes on. Failed:
@@ -92,7 +92,7 @@ def sweep(server: Server) -> bool:
     return True
 
 
-def _record_end(server: Callable[[], Server], stopped: bool) -> CloneState | None:
+def _record_end(server: Callable[[], ShareServer], stopped: bool) -> CloneState | None:
     """Record how a clone ended that says it is running; return that. A clone that is in its place is complete."""
     with locks.held(paths.run_dir() / "clone/record.lock"):
         clone = clone_model.load()
@@ -108,7 +108,7 @@ def _record_end(server: Callable[[], Server], stopped: bool) -> CloneState | Non
         return ended.state
 
 
-def _is_complete(clone: Clone, server: Server) -> bool:
+def _is_complete(clone: Clone, server: ShareServer) -> bool:
     """Whether a tree is in its place; one whose share was never made is moved back."""
     target = parse(clone.target)
     if not _is_in_place(clone, target, server):
@@ -122,14 +122,14 @@ def _is_complete(clone: Clone, server: Server) -> bool:
     return False
 
 
-def remove_rest(server: Server) -> None:
+def remove_rest(server: ShareServer) -> None:
     """Remove what is in the directory of clones, which no client can reach. Failed: something of it remains."""
     rest = _top(server) / paths.CLONES
     if os.path.lexists(rest):
         must(server.run, ["rm", "-rf", "--one-file-system", "--", str(rest)])
 
 
-def _clone(order: CloneOrder, clone: Clone, server: Server, links: Reflinks) -> Clone:
+def _clone(order: CloneOrder, clone: Clone, server: ShareServer, links: Reflinks) -> Clone:
     source, target = parse(order.source), parse(order.target)
     refuse_shares(store.load(), source, target, order.seal)
     estimate = clone_job.estimate(order, server, ProgressWriter(source, target), links)
@@ -166,7 +166,7 @@ def _clone(order: CloneOrder, clone: Clone, server: Server, links: Reflinks) -> 
     return _ended(clone, state="done")
 
 
-def _project(target: Place, server: Server, links: Reflinks) -> int | None:
+def _project(target: ClonePlace, server: ShareServer, links: Reflinks) -> int | None:
     """The quota project of what is cloned: that of the directory that it comes into, or that of the next share."""
     mountpoint = server.pool.filesystem.mountpoint
     if not quota.enabled(mountpoint):
@@ -177,7 +177,7 @@ def _project(target: Place, server: Server, links: Reflinks) -> int | None:
         return links.project(directory)
 
 
-def _move(target: Place, stage: int, directory: int) -> None:
+def _move(target: ClonePlace, stage: int, directory: int) -> None:
     """Move the tree to its place in one step. Refused: the target exists by now."""
     name = (target.share, *target.path)[-1]
     try:
@@ -189,16 +189,16 @@ def _move(target: Place, stage: int, directory: int) -> None:
     os.fsync(stage)
 
 
-def _move_back(target: Place, server: Server) -> None:
+def _move_back(target: ClonePlace, server: ShareServer) -> None:
     with nofollow.directory(_top(server)) as top, nofollow.directory(paths.CLONES, top) as stage:
         os.rename(target.share, TREE, src_dir_fd=top, dst_dir_fd=stage)
     sync(_top(server))
 
 
-class _Move(Part):
+class _Move(RenderPart):
     """Move the tree to the directory of its share, which is not served before."""
 
-    def __init__(self, target: Place, project: int | None, stage: int, server: Server) -> None:
+    def __init__(self, target: ClonePlace, project: int | None, stage: int, server: ShareServer) -> None:
         self._target, self._project, self._stage, self._server = target, project, stage, server
 
     def prepare(self, change: Change) -> None:
@@ -212,7 +212,9 @@ class _Move(Part):
             change.on_failure(partial(quota.expect, self._target.share, 0, self._server.pool))
 
 
-def _serve(order: CloneOrder, clone: Clone, target: Place, project: int | None, stage: int, server: Server) -> Clone:
+def _serve(
+    order: CloneOrder, clone: Clone, target: ClonePlace, project: int | None, stage: int, server: ShareServer
+) -> Clone:
     source = parse(order.source)
 
     def mutate(config: Config) -> Config:
@@ -226,7 +228,7 @@ def _serve(order: CloneOrder, clone: Clone, target: Place, project: int | None, 
     return _ended(clone, state="done", verified=made.verified, warnings=made.warnings)
 
 
-def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> Share:
+def _share(config: Config, source: ClonePlace, target: ClonePlace, order: CloneOrder) -> DesiredShare:
     """A share for the same clients and users as that of the source; a sealed one for reading."""
     origin = config.share(source.share)
     assert origin is not None
@@ -243,10 +245,10 @@ def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> S
         values["profile"] = "dataset-ro"
         values["nfs"]["clients"] = [{**client, "access": "ro"} for client in values["nfs"]["clients"]]
         values["smb"]["time_machine"] = False
-    return checked(lambda: Share.model_validate(values))
+    return checked(lambda: DesiredShare.model_validate(values))
 
 
-def _is_in_place(clone: Clone, target: Place, server: Server) -> bool:
+def _is_in_place(clone: Clone, target: ClonePlace, server: ShareServer) -> bool:
     if clone.inode is None:
         return False
     with suppress(MillraceError), opened(target, server.pool.filesystem.mountpoint) as found:
@@ -254,7 +256,7 @@ def _is_in_place(clone: Clone, target: Place, server: Server) -> bool:
     return False
 
 
-def _top(server: Server) -> Path:
+def _top(server: ShareServer) -> Path:
     return paths.ROOT / server.pool.filesystem.mountpoint.lstrip("/")
 
 

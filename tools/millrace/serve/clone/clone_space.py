@@ -4,7 +4,7 @@
 import os
 
 from millrace.serve.clone.clone_model import USUAL_RATE, CloneForecast, rate
-from millrace.serve.clone.clone_place import Place
+from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.clone.clone_tree import Tally
 from millrace.serve.share import quota
 from millrace.system import paths
@@ -18,7 +18,13 @@ AN_EXTENT, EXTENT = 64, 1 << 20
 
 
 def forecast(
-    source: Place, target: Place, tally: Tally, project: int | None, limit: int | None, mountpoint: str, run: Runner
+    source: ClonePlace,
+    target: ClonePlace,
+    tally: Tally,
+    project: int | None,
+    limit: int | None,
+    mountpoint: str,
+    run: Runner,
 ) -> CloneForecast:
     """Return what a clone of what was counted needs.
 
@@ -51,7 +57,7 @@ def _pool(tally: Tally, metadata: int, mountpoint: str) -> str | None:
 
 
 def _quota(
-    target: Place, tally: Tally, project: int | None, limit: int | None, mountpoint: str, run: Runner
+    target: ClonePlace, tally: Tally, project: int | None, limit: int | None, mountpoint: str, run: Runner
 ) -> str | None:
     if limit is not None and limit < tally.bytes:
         return f"{target} would hold {size(tally.bytes)}, and its limit is {size(limit)}"

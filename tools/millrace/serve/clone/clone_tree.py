@@ -21,7 +21,7 @@ BLOCK = 512
 """Bytes that `st_blocks` counts in."""
 
 
-class Stopped(Exception):
+class CloneStopped(Exception):
     """The work was stopped from outside."""
 
 
@@ -50,7 +50,7 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
                 device = os.fstat(at).st_dev
                 for name, held in entries(at):
                     if stop.is_set():
-                        raise Stopped
+                        raise CloneStopped
                     if stat.S_ISDIR(held.st_mode):
                         inner += [name] if held.st_dev == device else []
                     else:
@@ -96,7 +96,7 @@ class TreeClone:
             with below(self._source, path) as source, below(self._target, path) as target:
                 for name, held in entries(source):
                     if self._stop.is_set():
-                        raise Stopped
+                        raise CloneStopped
                     if self._entry(path, name, held, source, target):
                         inner.append(name)
                 _dress(source, target)

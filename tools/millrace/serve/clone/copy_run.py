@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 
 from millrace.serve.clone import copy_tree
-from millrace.serve.clone.clone_place import Place, opened, parse
+from millrace.serve.clone.clone_place import ClonePlace, opened, parse
 from millrace.serve.clone.copy_model import CopyLine, CopyProgress, CopyReport
 from millrace.serve.config import store
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import describe
@@ -35,12 +35,12 @@ POLL = 1.0
 """Seconds between two lines of progress."""
 
 
-class Stopped(Exception):
+class CopyStopped(Exception):
     """The copy is to end."""
 
 
 @dataclass(frozen=True)
-class Export:
+class RemoteExport:
     """A directory that another server exports."""
 
     server: str
@@ -51,7 +51,7 @@ class Export:
         return f"{host}:{self.path}"
 
 
-def parse_export(text: str) -> Export:
+def parse_export(text: str) -> RemoteExport:
     """Parse `ADDRESS:/path`, an IPv6 address in brackets. BadInput: it is neither."""
     host, colon, path = text.partition("]:" if text.startswith("[") else ":")
     try:
@@ -60,10 +60,10 @@ def parse_export(text: str) -> Export:
         raise BadInput(f"{shown(text)} is not an export: write it like 10.0.0.7:/srv/pool/data") from error
     if not colon or not path.startswith("/") or ".." in path.split("/") or not path.isprintable():
         raise BadInput(f"{shown(text)} is not an export: write it like 10.0.0.7:/srv/pool/data")
-    return Export(address, path)
+    return RemoteExport(address, path)
 
 
-def prepare(source: str, target: str, server: Server) -> tuple[Export, Place]:
+def prepare(source: str, target: str, server: ShareServer) -> tuple[RemoteExport, ClonePlace]:
     """Verify that the policy names the source and that the target is a writable share.
 
     Refused: it is not. BadInput: one is no place.
@@ -85,7 +85,7 @@ def prepare(source: str, target: str, server: Server) -> tuple[Export, Place]:
     return export, place
 
 
-def copy(export: Export, place: Place, server: Server) -> Iterator[CopyLine]:
+def copy(export: RemoteExport, place: ClonePlace, server: ShareServer) -> Iterator[CopyLine]:
     """Copy, and yield the progress once a second, then what was done. Refused, Failed: why it ended; run it again."""
     refusal = "another copy is under way: wait until it has ended"
     with (
@@ -96,12 +96,12 @@ def copy(export: Export, place: Place, server: Server) -> Iterator[CopyLine]:
         yield from _followed(export, place, source, target)
 
 
-def _followed(export: Export, place: Place, source: int, target: int) -> Iterator[CopyLine]:
+def _followed(export: RemoteExport, place: ClonePlace, source: int, target: int) -> Iterator[CopyLine]:
     stop = threading.Event()
 
     def tick() -> None:
         if stop.is_set():
-            raise Stopped
+            raise CopyStopped
 
     work = copy_tree.TreeCopy(source, target, tick)
     total = copy_tree.Copied()
@@ -134,7 +134,7 @@ def _progress(done: copy_tree.Copied, total: copy_tree.Copied, seconds: float) -
     )
 
 
-def _sentence(error: OSError, export: Export, place: Place) -> str:
+def _sentence(error: OSError, export: RemoteExport, place: ClonePlace) -> str:
     again = "run the same command again: it goes on where it was"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
@@ -149,7 +149,7 @@ def _sentence(error: OSError, export: Export, place: Place) -> str:
 
 
 @contextmanager
-def _mounted(export: Export, run: Runner) -> Iterator[int]:
+def _mounted(export: RemoteExport, run: Runner) -> Iterator[int]:
     where = paths.run_dir() / "copy"
     where.mkdir(mode=0o700, exist_ok=True)
     # what is mounted from here on is this process's alone, and gone with it

@@ -59,13 +59,13 @@ AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
 
 
-class Wanted(Deferred):
+class DesiredModel(Deferred):
     """Unknown keys and wrong types are refused, nothing is converted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class NfsClient(Wanted):
+class NfsClient(DesiredModel):
     """Clients that may mount, and how. `xprtsec` none means that every transport security is accepted.
 
     `anonuid` and `anongid` are the user and group that squashed users become; None is nobody.
@@ -91,7 +91,7 @@ class NfsClient(Wanted):
         return self
 
 
-class Nfs(Wanted):
+class Nfs(DesiredModel):
     """The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed."""
 
     enabled: bool = True
@@ -110,7 +110,7 @@ class Nfs(Wanted):
         return self.enabled and not self.clients
 
 
-class Smb(Wanted):
+class Smb(DesiredModel):
     """The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
 
     `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
@@ -152,7 +152,7 @@ class Smb(Wanted):
             raise ValueError("Time Machine needs Samba: leave SMB Direct off")
 
 
-class Share(Wanted):
+class DesiredShare(DesiredModel):
     """One directory of the pool that clients mount.
 
     Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
@@ -214,7 +214,7 @@ class Share(Wanted):
         return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
 
 
-class User(Wanted):
+class User(DesiredModel):
     """A local user; its own group has the same name and number. `console`: has read-only web console access."""
 
     name: AccountName
@@ -223,14 +223,14 @@ class User(Wanted):
     console: bool = False
 
 
-class Group(Wanted):
+class Group(DesiredModel):
     """A local group."""
 
     name: AccountName
     gid: AccountId
 
 
-class Port(Wanted):
+class DesiredPort(DesiredModel):
     """Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card."""
 
     mac: Mac
@@ -248,7 +248,7 @@ class Port(Wanted):
         return self
 
 
-class NfsServer(Wanted):
+class NfsServer(DesiredModel):
     """Settings of all NFS shares. `networks` are the client networks that an administrator confirmed.
 
     Empty is closed, also for a state document from before there was this field: a share that names no clients is not
@@ -265,7 +265,7 @@ class NfsServer(Wanted):
         return self
 
 
-class Domain(Wanted):
+class Domain(DesiredModel):
     """An Active Directory domain that this server is a member of, written when it was joined.
 
     `machine` is the account of this server there, without the dollar; `dns` the addresses that know the domain, none
@@ -288,7 +288,7 @@ class Domain(Wanted):
         return f"{self.machine.lower()}.{self.zone}"
 
 
-class Config(Wanted):
+class Config(DesiredModel):
     """The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
 
     `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
@@ -298,10 +298,10 @@ class Config(Wanted):
     serial: int = Field(default=0, ge=0)
     next_id: int = Field(default=FIRST_ID, ge=FIRST_ID)
     next_project: int = Field(default=FIRST_PROJECT, ge=FIRST_PROJECT)
-    shares: list[Share] = Field(default_factory=list)
+    shares: list[DesiredShare] = Field(default_factory=list)
     users: list[User] = Field(default_factory=list)
     groups: list[Group] = Field(default_factory=list)
-    ports: list[Port] = Field(default_factory=list)
+    ports: list[DesiredPort] = Field(default_factory=list)
     nfs: NfsServer = Field(default_factory=NfsServer)
     management: list[Mac] = Field(default_factory=list)
     domain: Domain | None = None
@@ -313,7 +313,7 @@ class Config(Wanted):
         _refuse_other_domains(self)
         return self
 
-    def share(self, name: str) -> Share | None:
+    def share(self, name: str) -> DesiredShare | None:
         """Return the share of this name; None if there is none."""
         return next((one for one in self.shares if one.name == name), None)
 
@@ -325,14 +325,14 @@ class Config(Wanted):
         """Return the group of this name; None if there is none."""
         return next((one for one in self.groups if one.name == name), None)
 
-    def port(self, mac: str) -> Port | None:
+    def port(self, mac: str) -> DesiredPort | None:
         """Return the fixed addresses of a port; None if it has none."""
         return next((one for one in self.ports if one.mac == mac), None)
 
 
 def first_config() -> Config:
     """Return the state of a server without any decision: the share `data`."""
-    data = Share(name="data", profile="mixed", project=FIRST_PROJECT)
+    data = DesiredShare(name="data", profile="mixed", project=FIRST_PROJECT)
     return Config(shares=[data], next_project=FIRST_PROJECT + 1)
 
 

@@ -7,7 +7,7 @@ holds for what a change adds or alters, and a server that has it from before kee
 
 from ipaddress import ip_address, ip_interface
 
-from millrace.serve.config.model import Config, Port, Share
+from millrace.serve.config.model import Config, DesiredPort, DesiredShare
 from millrace.system import names
 from millrace.system.errors import BadInput
 
@@ -49,7 +49,7 @@ def _seals(old: Config, new: Config) -> None:
             raise BadInput(f"share {share.name} is sealed: unseal it first: millrace share unseal {share.name}")
 
 
-def _share(share: Share) -> None:
+def _share(share: DesiredShare) -> None:
     if not share.nfs.enabled and not share.smb.enabled:
         raise BadInput(
             f"{share.name} would be served to nobody: leave NFS or SMB on, or stop serving it with "
@@ -57,7 +57,7 @@ def _share(share: Share) -> None:
         )
 
 
-def _port(port: Port) -> None:
+def _port(port: DesiredPort) -> None:
     try:
         names.interface(port.name)
     except ValueError as error:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from millrace.serve.config import audit_log, files, history, reset_journal, restrictions
-from millrace.serve.config.history import Change
+from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config, first_config
 from millrace.system import locks
 from millrace.system.documents import checked, read_model, write_model
@@ -115,7 +115,7 @@ def _accounts(config: Config) -> list[int]:
 def _keep(new: Config, who: str, what: str, damaged: bool) -> None:
     when = datetime.now(UTC).isoformat(timespec="seconds")
     # The history first: config.json is never newer than what can stand in for it.
-    history.record(Change(number=new.serial, who=who, when=when, what=what, config=new))
+    history.record(RecordedChange(number=new.serial, who=who, when=when, what=what, config=new))
     if damaged and files.config_file().exists():
         os.replace(files.config_file(), files.unreadable_file())
     write_model(files.config_file(), new)

@@ -5,7 +5,7 @@ import re
 from functools import partial
 
 from millrace.serve.config.model import Domain
-from millrace.serve.render.registry import Entry
+from millrace.serve.render.registry import FileEntry
 from millrace.system import paths
 
 KRB5 = "etc/krb5.conf"
@@ -19,14 +19,14 @@ KEYTAB = "etc/krb5.keytab"
 _DATABASES = re.compile(r"(?P<before>(?:passwd|group):[^#\n]*)")
 
 
-def entries(domain: Domain | None) -> list[Entry]:
+def entries(domain: Domain | None) -> list[FileEntry]:
     """Return the files of a member; all are absent without a domain, and accounts are not searched in it."""
     path = paths.ROOT / NSSWITCH
     return [
-        Entry(KRB5, partial(krb5, domain), when=domain is not None),
-        Entry(IDMAPD, partial(_render, IDMAPD, domain), when=domain is not None),
+        FileEntry(KRB5, partial(krb5, domain), when=domain is not None),
+        FileEntry(IDMAPD, partial(_render, IDMAPD, domain), when=domain is not None),
         delegate(domain),
-        Entry(
+        FileEntry(
             NSSWITCH,
             lambda: with_winbind(path.read_text(), domain is not None),
             when=path.is_file(),
@@ -41,9 +41,9 @@ def krb5(domain: Domain | None) -> str:
     return _render(KRB5, domain, pattern=re.escape(domain.realm))
 
 
-def delegate(domain: Domain | None) -> Entry:
+def delegate(domain: Domain | None) -> FileEntry:
     """Return the file that sends names of the domain to its DNS servers; absent where the network's servers know it."""
-    return Entry(DNS, partial(_render, DNS, domain), when=domain is not None and bool(domain.dns))
+    return FileEntry(DNS, partial(_render, DNS, domain), when=domain is not None and bool(domain.dns))
 
 
 def with_winbind(text: str, wanted: bool) -> str:

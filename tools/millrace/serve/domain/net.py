@@ -19,7 +19,7 @@ PATIENCE = "120"
 
 
 @dataclass(frozen=True)
-class Controller:
+class DomainController:
     """A domain controller and the domain's short name, as it reports it."""
 
     name: str
@@ -44,10 +44,10 @@ class Net:
         result = self.run(["timeout", PATIENCE, *conf, *words], stdin)
         return Result(124, result.out, f"no answer in {PATIENCE} s") if result.status == 124 else result
 
-    def controller(self) -> Controller:
+    def controller(self) -> DomainController:
         """Return the controller that answers for the domain. Failed: none does."""
         found = self._document("lookup")
-        return Controller(str(found["Domain Controller"]), str(found["Pre-Win2k Domain"]))
+        return DomainController(str(found["Domain Controller"]), str(found["Pre-Win2k Domain"]))
 
     def clock_offset(self) -> int:
         """Return by how many seconds the controller is ahead of this server. Failed: it does not report its time."""

@@ -6,7 +6,7 @@ import socket
 from millrace.serve.config.domain_names import netbios_name
 from millrace.serve.config.model import Config, Domain
 from millrace.serve.domain import files
-from millrace.serve.domain.net import Controller, Net
+from millrace.serve.domain.net import DomainController, Net
 from millrace.serve.render import rendered
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
@@ -51,7 +51,7 @@ def dns_finds(domain: Domain, run: Runner) -> None:
     raise Refused(f"{asked} knows no domain controller of {domain.zone} ({record}): {todo}")
 
 
-def controller_answers(net: Net) -> Controller:
+def controller_answers(net: Net) -> DomainController:
     """Return the domain controller. Refused: none answers."""
     # What did not answer a minute ago is not asked again by Samba.
     net.run(["net", "cache", "flush"])
@@ -63,7 +63,7 @@ def controller_answers(net: Net) -> Controller:
         ) from error
 
 
-def accepts_ldap(controller: Controller) -> None:
+def accepts_ldap(controller: DomainController) -> None:
     """Verify that the controller answers over TCP.
 
     Refused: only in datagrams; Samba would report "Operations error".

@@ -14,9 +14,9 @@ from millrace.serve.domain.model import MembershipChange
 from millrace.serve.domain.net import Net, private_directory, read_only_net
 from millrace.serve.join import conditions
 from millrace.serve.render.reconcile import Reconciliation, settle
-from millrace.serve.render.registry import Change, Part, Service, Settled
+from millrace.serve.render.registry import Change, RenderedService, RenderPart, Settled
 from millrace.serve.share import smb, verify_smb
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import paths
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed
@@ -32,7 +32,7 @@ NO_NAME = (
 
 
 @dataclass(frozen=True)
-class Request:
+class JoinRequest:
     """The options of the verb. `dns` are addresses of the domain's DNS servers, `unit` is for the machine account."""
 
     realm: str
@@ -57,11 +57,11 @@ class Request:
 
 
 @dataclass
-class JoinChange(Part):
+class JoinChange(RenderPart):
     """The membership of a change: joined first, then served, then trusted."""
 
-    request: Request
-    server: Server
+    request: JoinRequest
+    server: ShareServer
     net: Net
     ticket: str
 
@@ -74,7 +74,7 @@ class JoinChange(Part):
         self._join(domain, change)
         change.warnings += self.server.prepare(self.server.shares(change.new))
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         """Return the servers of NFS and SMB, and the files that they and a member read."""
         return self.server.services(config, self.server.shares(config))
 
@@ -107,7 +107,7 @@ class JoinChange(Part):
         return [f"--use-krb5-ccache={self.ticket}", "--use-kerberos=required"]
 
 
-def join(request: Request, server: Callable[[], Server] = this_server) -> MembershipChange:
+def join(request: JoinRequest, server: Callable[[], ShareServer] = this_server) -> MembershipChange:
     """Join a domain. BadInput: an option is not valid. Refused: a condition does not hold, with one sentence."""
     only_root()
     guess = request.checked()
@@ -166,4 +166,4 @@ def _render_dns(domain: Domain | None, run: Runner) -> None:
         return True
 
     with store.config_lock():
-        settle([Service(services.RESOLVED, [files.delegate(domain)], reload)], force=True)
+        settle([RenderedService(services.RESOLVED, [files.delegate(domain)], reload)], force=True)

@@ -11,9 +11,9 @@ from millrace.serve.domain import files, services, ticket
 from millrace.serve.domain.model import MembershipChange
 from millrace.serve.domain.net import Net
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.render.registry import Change, Part, Service
+from millrace.serve.render.registry import Change, RenderedService, RenderPart
 from millrace.serve.share import handle_key, verify_smb
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import last_words
@@ -23,12 +23,12 @@ KEPT = "the account {machine} stays in {zone}: disable or delete it there"
 
 
 @dataclass
-class LeaveChange(Part):
+class LeaveChange(RenderPart):
     """The end of a membership: its account in the domain is deleted first, while this server can still request that."""
 
     account: str | None
     password: str = field(repr=False)
-    server: Server
+    server: ShareServer
 
     def prepare(self, change: Change) -> None:
         """Delete the account where requested, which cannot be undone. Refused: the domain refuses."""
@@ -43,7 +43,7 @@ class LeaveChange(Part):
         handle_key.ensure()
         change.warnings += self.server.prepare(self.server.shares(change.new))
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         """Return the servers of NFS and SMB, and the files that they and a member read."""
         return self.server.services(config, self.server.shares(config))
 
@@ -56,7 +56,9 @@ class LeaveChange(Part):
         change.verified += verify_smb.verify(server.shares(change.new), [], None, server.run, server.pause)
 
 
-def leave(account: str | None, password: str | None, server: Callable[[], Server] = this_server) -> MembershipChange:
+def leave(
+    account: str | None, password: str | None, server: Callable[[], ShareServer] = this_server
+) -> MembershipChange:
     """Leave the domain; with `account` also delete the domain's account of this server.
 
     BadInput: `account` is no name of an account. Refused: the server is no member, a share needs the domain, or the

@@ -32,10 +32,10 @@ def domain() -> None:
 @_change
 def join(realm: str, account: str, dns: tuple[str, ...], unit: str | None, password_stdin: bool, show: Output) -> None:
     """Join the domain REALM with ACCOUNT; the password is prompted for, never read from the command line."""
-    from millrace.serve.join.join import Request
+    from millrace.serve.join.join import JoinRequest
     from millrace.serve.join.join import join as join_domain
 
-    _report(join_domain(Request(realm, account, _password(account, password_stdin), dns, unit)), show)
+    _report(join_domain(JoinRequest(realm, account, _password(account, password_stdin), dns, unit)), show)
 
 
 @domain.command()

@@ -8,7 +8,7 @@ from millrace.plan.policy.model import JournalPolicy
 from millrace.plan.policy.policy_in_force import in_force
 from millrace.serve.config.store import config_lock
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import Entry, Service, Settled
+from millrace.serve.render.registry import FileEntry, RenderedService, Settled
 from millrace.system import paths
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner, must
@@ -43,7 +43,7 @@ def apply(run: Runner) -> str:
     return f"The journal is forwarded to {wanted.forward}." if wanted.forward else "The journal is not forwarded."
 
 
-def service(wanted: JournalPolicy, run: Runner) -> Service:
+def service(wanted: JournalPolicy, run: Runner) -> RenderedService:
     """Return the unit that forwards the journal, and its settings; without a receiver it is stopped and has none."""
 
     def reload(settled: Settled) -> bool:
@@ -54,7 +54,7 @@ def service(wanted: JournalPolicy, run: Runner) -> Service:
             must(run, ["systemctl", "--no-block", "stop", UNIT])
         return bool(settled.changed)
 
-    return Service(UNIT, [Entry(SETTINGS, lambda: text(wanted), when=wanted.forward is not None)], reload)
+    return RenderedService(UNIT, [FileEntry(SETTINGS, lambda: text(wanted), when=wanted.forward is not None)], reload)
 
 
 def text(wanted: JournalPolicy) -> str:

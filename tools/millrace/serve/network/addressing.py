@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_interface
 
-from millrace.serve.config.model import Config, Port
-from millrace.serve.network.links import Link, links
+from millrace.serve.config.model import Config, DesiredPort
+from millrace.serve.network.links import PortLink, links
 from millrace.serve.render.reconcile import compare
-from millrace.serve.render.registry import Change, Entry, Part, Service, Settled
+from millrace.serve.render.registry import Change, FileEntry, RenderedService, RenderPart, Settled
 from millrace.system import paths
 from millrace.system.errors import Failed
 from millrace.system.names import several
@@ -29,7 +29,7 @@ def file_name(mac: str) -> str:
     return f"{DIRECTORY}/{PREFIX}{mac.replace(':', '')}.network"
 
 
-def text(port: Port | None) -> str:
+def text(port: DesiredPort | None) -> str:
     """Return the text of that file for a port that has fixed addresses."""
     from millrace.system.render import render
 
@@ -37,12 +37,12 @@ def text(port: Port | None) -> str:
 
 
 @dataclass
-class AddressChange(Part):
+class AddressChange(RenderPart):
     """The fixed addresses of a change; they are up before anything is served on them."""
 
     run: Runner
     pause: Callable[[float], None]
-    _links: dict[str, Link] = field(default_factory=dict)
+    _links: dict[str, PortLink] = field(default_factory=dict)
     _macs: list[str] = field(default_factory=list)
 
     def prepare(self, change: Change) -> None:
@@ -62,9 +62,9 @@ class AddressChange(Part):
             f"port {port.name} ({port.mac}) is not present in this server: its addresses are not set" for port in away
         ]
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         """Return the files of the ports that change, and systemd-networkd, which reads them."""
-        return [Service(NETWORKD, [entry(mac, config.port(mac)) for mac in self._macs], self._reload)]
+        return [RenderedService(NETWORKD, [entry(mac, config.port(mac)) for mac in self._macs], self._reload)]
 
     def verify(self, change: Change) -> None:
         """Wait until the addresses are up. Failed: one does not come up."""
@@ -80,12 +80,12 @@ class AddressChange(Part):
             must(self.run, ["networkctl", "reconfigure", *(self._links[mac].name for mac in self._macs)])
         return bool(settled.changed)
 
-    def _wait(self, wanted: dict[str, Port | None]) -> list[str]:
-        def lacking(now: dict[str, Link]) -> dict[str, list[str]]:
+    def _wait(self, wanted: dict[str, DesiredPort | None]) -> list[str]:
+        def lacking(now: dict[str, PortLink]) -> dict[str, list[str]]:
             found = {name: missing(port, now.get(name)) for name, port in wanted.items() if port}
             return found if any(found.values()) else {}
 
-        def read_links() -> dict[str, Link]:
+        def read_links() -> dict[str, PortLink]:
             return {link.name: link for link in links(self.run)}
 
         now = wait_until(read_links, lambda seen: not lacking(seen), [PAUSE] * round(PATIENCE / PAUSE), self.pause)
@@ -94,19 +94,19 @@ class AddressChange(Part):
         return [f"{name} has {several(port.addresses)}" for name, port in wanted.items() if port]
 
 
-def entry(mac: str, port: Port | None) -> Entry:
+def entry(mac: str, port: DesiredPort | None) -> FileEntry:
     """Return the file of a port; None where its addresses are from DHCP or a credential."""
-    return Entry(file_name(mac), partial(text, port), when=port is not None)
+    return FileEntry(file_name(mac), partial(text, port), when=port is not None)
 
 
-def _lost(link: Link, port: Port | None) -> list[str]:
+def _lost(link: PortLink, port: DesiredPort | None) -> list[str]:
     gone = [one for one in link.addresses if one not in port.addresses] if port and not port.dhcp else []
     return [f"{link.name} had {several(gone)}: clients that use it must mount another address"] if gone else []
 
 
-def service(config: Config) -> Service:
+def service(config: Config) -> RenderedService:
     """Return all files of a state, to compare; a change writes those of the ports that change."""
-    return Service(NETWORKD, [entry(mac, config.port(mac)) for mac in _macs(config)])
+    return RenderedService(NETWORKD, [entry(mac, config.port(mac)) for mac in _macs(config)])
 
 
 def _macs(*configs: Config) -> list[str]:
@@ -118,13 +118,13 @@ def _macs(*configs: Config) -> list[str]:
     return list(dict.fromkeys([*(port.mac for config in configs for port in config.ports), *found]))
 
 
-def missing(port: Port, link: Link | None) -> list[str]:
+def missing(port: DesiredPort, link: PortLink | None) -> list[str]:
     """Return the fixed addresses that a port lacks; all where the port itself is missing."""
     there = {ip_interface(one) for one in link.addresses} if link else set()
     return [one for one in port.addresses if ip_interface(one) not in there]
 
 
-def _complaint(lacking: dict[str, list[str]], now: dict[str, Link]) -> str:
+def _complaint(lacking: dict[str, list[str]], now: dict[str, PortLink]) -> str:
     name, addresses = next((name, addresses) for name, addresses in lacking.items() if addresses)
     if name in now and not now[name].carrier:
         return (

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from ipaddress import ip_interface
 
 from millrace.serve.config import store
-from millrace.serve.config.model import Config, Port
+from millrace.serve.config.model import Config, DesiredPort
 from millrace.serve.network.addressing import AddressChange
-from millrace.serve.network.links import Link, links, with_wanted
+from millrace.serve.network.links import PortLink, links, with_wanted
 from millrace.serve.network.model import PortReport
 from millrace.serve.network.served import ListenerChange
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share.networks import on_management
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import paths
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Refused
@@ -33,7 +33,7 @@ def set_port(
     management: bool | None = None,
     run: Runner = attempt,
     pause: Callable[[float], None] = time.sleep,
-    server: Callable[[], Server] = this_server,
+    server: Callable[[], ShareServer] = this_server,
 ) -> PortReport:
     """Give a port these fixed addresses (CIDR) and no others; kept only where they come up and are served.
 
@@ -55,10 +55,12 @@ def set_port(
         config = _with_management(config, link, management)
         if not addresses:
             return config
-        others = [one for one in config.ports if one.mac != link.mac]
+        others = [port for port in config.ports if port.mac != link.mac]
         if back:
             return config.model_copy(update={"ports": others})
-        port = checked(lambda: Port(mac=link.mac, name=name, addresses=list(addresses), gateway=gateway, dhcp=dhcp))
+        port = checked(
+            lambda: DesiredPort(mac=link.mac, name=name, addresses=list(addresses), gateway=gateway, dhcp=dhcp)
+        )
         _refuse_taken(port, links(run))
         return config.model_copy(update={"ports": [*others, port]})
 
@@ -72,7 +74,7 @@ def set_port(
     return PortReport(serial=config.serial, port=now, verified=done.verified, warnings=done.warnings)
 
 
-def _with_management(config: Config, link: Link, management: bool | None) -> Config:
+def _with_management(config: Config, link: PortLink, management: bool | None) -> Config:
     """Refused where clients of a confirmed network would be on the port."""
     if management is None:
         return config
@@ -86,7 +88,7 @@ def _with_management(config: Config, link: Link, management: bool | None) -> Con
     return config.model_copy(update={"management": after})
 
 
-def _existing(name: str, run: Runner) -> Link:
+def _existing(name: str, run: Runner) -> PortLink:
     found = links(run)
     link = next((one for one in found if one.name == name), None)
     if link is None:
@@ -96,7 +98,7 @@ def _existing(name: str, run: Runner) -> Link:
     return link
 
 
-def _refuse_taken(port: Port, found: Sequence[Link]) -> None:
+def _refuse_taken(port: DesiredPort, found: Sequence[PortLink]) -> None:
     wanted = {one.partition("/")[0] for one in port.addresses}
     for link in found:
         taken = sorted(wanted & {one.partition("/")[0] for one in link.addresses}) if link.mac != port.mac else []

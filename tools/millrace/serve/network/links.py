@@ -12,7 +12,7 @@ from millrace.system.run import Runner
 
 
 @dataclass(frozen=True)
-class Link:
+class PortLink:
     """A port; `addresses` in CIDR form are those that are ready, `mac` is the one that it was made with."""
 
     name: str
@@ -23,25 +23,25 @@ class Link:
     part_of: str | None
 
 
-def links(run: Runner) -> list[Link]:
+def links(run: Runner) -> list[PortLink]:
     """Return all Ethernet ports, by name. Failed: iproute2 does not list them."""
     return among(net.entries(run))
 
 
-def among(entries: Sequence[Entry]) -> list[Link]:
+def among(entries: Sequence[Entry]) -> list[PortLink]:
     """Return the Ethernet ports among the interfaces of the kernel, by name."""
     ports = [one for one in entries if one.get("link_type") == "ether" and net.is_port(one["ifname"])]
     return sorted((_link(one) for one in ports), key=lambda one: one.name)
 
 
-def with_wanted(found: Sequence[Link], config: Config) -> list[Port]:
+def with_wanted(found: Sequence[PortLink], config: Config) -> list[Port]:
     """Return the ports with their fixed addresses of the desired state."""
     return [_port(one, config) for one in found]
 
 
-def _link(entry: Entry) -> Link:
+def _link(entry: Entry) -> PortLink:
     name = str(entry["ifname"])
-    return Link(
+    return PortLink(
         name=name,
         mac=net.own_mac(entry),
         carrier=net.has_carrier(name),
@@ -55,7 +55,7 @@ def _link(entry: Entry) -> Link:
     )
 
 
-def _port(link: Link, config: Config) -> Port:
+def _port(link: PortLink, config: Config) -> Port:
     wanted = config.port(link.mac)
     return Port(
         name=link.name,

@@ -6,8 +6,8 @@ from functools import partial
 from ipaddress import ip_interface
 
 from millrace.serve.config.model import Config
-from millrace.serve.render.registry import Change, Part, Service
-from millrace.serve.share.server import Server
+from millrace.serve.render.registry import Change, RenderedService, RenderPart
+from millrace.serve.share.server import ShareServer
 from millrace.serve.share.services import restart_smbd, smbd_restart_marker
 from millrace.system.errors import Failed
 from millrace.system.listeners import NFS_PORT, SMB_PORT, not_listening
@@ -21,7 +21,7 @@ PATIENCE, PAUSE = 120.0, 0.5
 _SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB_PORT))
 
 
-class ListenerChange(Part):
+class ListenerChange(RenderPart):
     """The servers of NFS and SMB on the fixed addresses of a port, once these are up.
 
     A file that was edited by hand stays: nothing else of what is served has changed.
@@ -29,7 +29,7 @@ class ListenerChange(Part):
 
     force = False
 
-    def __init__(self, server: Callable[[], Server], mac: str) -> None:
+    def __init__(self, server: Callable[[], ShareServer], mac: str) -> None:
         self._server = server
         self._mac = mac
 
@@ -37,7 +37,7 @@ class ListenerChange(Part):
         """Let smbd try again to listen on addresses that it did not accept before."""
         smbd_restart_marker().unlink(missing_ok=True)
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         """Return the servers of NFS and SMB, and the files that they read."""
         # Asked each time: addresses come and go between two renderings.
         self._current = server = self._server()
@@ -56,7 +56,7 @@ class ListenerChange(Part):
             change.warnings.append("the SMB server was restarted without this port: its sessions have ended")
 
 
-def _wait_listening(server: Server, addresses: Sequence[str]) -> list[str]:
+def _wait_listening(server: ShareServer, addresses: Sequence[str]) -> list[str]:
     wanted = [ip_interface(one).ip for one in addresses]
     said = []
     for name, unit, number in _SERVERS:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from millrace.serve.config.model import Config
 from millrace.serve.render import rendered
-from millrace.serve.render.registry import Change, Entry, Part, Service, Settled
+from millrace.serve.render.registry import Change, FileEntry, RenderedService, RenderPart, Settled
 from millrace.serve.render.rendered import Rendered, digest
 from millrace.system import paths
 from millrace.system.errors import MillraceError, Refused
@@ -15,10 +15,10 @@ from millrace.system.files import describe, replace_link, write_text
 
 
 @dataclass(frozen=True)
-class Difference:
+class FileDifference:
     """An entry compared with its file: the present and the desired text; None where it is or should be absent."""
 
-    entry: Entry
+    entry: FileEntry
     found: bytes | None
     wanted: bytes | None
     edited: bool
@@ -38,13 +38,13 @@ class Difference:
         return self.differs or self.interrupted
 
 
-def compare(services: Sequence[Service], record: Rendered | None = None) -> list[Difference]:
+def compare(services: Sequence[RenderedService], record: Rendered | None = None) -> list[FileDifference]:
     """Render each entry once and compare it with its file. Writes nothing; raises what rendering raises."""
     known = record or rendered.load()
     return [_difference(entry, known) for service in services for entry in service.entries]
 
 
-def settle(services: Sequence[Service], force: bool) -> Settled:
+def settle(services: Sequence[RenderedService], force: bool) -> Settled:
     """Write the files of the entries and reload each service once; the caller holds the lock of the desired state.
 
     Where no entry is recorded, no lock is needed.
@@ -88,7 +88,7 @@ class Reconciliation:
     Parts come one after the other, since a later one may serve what an earlier one made true: addresses, then shares.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[RenderPart]
     verified: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ class Reconciliation:
         Where a part made the change final, what fails after that is a warning.
         """
         change = Change(old, new, self.verified, self.warnings)
-        begun: list[Part] = []
+        begun: list[RenderPart] = []
         try:
             for part in self.parts:
                 part.prepare(change)
@@ -116,10 +116,10 @@ class Reconciliation:
             part.finish(change)
 
 
-def _put_back(change: Change, begun: Sequence[Part]) -> str | None:
+def _put_back(change: Change, begun: Sequence[RenderPart]) -> str | None:
     """Serve the old state again, in the order in which it was left; what could not be undone, in words."""
 
-    def serve(part: Part) -> Callable[[], object]:
+    def serve(part: RenderPart) -> Callable[[], object]:
         return lambda: settle(part.services(change.old), part.force)
 
     troubles = []
@@ -141,7 +141,7 @@ def _sentence(error: MillraceError | OSError) -> str:
     return describe(error) if isinstance(error, OSError) else str(error)
 
 
-def _difference(entry: Entry, record: Rendered) -> Difference:
+def _difference(entry: FileEntry, record: Rendered) -> FileDifference:
     content = _target(entry.path) if entry.link else rendered.content(entry.path)
     known = record.files.get(entry.path, [])
     if entry.when:
@@ -152,7 +152,7 @@ def _difference(entry: Entry, record: Rendered) -> Difference:
     # One that says what we want is no edit; a deleted file holds nothing that could be lost.
     edited = bool(known) and content not in (None, wanted) and digest(content) not in known
     foreign = entry.recorded and not known and not _is_named_ours(entry.path) and content not in (None, wanted)
-    return Difference(entry, content, wanted, edited, foreign, interrupted=len(known) > 1)
+    return FileDifference(entry, content, wanted, edited, foreign, interrupted=len(known) > 1)
 
 
 def _target(name: str) -> bytes | None:
@@ -167,7 +167,7 @@ def _is_named_ours(path: str) -> bool:
     return "millrace" in path.rpartition("/")[2]
 
 
-def _write(difference: Difference) -> None:
+def _write(difference: FileDifference) -> None:
     entry, path = difference.entry, paths.ROOT / difference.entry.path
     if difference.wanted is None:
         path.unlink(missing_ok=True)
@@ -181,7 +181,7 @@ def _write(difference: Difference) -> None:
     write_text(path, text, entry.mode)
 
 
-def _while_writing(due: dict[str, Difference]) -> dict[str, list[str]]:
+def _while_writing(due: dict[str, FileDifference]) -> dict[str, list[str]]:
     """What may stand in each file until it is written, or until a kill."""
     return {
         path: [digest(one.found) or rendered.ABSENT, digest(one.wanted) or rendered.ABSENT]
@@ -190,7 +190,7 @@ def _while_writing(due: dict[str, Difference]) -> dict[str, list[str]]:
     }
 
 
-def _afterwards(files: dict[str, list[str]], done: Sequence[Difference]) -> dict[str, list[str]]:
+def _afterwards(files: dict[str, list[str]], done: Sequence[FileDifference]) -> dict[str, list[str]]:
     """The record when entries are as they should be and their services know."""
     after = dict(files)
     for one in done:

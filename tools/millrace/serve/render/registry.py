@@ -8,7 +8,7 @@ from millrace.serve.config.model import Config
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """One file. `path` is below the root, `render` makes the text; where `when` is false the file is to be absent.
 
     `check` raises Failed for a text that its service would not take; it is called before a changed text is written. A
@@ -46,14 +46,14 @@ def nothing_to_reload(settled: Settled) -> bool:
 
 
 @dataclass(frozen=True)
-class Service:
+class RenderedService:
     """A unit and the entries that it reads, which are written one after the other before it is reloaded once.
 
     `reload` is called also where none of them changed; it returns whether the unit had to be reloaded.
     """
 
     unit: str
-    entries: Sequence[Entry]
+    entries: Sequence[FileEntry]
     reload: Callable[[Settled], bool] = nothing_to_reload
 
 
@@ -74,7 +74,7 @@ class Change:
         self.undo.append(undo)
 
 
-class Part:
+class RenderPart:
     """What one room contributes to a change. Every step may raise; then all parts are rolled back.
 
     A part keeps no undo of its own: files are rolled back by rendering the old state, anything else by `on_failure`.
@@ -86,7 +86,7 @@ class Part:
     def prepare(self, change: Change) -> None:
         """Create everything but files, before any is written: directories, limits, accounts."""
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         """Return what is to be written for a state, in the order in which services are reloaded."""
         return ()
 

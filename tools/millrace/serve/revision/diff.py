@@ -11,9 +11,9 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.log_forward import forward
 from millrace.serve.network import addressing
-from millrace.serve.render.reconcile import Difference, compare
-from millrace.serve.render.registry import Service
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.render.reconcile import FileDifference, compare
+from millrace.serve.render.registry import RenderedService
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import paths
 from millrace.system.documents import Contract
 from millrace.system.run import Runner
@@ -42,7 +42,7 @@ class ConfigDiff(Contract):
     files: list[FileDiff]
 
 
-def diff(run: Runner, server: Callable[[], Server] = this_server) -> ConfigDiff:
+def diff(run: Runner, server: Callable[[], ShareServer] = this_server) -> ConfigDiff:
     """Render the desired state and compare; writes nothing. Waits while a change is under way.
 
     Refused: the caller is not root. Raises what rendering raises, such as BadInput for a policy that cannot be read.
@@ -64,7 +64,7 @@ def lines(found: ConfigDiff) -> Iterator[str]:
         yield from one.lines
 
 
-def _services(config: Config, run: Runner, server: Callable[[], Server]) -> Sequence[Service]:
+def _services(config: Config, run: Runner, server: Callable[[], ShareServer]) -> Sequence[RenderedService]:
     """What every room renders. Without a pool shares are not served yet."""
     services = [addressing.service(config), forward.service(in_force().journal, run), cockpit.service()]
     if paths.pool_file().exists():
@@ -73,7 +73,7 @@ def _services(config: Config, run: Runner, server: Callable[[], Server]) -> Sequ
     return services
 
 
-def _file(unit: str, one: Difference) -> FileDiff:
+def _file(unit: str, one: FileDifference) -> FileDiff:
     path = f"/{one.entry.path}"
     action: Literal["create", "change", "remove"] = "change"
     if one.found is None or one.wanted is None:

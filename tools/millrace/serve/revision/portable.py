@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from millrace.serve.account import accounts
 from millrace.serve.config import carried
-from millrace.serve.config.model import AccountName, Config, Wanted
+from millrace.serve.config.model import AccountName, Config, DesiredModel
 from millrace.system.documents import sentence, write_model
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Runner
@@ -26,7 +26,7 @@ ShadowHash = Annotated[str, Field(pattern=r"^\$[!-9;-~]{1,300}$")]
 NtHash = Annotated[str, Field(pattern=r"^[0-9A-F]{32}$")]
 
 
-class Portable(Wanted):
+class Portable(DesiredModel):
     """An exported state. `when` is ISO 8601 in UTC. `carried` is what other rooms keep, by its key, without secrets."""
 
     schema_version: Literal[1] = 1

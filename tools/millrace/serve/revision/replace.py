@@ -13,7 +13,7 @@ from millrace.serve.network.addressing import AddressChange
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.revision.portable import Portable
 from millrace.serve.share.change import ShareChange
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import paths
 from millrace.system.documents import Contract
 from millrace.system.errors import Failed, MillraceError, Refused
@@ -36,7 +36,7 @@ class ReplaceReport(Contract):
     without_password: list[str]
 
 
-def rollback(number: int, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+def rollback(number: int, run: Runner, server: Callable[[], ShareServer] = this_server) -> ReplaceReport:
     """Restore the state after change `number`, as a new change; nothing changes if that state cannot be served.
 
     Refused: the change is not kept or never took effect. Failed: what it serves does not verify.
@@ -49,7 +49,7 @@ def rollback(number: int, run: Runner, server: Callable[[], Server] = this_serve
     return _replace(f"config rollback {number}", wanted.config, run, server)
 
 
-def import_state(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+def import_state(portable: Portable, run: Runner, server: Callable[[], ShareServer] = this_server) -> ReplaceReport:
     """Replace the desired state by an exported one with its passwords, and what other rooms keep beside it.
 
     Failed: the state does not verify, or, after it was replaced, a password or the rest cannot be set.
@@ -80,7 +80,7 @@ def _take(portable: Portable, run: Runner) -> list[str]:
 
 
 def _replace(
-    what: str, wanted: Config, run: Runner, server: Callable[[], Server], overwrite: bool = False
+    what: str, wanted: Config, run: Runner, server: Callable[[], ShareServer], overwrite: bool = False
 ) -> ReplaceReport:
     accounts_ = AccountChange(run, every=True)
     # Without a pool there is nothing to serve yet; what is wanted is served when there is one.

@@ -28,7 +28,7 @@ class HistoryEntry(Contract):
     what: str
 
 
-class History(Contract):
+class ConfigHistory(Contract):
     """The changes that are kept, newest first."""
 
     schema_version: Literal[1] = 1
@@ -50,13 +50,13 @@ def show(show: Output) -> None:
 
 
 @config.command("history")
-@prints("millrace.serve.revision.verbs:History")
+@prints("millrace.serve.revision.verbs:ConfigHistory")
 def history_(show: Output) -> None:
     """List recent changes: number, time, user, command."""
     from millrace.serve.config import history, store
 
     kept = history.changes(store.read().config.serial)
-    found = History(
+    found = ConfigHistory(
         changes=[HistoryEntry(number=one.number, who=one.who, when=one.when, what=one.what) for one in kept]
     )
     show(found, _changes)
@@ -116,7 +116,7 @@ def import_(file: Path, show: Output) -> None:
     _report(replace.import_state(portable.read(file), attempt), show)
 
 
-def _changes(found: History) -> Iterator[str]:
+def _changes(found: ConfigHistory) -> Iterator[str]:
     rows = [(one.number, one.when, one.who, one.what) for one in found.changes]
     yield from table(("Number", "Time", "User", "Change"), rows, right=("Number",))
     if not found.changes:

@@ -4,16 +4,15 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
-from millrace.serve.config.model import Config
-from millrace.serve.config.model import Share as DesiredShare
+from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.domain import accounts, keys
-from millrace.serve.render.registry import Change, Part, Service
+from millrace.serve.render.registry import Change, RenderedService, RenderPart
 from millrace.serve.share import directories, handle_key, quota, verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.direct import verify as verify_direct
 from millrace.serve.share.model import Share
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.serve.share.services import CHILD_QUOTA, restart_child_quota
 from millrace.system.errors import Failed, Refused
 from millrace.system.names import several
@@ -21,15 +20,15 @@ from millrace.system.run import Runner, must
 from millrace.system.units import is_active
 
 
-class ShareChange(Part):
+class ShareChange(RenderPart):
     """The shares of a change. `server` is called once, when they are to be served."""
 
-    def __init__(self, server: Callable[[], Server]) -> None:
+    def __init__(self, server: Callable[[], ShareServer]) -> None:
         self._server = server
         self._resolved: tuple[Config, list[Share]] | None = None
 
     @cached_property
-    def server(self) -> Server:
+    def server(self) -> ShareServer:
         """The server that serves them."""
         return self._server()
 
@@ -66,7 +65,7 @@ class ShareChange(Part):
         handle_key.ensure()
         change.warnings += self.server.prepare(self.shares(change.new))
 
-    def services(self, config: Config) -> Sequence[Service]:
+    def services(self, config: Config) -> Sequence[RenderedService]:
         """Return the servers of NFS and SMB, and the files that they read."""
         return self.server.services(config, self.shares(config))
 
@@ -128,7 +127,7 @@ def refuse_unmet(share: Share, run: Runner) -> None:
         keys.refuse_without_key(share.name, run)
 
 
-def _disconnect(change: Change, server: Server) -> None:
+def _disconnect(change: Change, server: ShareServer) -> None:
     """Close shares for who was let in by the old rules; smbd asks the new ones when a share is opened again."""
     after = {one.name: one for one in change.new.shares}
     names = [one.name for one in change.old.shares if one.smb.enabled and _access_changed(one, after.get(one.name))]

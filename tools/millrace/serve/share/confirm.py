@@ -10,7 +10,7 @@ from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share.change import ShareChange
 from millrace.serve.share.model import ChangeReport, ClientNetworks
 from millrace.serve.share.networks import found_networks, on_management, remedy
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import net, paths
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Refused
@@ -37,7 +37,7 @@ def client_networks(ports: Sequence[Interface]) -> ClientNetworks:
 
 
 def confirm(
-    networks: Sequence[str], server: Callable[[], Server] = this_server, ports: Ports = net.serving
+    networks: Sequence[str], server: Callable[[], ShareServer] = this_server, ports: Ports = net.serving
 ) -> ChangeReport:
     """Export shares that name no clients to these networks (CIDR) only; `none` closes NFS. Verified like any change.
 

@@ -8,8 +8,7 @@ from uuid import UUID, uuid5
 from millrace.plan.policy.model import Policy
 from millrace.plan.policy.policy_in_force import in_force
 from millrace.serve.config import store
-from millrace.serve.config.model import ADMIN, Config, NfsClient
-from millrace.serve.config.model import Share as DesiredShare
+from millrace.serve.config.model import ADMIN, Config, DesiredShare, NfsClient
 from millrace.serve.share.direct import ports as direct_ports
 from millrace.serve.share.model import DirectAccess, Share, SmbAccess
 from millrace.serve.share.networks import CLOSED, NO_NETWORK, nfs_networks, smb_networks

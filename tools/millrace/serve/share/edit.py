@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.serve.config import store
-from millrace.serve.config.model import ADMIN, Config, Share
+from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share import directories, nfs, options, quota, smb
 from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.names import several, share_name
@@ -23,12 +23,14 @@ Typed = Mapping[str, dict[str, Any]]
 DEFAULT = "default"
 
 
-def create_shares(names: Sequence[str], settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+def create_shares(
+    names: Sequence[str], settings: Settings, server: Callable[[], ShareServer] = this_server
+) -> ChangeReport:
     """Create shares with the same settings and serve them: all, or none where one of them cannot be served."""
     return _change(names, f"share create {several(names)}", creation(names, settings), server)
 
 
-def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+def set_share(name: str, settings: Settings, server: Callable[[], ShareServer] = this_server) -> ChangeReport:
     """Change what `settings` name of a share."""
     mutate = setting(name, settings)
     what = f"share set {name}: {', '.join(_changed_keys(_typed(settings)))}"
@@ -60,13 +62,13 @@ def setting(name: str, settings: Settings) -> store.Mutate:
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
         _refuse_console_users(config, wanted)
-        after = checked(lambda: Share.model_validate(_merged(before.model_dump(), wanted)))
+        after = checked(lambda: DesiredShare.model_validate(_merged(before.model_dump(), wanted)))
         return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
 
     return mutate
 
 
-def remove_share(name: str, delete_data: str | None, server: Callable[[], Server] = this_server) -> ChangeReport:
+def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareServer] = this_server) -> ChangeReport:
     """Stop serving a share; delete its data only if `delete_data` is its name.
 
     BadInput: `delete_data` is another name. Refused: there is no such share. Failed: it is still served, or its data
@@ -74,7 +76,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     """
     if delete_data is not None and delete_data != name:
         raise BadInput(f"--delete-data says {shown(delete_data)}, not {shown(name)}: nothing was removed")
-    removed: list[Share] = []
+    removed: list[DesiredShare] = []
 
     def mutate(config: Config) -> Config:
         found = _existing(config, name)
@@ -100,7 +102,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
 
 
-def unseal_share(name: str, server: Callable[[], Server] = this_server) -> ChangeReport:
+def unseal_share(name: str, server: Callable[[], ShareServer] = this_server) -> ChangeReport:
     """Open the seal of a share, which stays read-only until its type is changed.
 
     Refused: there is no such share, or it has no seal. BadInput: `name` is no name.
@@ -116,7 +118,7 @@ def unseal_share(name: str, server: Callable[[], Server] = this_server) -> Chang
     return _change([name], f"share unseal {name}", mutate, server)
 
 
-def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
+def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], ShareServer] = this_server) -> Preview:
     """Return what a change of these shares would serve; writes nothing.
 
     Refused, BadInput: as for the change.
@@ -132,7 +134,7 @@ def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Ser
     )
 
 
-def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
+def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], ShareServer]) -> ChangeReport:
     only_root()
     host = server()
     serving = ShareChange(lambda: host)
@@ -148,9 +150,9 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
     )
 
 
-def _new(name: str, project: int, wanted: Typed) -> Share:
+def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
     base = {"name": name, "profile": "mixed", "project": project}
-    return checked(lambda: Share.model_validate(_merged(base, wanted)))
+    return checked(lambda: DesiredShare.model_validate(_merged(base, wanted)))
 
 
 def _refuse_console_users(config: Config, wanted: Typed) -> None:
@@ -164,7 +166,7 @@ def _refuse_console_users(config: Config, wanted: Typed) -> None:
         )
 
 
-def _existing(config: Config, name: str) -> Share:
+def _existing(config: Config, name: str) -> DesiredShare:
     found = config.share(name)
     if found is None:
         try:

@@ -9,7 +9,7 @@ from millrace.plan.defaults import SmbdSettings
 from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Config
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import Service
+from millrace.serve.render.registry import RenderedService
 from millrace.serve.share import desired, handle_key, quota, services, smb
 from millrace.serve.share.desired import ServerContext
 from millrace.serve.share.model import RenderReport, Share
@@ -21,7 +21,7 @@ from millrace.system.run import Runner, attempt
 
 
 @dataclass(frozen=True)
-class Server:
+class ShareServer:
     """The pool, the settings of nfsd and smbd, the ports, and how tools are run. `pause` waits for some seconds.
 
     `projects` are the quota projects of files. `problem` is why the settings are not those of the hardware and the
@@ -50,7 +50,7 @@ class Server:
         """Count directories of shares to their projects and set their limits; return what XFS refuses, in words."""
         return quota.assign(shares, self.pool, self.run, created, self.projects, self.pause)
 
-    def services(self, config: Config, shares: Sequence[Share]) -> list[Service]:
+    def services(self, config: Config, shares: Sequence[Share]) -> list[RenderedService]:
         """Return what serves a desired state, whose shares are `shares`, with the files that it reads."""
         ports = for_clients(self.ports, config.management)
         return services.services(self.nfsd, self.pool, shares, ports, self.run, config.domain, self.smbd)
@@ -74,7 +74,7 @@ class Server:
         )
 
 
-def this_server() -> Server:
+def this_server() -> ShareServer:
     """Return this server. Failed, BadInput: its pool is not mounted, or it has none."""
     from millrace.plan.policy import policy_in_force
     from millrace.storage.array.machine import Linux
@@ -89,4 +89,4 @@ def this_server() -> Server:
     context = desired.server_context(pool, policy_in_force.in_force(), ports)
     tuning = settings.at_boot(pool, quickly, time.sleep)
     settled = tuning.settings
-    return Server(settled.nfsd, pool, context, ports, problem=tuning.problem, smbd=settled.smbd)
+    return ShareServer(settled.nfsd, pool, context, ports, problem=tuning.problem, smbd=settled.smbd)

@@ -9,7 +9,7 @@ from millrace.plan.defaults import SmbdSettings
 from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import files as domain_files
-from millrace.serve.render.registry import Entry, Service, Settled
+from millrace.serve.render.registry import FileEntry, RenderedService, Settled
 from millrace.serve.share import directories, exports, nfs, quota, smb, tls
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.model import Share
@@ -60,7 +60,7 @@ def services(
     run: Runner,
     domain: Domain | None = None,
     smbd: SmbdSettings = smb.DEFAULTS,
-) -> list[Service]:
+) -> list[RenderedService]:
     """Return what serves shares, with the files that it reads.
 
     NFS comes before SMB, whose configuration Samba may refuse. tlshd comes before the exports that demand it.
@@ -77,28 +77,28 @@ def services(
         return True
 
     return [
-        Service("", domain_files.entries(domain)),
-        Service(
+        RenderedService("", domain_files.entries(domain)),
+        RenderedService(
             tls.UNIT,
-            [Entry(tls.CONFIGURATION, tls.configuration)],
+            [FileEntry(tls.CONFIGURATION, tls.configuration)],
             lambda settled: tls.reload(shares, tls.CONFIGURATION in settled.changed, run),
         ),
-        Service(
+        RenderedService(
             NFS,
             [
-                Entry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
-                Entry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
-                Entry(nfs.MODULE_OPTIONS, lambda: nfs.module_options(nfsd), when=not nfsd.localio),
-                Entry(nfs.EXPORTS, lambda: nfs.exports(shares)),
-                Entry(quota.PROJECTS, lambda: quota.projects(shares)),
-                Entry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),
+                FileEntry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
+                FileEntry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
+                FileEntry(nfs.MODULE_OPTIONS, lambda: nfs.module_options(nfsd), when=not nfsd.localio),
+                FileEntry(nfs.EXPORTS, lambda: nfs.exports(shares)),
+                FileEntry(quota.PROJECTS, lambda: quota.projects(shares)),
+                FileEntry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),
             ],
             export,
         ),
-        Service(
+        RenderedService(
             CHILD_QUOTA,
             [
-                Entry(
+                FileEntry(
                     paths.CHILD_QUOTA,
                     lambda: quota.children(shares, pool.filesystem.mountpoint),
                     when=any(share.child_size for share in shares),
@@ -107,10 +107,10 @@ def services(
             ],
             lambda settled: _reload_child_quota(paths.CHILD_QUOTA in settled.changed, shares, run),
         ),
-        Service(
+        RenderedService(
             SMB,
             [
-                Entry(
+                FileEntry(
                     smb.CONFIGURATION,
                     lambda: smb.configuration(shares, ports, domain, smbd=smbd),
                     check=partial(smb.validate, run=run),

@@ -22,7 +22,7 @@ _OPEN = re.compile(r"^- \S+ \{ type: open,", re.MULTILINE)
 NOT_ROOT = "smbstatus only works as root"
 
 
-class Session(Contract):
+class ClientSession(Contract):
     """One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
 
     `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
@@ -44,13 +44,13 @@ class SessionList(Contract):
     """All clients. `warnings` are what could not be read."""
 
     schema_version: Literal[1] = 1
-    sessions: list[Session]
+    sessions: list[ClientSession]
     warnings: list[str]
 
 
 def sessions(run: Runner) -> SessionList:
     """Return all clients of both protocols; a server that does not answer is a warning."""
-    clients: list[Session] = []
+    clients: list[ClientSession] = []
     warnings: list[str] = []
     for read in (nfs_sessions, smb_sessions, direct_sessions):
         try:
@@ -64,7 +64,7 @@ def sessions(run: Runner) -> SessionList:
     return SessionList(sessions=clients, warnings=warnings)
 
 
-def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+def nfs_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
     """Return NFSv4 clients from /proc/fs/nfsd/clients. Failed: it cannot be read; only root can.
 
     A trunked client has connections from several addresses and the kernel names one of them only: the others are its
@@ -86,7 +86,7 @@ def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     return clients, [f"further NFS connections that the kernel does not attribute to a client: {counted}"]
 
 
-def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+def smb_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
     """Return sessions from `smbstatus --json`. Failed: smbstatus fails."""
     result = run(["smbstatus", "--json"])
     if result.status == 127:
@@ -106,7 +106,7 @@ def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     return [_smb_session(session, opened) for session in status.get("sessions", {}).values()], []
 
 
-def direct_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+def direct_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
     """Return the sessions of SMB Direct. OSError: they cannot be read."""
     return [_direct_session(one) for one in sessions_of_ksmbd(run)], []
 
@@ -121,7 +121,7 @@ def parse_info(text: str) -> dict[str, str]:
     return found
 
 
-def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
+def _nfs_session(directory: Path, lanes: Counter[str]) -> ClientSession | None:
     try:
         info = parse_info((directory / "info").read_text())
         states = (directory / "states").read_text()
@@ -130,7 +130,7 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
         return None
     host = _host(info.get("address", ""))
     slots = info.get("session slots", "")
-    return Session(
+    return ClientSession(
         protocol="nfs",
         host=host,
         name=info.get("name", ""),
@@ -144,8 +144,8 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
     )
 
 
-def _direct_session(session: DirectSession) -> Session:
-    return Session(
+def _direct_session(session: DirectSession) -> ClientSession:
+    return ClientSession(
         protocol="smb",
         host=session.host,
         name=session.user,
@@ -158,10 +158,10 @@ def _direct_session(session: DirectSession) -> Session:
     )
 
 
-def _smb_session(session: dict[str, Any], opened: Counter[str]) -> Session:
+def _smb_session(session: dict[str, Any], opened: Counter[str]) -> ClientSession:
     channels = list(session.get("channels", {}).values())
     cipher = str(session.get("encryption", {}).get("cipher", "-"))
-    return Session(
+    return ClientSession(
         protocol="smb",
         host=_host(_plain(str(channels[0]["remote_address"]) if channels else str(session.get("remote_machine", "")))),
         name=str(session.get("username", "")),

@@ -9,14 +9,14 @@ from millrace.serve.share import verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import verify as verify_direct
 from millrace.serve.share.model import Share, ShareVerification, VerifyReport
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.system.errors import BadInput, MillraceError
 from millrace.system.files import describe
 from millrace.system.text import shown
 from millrace.system.users import only_root
 
 
-def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server) -> VerifyReport:
+def verify(names: Iterable[str] = (), server: Callable[[], ShareServer] = this_server) -> VerifyReport:
     """Mount and open these shares, or all, as a change does afterwards; wait while a change is under way.
 
     BadInput: there is no such share.
@@ -35,7 +35,7 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
         return VerifyReport(shares=[_verified(present[name], every, config, host) for name in wanted or present])
 
 
-def _verified(share: Share, every: list[Share], config: Config, host: Server) -> ShareVerification:
+def _verified(share: Share, every: list[Share], config: Config, host: ShareServer) -> ShareVerification:
     seen: list[str] = []
     try:
         seen += verify_nfs.verify([share], [], config.domain, host.run)

@@ -63,7 +63,7 @@ def _is_running(run: Runner, pause: Pause) -> bool:
     return found.active == "active" and not _restarting(found)
 
 
-def _restarting(found: units.State) -> bool:
+def _restarting(found: units.UnitState) -> bool:
     return found.queued or found.active in ("activating", "reloading", "deactivating")
 
 

@@ -8,13 +8,13 @@ of its own, and the connections to that are counted.
 import json
 from collections import Counter
 
-from millrace.serve.volume.model import ConnectedHost, Export
+from millrace.serve.volume.model import ConnectedHost, VolumeExport
 from millrace.system import listeners
 from millrace.system.errors import Failed
 from millrace.system.run import Runner, must
 
 
-def connected(export: Export, run: Runner) -> list[ConnectedHost]:
+def connected(export: VolumeExport, run: Runner) -> list[ConnectedHost]:
     """Return the addresses connected to an exported volume. Failed: the kernel does not report them."""
     found = _rdma(export.port, run) if export.transport == "rdma" else _tcp(export.port)
     return [ConnectedHost(address=address, connections=count) for address, count in sorted(found.items())]

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from millrace.serve.share import quota
 from millrace.serve.share.options import size as parsed_size
 from millrace.serve.volume import carrier, export, model
-from millrace.serve.volume.export import Order
+from millrace.serve.volume.export import VolumeOrder
 from millrace.serve.volume.model import Exports, Volume, VolumeReport
 from millrace.serve.volume.serve import Volumes, record, rows, settle, this_volumes
 from millrace.system import paths
@@ -29,7 +29,7 @@ SMALLEST, RESERVE = 1 << 20, 100
 This = Callable[[], Volumes]
 
 
-def create(name: str, typed_size: str, order: Order | None, this: This = this_volumes) -> VolumeReport:
+def create(name: str, typed_size: str, order: VolumeOrder | None, this: This = this_volumes) -> VolumeReport:
     """Create a volume, and export it where `order` says so.
 
     Refused: there is one of this name, the pool has too little space, or it is not served. BadInput: a name, a size, a
@@ -97,7 +97,7 @@ def resize(name: str, typed_size: str, this: This = this_volumes) -> VolumeRepor
         return _report(name, f"volume {name} has {size(wanted)} now", volumes)
 
 
-def export_volume(name: str, order: Order, this: This = this_volumes) -> VolumeReport:
+def export_volume(name: str, order: VolumeOrder, this: This = this_volumes) -> VolumeReport:
     """Export a volume, or change how it is. Refused, BadInput: as for `create`; or a host is connected."""
     with _changing(this) as volumes:
         volume = volumes.store.volume(name)
@@ -163,7 +163,7 @@ def _made(
     whole: int,
     origin: UUID | None,
     content: Callable[[int], None],
-    order: Order | None,
+    order: VolumeOrder | None,
     volumes: Volumes,
 ) -> VolumeReport:
     """Make a volume out of the way, then let it appear."""

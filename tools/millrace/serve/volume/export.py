@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from millrace.serve.volume.connected import connected
-from millrace.serve.volume.model import MOST_EXPORTED, Export, Exports, Volume
+from millrace.serve.volume.model import MOST_EXPORTED, Exports, Volume, VolumeExport
 from millrace.serve.volume.serve import CLOSED, Volumes, rows, settle
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
@@ -18,7 +18,7 @@ from millrace.system.nvme import FIRST_PORT, Nqn, Secret, Transport
 
 
 @dataclass(frozen=True)
-class Order:
+class VolumeOrder:
     """How a volume is to be exported; `secrets` are those of the hosts, in their order, or none."""
 
     transport: Transport
@@ -27,7 +27,7 @@ class Order:
     secrets: Sequence[str] = field(default_factory=tuple)
 
 
-def verified(order: Order, name: str, volumes: Volumes) -> Order:
+def verified(order: VolumeOrder, name: str, volumes: Volumes) -> VolumeOrder:
     """Verify what was typed and what it needs; return it in its normal form.
 
     BadInput: a host or a secret is none, or their numbers differ. Refused: no client network is confirmed, there is no
@@ -50,13 +50,13 @@ def verified(order: Order, name: str, volumes: Volumes) -> Order:
         raise Refused(f"volume {name} cannot be exported over RDMA: this server has no RDMA device; use tcp")
     if not volumes.networks():
         raise Refused(CLOSED)
-    return Order(order.transport, hosts, order.shared, secrets)
+    return VolumeOrder(order.transport, hosts, order.shared, secrets)
 
 
-def added(exports: Exports, uuid: UUID, order: Order) -> Exports:
+def added(exports: Exports, uuid: UUID, order: VolumeOrder) -> Exports:
     """Return the exports with one that is new or changed. Refused: too many volumes are exported."""
     before = exports.volumes.get(uuid)
-    export = Export(
+    export = VolumeExport(
         transport=order.transport,
         port=before.port if before else _free_port(exports),
         hosts=list(order.hosts),

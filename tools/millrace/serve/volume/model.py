@@ -54,7 +54,7 @@ class Volume(Contract):
         return f"nqn.2014-08.org.nvmexpress:uuid:{self.uuid}"
 
 
-class Export(Contract):
+class VolumeExport(Contract):
     """How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on."""
 
     transport: Transport
@@ -70,7 +70,7 @@ class Exports(Contract):
     """
 
     schema_version: Literal[1] = 1
-    volumes: dict[UUID, Export] = Field(default_factory=dict)
+    volumes: dict[UUID, VolumeExport] = Field(default_factory=dict)
     secrets: dict[Nqn, Secret] = Field(default_factory=dict)
 
 
@@ -96,7 +96,7 @@ class VolumeRow(Contract):
     origin: UUID | None
     created: str
     by: str
-    export: Export | None
+    export: VolumeExport | None
     authenticated: bool
     addresses: list[str]
     connect: list[str]

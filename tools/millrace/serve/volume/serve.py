@@ -8,14 +8,14 @@ from pathlib import Path
 
 from millrace.serve.config import store as state
 from millrace.serve.share.networks import nfs_networks
-from millrace.serve.share.server import Server, this_server
+from millrace.serve.share.server import ShareServer, this_server
 from millrace.serve.volume import carrier, target
 from millrace.serve.volume.carrier import Xfs
 from millrace.serve.volume.configfs import Configfs, Nvmet
 from millrace.serve.volume.connected import connected
-from millrace.serve.volume.model import Export, Exports, Volume, VolumeList, VolumeRow
+from millrace.serve.volume.model import Exports, Volume, VolumeExport, VolumeList, VolumeRow
 from millrace.serve.volume.store import Store
-from millrace.serve.volume.target import Subsystem, Wanted
+from millrace.serve.volume.target import DesiredTarget, Subsystem
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import MillraceError
@@ -35,7 +35,7 @@ _FLUSH = "".join(f"flush set inet millrace {one}\n" for one in _SETS)
 class Volumes:
     """The volumes of this server, and what only its kernel has."""
 
-    server: Server
+    server: ShareServer
     tree: Configfs = field(default_factory=Nvmet)
     xfs: Xfs = carrier.XFS
 
@@ -53,7 +53,7 @@ class Volumes:
         """Return the client networks, which are those of NFS: of the policy, else confirmed."""
         return nfs_networks(self.server.context.networks, state.load().nfs.networks)
 
-    def goal(self, exports: Exports) -> Wanted:
+    def goal(self, exports: Exports) -> DesiredTarget:
         """Return what nvmet should serve, on the addresses of all ports but those of management."""
         ports = for_clients(self.server.ports, state.load().management)
         addresses = [one.ip for port in ports for one in port.addresses]
@@ -92,7 +92,7 @@ def withdraw(tree: Configfs, run: Runner) -> list[str]:
     """Close the ports of volumes and serve none; return what the kernel refused, in words."""
     paths.volume_port_file().unlink(missing_ok=True)
     run(["nft", "-f", "-"], _FLUSH)
-    return target.apply(Wanted(), tree)
+    return target.apply(DesiredTarget(), tree)
 
 
 def settle(volumes: Volumes) -> None:
@@ -178,7 +178,7 @@ def _row(name: str, volume: Volume, served: Subsystem | None, exports: Exports, 
     )
 
 
-def _connect(nqn: str, export: Export, addresses: Sequence[str], authenticated: bool) -> list[str]:
+def _connect(nqn: str, export: VolumeExport, addresses: Sequence[str], authenticated: bool) -> list[str]:
     secret = " --dhchap-secret=…" if authenticated else ""
     where = f"-s {export.port} -n {nqn}{secret}"
     return [f"nvme connect -t {export.transport} -a {address} {where}" for address in addresses]

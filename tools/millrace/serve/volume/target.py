@@ -74,14 +74,14 @@ class Subsystem:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DesiredTarget:
     """All that nvmet should serve."""
 
     subsystems: Sequence[Subsystem] = ()
     secrets: Mapping[str, str] = field(default_factory=dict)
 
 
-def wanted(volumes: Mapping[str, tuple[Volume, str]], exports: Exports, addresses: Iterable[Address]) -> Wanted:
+def wanted(volumes: Mapping[str, tuple[Volume, str]], exports: Exports, addresses: Iterable[Address]) -> DesiredTarget:
     """Return what should be served: `volumes` are those that exist by name, each with the path of its data."""
     everywhere = list(addresses)
     subsystems = []
@@ -92,10 +92,10 @@ def wanted(volumes: Mapping[str, tuple[Volume, str]], exports: Exports, addresse
             serial = volume.uuid.hex[:20]
             hosts = list(export.hosts)
             subsystems.append(Subsystem(volume.nqn, serial, str(volume.uuid), path, hosts, export.shared, listeners))
-    return Wanted(subsystems, exports.secrets)
+    return DesiredTarget(subsystems, exports.secrets)
 
 
-def apply(goal: Wanted, tree: Configfs) -> list[str]:
+def apply(goal: DesiredTarget, tree: Configfs) -> list[str]:
     """Serve `goal` and nothing else; return what the kernel refused, in words. Idempotent."""
     problems: list[str] = []
     by_nqn = {subsystem.nqn: subsystem for subsystem in goal.subsystems}
@@ -182,7 +182,7 @@ def _remove_subsystem(nqn: str, tree: Configfs) -> None:
     tree.remove(f"subsystems/{nqn}")
 
 
-def _remove_listeners(goal: Wanted, tree: Configfs, problems: list[str]) -> None:
+def _remove_listeners(goal: DesiredTarget, tree: Configfs, problems: list[str]) -> None:
     """Remove ports on which nothing is to be served: of addresses that are gone, and half built ones."""
     kept = {(one.nqn, _key(listener.attributes)) for one in goal.subsystems for listener in one.listeners}
     for port in tree.names("ports"):

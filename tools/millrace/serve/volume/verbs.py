@@ -11,7 +11,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, fields, table
 
 if TYPE_CHECKING:
-    from millrace.serve.volume.export import Order
+    from millrace.serve.volume.export import VolumeOrder
     from millrace.serve.volume.model import VolumeList, VolumeReport, VolumeRow
 
 _change = prints("millrace.serve.volume.model:VolumeReport")
@@ -182,13 +182,13 @@ def sweep() -> None:
         volumes.store.sweep(volumes.run)
 
 
-def _order(transport: Transport, hosts: Sequence[str], shared: bool, dhchap_stdin: bool) -> "Order":
-    from millrace.serve.volume.export import Order
+def _order(transport: Transport, hosts: Sequence[str], shared: bool, dhchap_stdin: bool) -> "VolumeOrder":
+    from millrace.serve.volume.export import VolumeOrder
     from millrace.system.prompt import secret
 
     title = "DH-HMAC-CHAP secret"
     secrets = [secret(title, True, "--dhchap-stdin") for _ in hosts] if dhchap_stdin else []
-    return Order(transport, hosts, shared, secrets)
+    return VolumeOrder(transport, hosts, shared, secrets)
 
 
 def _report(report: "VolumeReport", show: Output) -> None:

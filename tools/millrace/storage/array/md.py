@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.plan.labels import array_link, array_path
-from millrace.plan.model import Array
+from millrace.plan.model import MdArray
 from millrace.storage.array.machine import System
 from millrace.storage.array.signature import exported
 from millrace.storage.record.model import ArrayRecord
@@ -33,7 +33,7 @@ class Active:
     members: int
 
 
-def title(array: Array) -> str:
+def title(array: MdArray) -> str:
     """Return the name of an array for readers: RAID6 data."""
     return f"{array.level.upper()} {array.name}"
 
@@ -44,7 +44,7 @@ def count(members: int, spares: int) -> str:
     return words + (f" and {spares} hot spare{'s' * (spares > 1)}" if spares else "")
 
 
-def needed(array: Array) -> int:
+def needed(array: MdArray) -> int:
     """Return how many members the array needs to start."""
     members = len(array.members)
     return 1 if array.level == "raid1" else members - LOST_MEMBERS[array.level]

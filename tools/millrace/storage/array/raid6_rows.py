@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.storage.array.devices import block
-from millrace.storage.array.syndrome import BLOCK, Order, order
+from millrace.storage.array.syndrome import BLOCK, RowOrder, order
 from millrace.system import paths, sysfs
 from millrace.system.errors import Failed, Refused
 
@@ -45,7 +45,7 @@ class Raid6:
     sectors: int
     members: tuple[RowMember, ...]
 
-    def order(self, sector: int) -> Order:
+    def order(self, sector: int) -> RowOrder:
         """Return who has P, Q and the data of the row with this sector of each member."""
         return order(sector // self.chunk, len(self.members))
 

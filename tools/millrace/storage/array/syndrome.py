@@ -24,7 +24,7 @@ _POLYNOMIAL = 0x11D
 
 
 @dataclass(frozen=True)
-class Order:
+class RowOrder:
     """The slots of P, Q and the data blocks of a row."""
 
     p: int
@@ -58,13 +58,13 @@ class Wrong:
     slot: int | None
 
 
-def order(row: int, disks: int) -> Order:
+def order(row: int, disks: int) -> RowOrder:
     """Return who has what in a row of chunks of a left-symmetric RAID6."""
     p = disks - 1 - row % disks
-    return Order(p, (p + 1) % disks, tuple((p + 2 + data) % disks for data in range(disks - 2)))
+    return RowOrder(p, (p + 1) % disks, tuple((p + 2 + data) % disks for data in range(disks - 2)))
 
 
-def syndrome(blocks: Sequence[bytes], at: Order) -> Syndrome:
+def syndrome(blocks: Sequence[bytes], at: RowOrder) -> Syndrome:
     """Return the syndrome of equally many bytes of each slot of a row."""
     length = len(blocks[at.p])
     p, q = int.from_bytes(blocks[at.p]), int.from_bytes(blocks[at.q])
@@ -74,7 +74,7 @@ def syndrome(blocks: Sequence[bytes], at: Order) -> Syndrome:
     return Syndrome(p.to_bytes(length), q.to_bytes(length))
 
 
-def explains(found: Syndrome, at: Order) -> int | None:
+def explains(found: Syndrome, at: RowOrder) -> int | None:
     """Return the slot that explains every byte of a block that does not match; None where no single one does."""
     if not any(found.q):
         return at.p
@@ -83,7 +83,7 @@ def explains(found: Syndrome, at: Order) -> int | None:
     return next((slot for i, slot in enumerate(at.data) if found.p.translate(times(i)) == found.q), None)
 
 
-def restored(block: bytes, slot: int, found: Syndrome, at: Order) -> bytes:
+def restored(block: bytes, slot: int, found: Syndrome, at: RowOrder) -> bytes:
     """Return what the other members say of a block of this slot, from its content and the syndrome."""
     error = found.q if slot == at.q else found.p
     return (int.from_bytes(block) ^ int.from_bytes(error)).to_bytes(len(block))

@@ -14,7 +14,7 @@ from millrace.storage.array.superblock import Superblock
 
 
 @dataclass(frozen=True)
-class Choice:
+class MemberChoice:
     """`current` left last, if at all; `brought` left before and are needed; `behind` are rebuilt, `partial` too.
 
     `partial` were being filled, and never hold data. `lacking` is how many more members the array needs. `later` are
@@ -53,7 +53,7 @@ def choose(
     absent: Collection[int] = (),
     last: Collection[str] = (),
     wanted: Collection[str] = (),
-) -> Choice | None:
+) -> MemberChoice | None:
     """Return the members to start an array with; None where enough of them were members until the end.
 
     `absent` are slots whose member is not there. `last` are the kernel names of all members that failed when the array
@@ -83,7 +83,7 @@ def choose(
     # current, and has not brought back any other.
     names = {block.name for block in brought}
     known = names <= {*last} <= names | {block.name for block in current}
-    return Choice(
+    return MemberChoice(
         current=current,
         brought=brought,
         behind=behind,

@@ -61,7 +61,7 @@ _MESSAGE = 8192
 """Bytes of the largest message (kernel, PRINTK_MESSAGE_MAX)."""
 
 
-class Message(NamedTuple):
+class KernelMessage(NamedTuple):
     """One message of the kernel: its number in this boot, when it was logged in seconds since the boot, its text.
 
     `read` is when it was logged, in seconds since 1970, None where that was before this began to read.
@@ -90,7 +90,7 @@ class Dating:
         return time.time() - (apart - self._apart)
 
 
-class Recorder:
+class FailureRecorder:
     """Follows the kernel's messages; knows the members of all arrays, as nothing says who a drive was that is gone."""
 
     def __init__(self, boot: str, recorded: Iterable[Failure] = ()) -> None:
@@ -99,10 +99,10 @@ class Recorder:
         self._arrays: dict[str, str] = {}
         self._members: dict[tuple[str, str], str] = {}
         self._filling: set[tuple[str, str]] = set()
-        self._open: dict[str, list[tuple[Message, str, str, str]]] = defaultdict(list)
+        self._open: dict[str, list[tuple[KernelMessage, str, str, str]]] = defaultdict(list)
         self._looked, self._returned = -math.inf, False
 
-    def see(self, message: Message) -> list[Failure]:
+    def see(self, message: KernelMessage) -> list[Failure]:
         """Return the failures that are complete with this message."""
         if _SYNC.match(message.text):
             self._returned = True
@@ -116,7 +116,7 @@ class Recorder:
             return []
         return [failure for line in lines for failure in self._line(message, line)]
 
-    def _line(self, message: Message, line: str) -> Iterator[Failure]:
+    def _line(self, message: KernelMessage, line: str) -> Iterator[Failure]:
         left, broken = _LEFT.fullmatch(line), _BROKEN.fullmatch(line)
         if failed := _FAILED.fullmatch(line):
             array, name = failed.groups()
@@ -139,11 +139,11 @@ class Recorder:
             # until it is seen in sync
             self._filling.add((array, name))
 
-    def _array(self, message: Message, name: str) -> str:
+    def _array(self, message: KernelMessage, name: str) -> str:
         """The UUID of an array; empty where it is not known whose name that was."""
         return self._arrays.get(name, "") if message.read is not None or _is_older(name, message) else ""
 
-    def _member(self, message: Message, array: str, name: str) -> str:
+    def _member(self, message: KernelMessage, array: str, name: str) -> str:
         """The identity of a member; empty where it is not known whose name that was."""
         if message.read is None:
             return _identity(name) if _is_older(name, message) else ""
@@ -188,7 +188,7 @@ def _members() -> Iterator[tuple[str, str, str]]:
                 yield array, uuid, entry.removeprefix("dev-")
 
 
-def parsed(line: str) -> Message | None:
+def parsed(line: str) -> KernelMessage | None:
     """Return a message as /dev/kmsg has it (Documentation/ABI/testing/dev-kmsg); None where it is not the kernel's."""
     head, _, rest = line.partition(";")
     fields = head.split(",")
@@ -197,10 +197,10 @@ def parsed(line: str) -> Message | None:
     if int(fields[0]) >> _FACILITY:
         # a program wrote it to /dev/kmsg
         return None
-    return Message(int(fields[1]), int(fields[2]) / 1e6, rest.partition("\n")[0])
+    return KernelMessage(int(fields[1]), int(fields[2]) / 1e6, rest.partition("\n")[0])
 
 
-def messages(log: int, wait: Callable[[], float]) -> Iterator[Message | None]:
+def messages(log: int, wait: Callable[[], float]) -> Iterator[KernelMessage | None]:
     """Yield the messages of the kernel, from the oldest that it has, until its end.
 
     None comes after `wait` seconds without one.
@@ -226,7 +226,7 @@ def messages(log: int, wait: Callable[[], float]) -> Iterator[Message | None]:
 def main(log: int) -> None:
     """Follow the kernel and record each failure; one that cannot be recorded is logged."""
     _shorten()
-    recorder = Recorder(sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or "", load())
+    recorder = FailureRecorder(sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or "", load())
     recorder.look()
     for message in messages(log, recorder.due):
         recorder.look_if_due()
@@ -250,7 +250,7 @@ def _shorten() -> None:
         print(f"the record of failures cannot be shortened: {error}", flush=True)
 
 
-def _is_older(name: str, message: Message) -> bool:
+def _is_older(name: str, message: KernelMessage) -> bool:
     """Whether a block device has its name since before a message.
 
     udev forgets a device that goes, and has when it first saw one that comes, in microseconds since the boot.

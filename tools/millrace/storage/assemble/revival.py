@@ -15,7 +15,7 @@ from millrace.storage.array.gather import latest_members, members_present
 from millrace.storage.array.machine import System
 from millrace.storage.array.superblock import Superblock, examine, updated
 from millrace.storage.assemble import apart, in_sync, lives, passed_over, unclean
-from millrace.storage.assemble.choice import Choice, choose, is_older, went_on
+from millrace.storage.assemble.choice import MemberChoice, choose, is_older, went_on
 from millrace.storage.assemble.external_device import AGAIN
 from millrace.storage.record import failure_record
 from millrace.storage.record.membership import absent
@@ -42,7 +42,7 @@ class Situation:
     found: Mapping[str, MemberRecord]
     blocks: Mapping[str, Superblock]
     written: Mapping[str, int | None]
-    choice: Choice | None
+    choice: MemberChoice | None
     broke: float | None
     unseen: Sequence[int] = ()
     last: Sequence[str] = ()

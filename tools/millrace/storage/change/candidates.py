@@ -14,7 +14,7 @@ from millrace.system.text import shown
 
 
 @dataclass(frozen=True)
-class Need:
+class DriveNeed:
     """What a new drive must offer: `partitions` bytes in all, and logical blocks of `sector` bytes, None for any."""
 
     partitions: int
@@ -37,7 +37,7 @@ def the_one(drives: Sequence[Drive], serial: str) -> Drive | None:
 
 def chosen(
     drives: Sequence[Drive],
-    need: Need,
+    need: DriveNeed,
     why: str,
     old: str,
     bay: str | None,
@@ -76,7 +76,7 @@ def chosen(
     raise Refused(f"{why}: {reasons}; insert a blank drive of at least {need.size} bytes")
 
 
-def unfit(drive: Drive, need: Need) -> str | None:
+def unfit(drive: Drive, need: DriveNeed) -> str | None:
     """Return why a drive cannot be used, as the end of a sentence about it; None if it can."""
     if reason := obstacle(drive) or why_failing(drive):
         return reason

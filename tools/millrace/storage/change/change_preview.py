@@ -9,13 +9,13 @@ from millrace.inventory.model import Drive, DriveState
 from millrace.storage.array import md
 from millrace.storage.array.live_model import LiveArray, MemberState
 from millrace.storage.array.member_state import ArrayNow, MemberNow, Standing
-from millrace.storage.change.candidates import Need, unfit
-from millrace.storage.change.plan_replace import Server, needed
+from millrace.storage.change.candidates import DriveNeed, unfit
+from millrace.storage.change.plan_replace import PoolServer, needed
 from millrace.storage.change.spares import addition, removal
 from millrace.storage.drive.drive_model import DriveAction, Verdict
-from millrace.storage.drive.facts import Facts
+from millrace.storage.drive.facts import ServerFacts
 from millrace.storage.drive.smart import with_smart
-from millrace.storage.drive.verdict import CHANGED, NOT_EXAMINED, Judgement
+from millrace.storage.drive.verdict import CHANGED, NOT_EXAMINED, DriveJudgement
 from millrace.storage.record.model import ArrayRecord, MemberRecord, Pool
 from millrace.system.errors import Refused
 
@@ -46,7 +46,7 @@ STANDINGS: Mapping[MemberState, Standing] = {
 class PossibleChanges:
     """What the verbs would not refuse on one server; nothing without a pool, or while a change is not finished."""
 
-    def __init__(self, facts: Facts, judged: Sequence[tuple[Drive, Judgement]]) -> None:
+    def __init__(self, facts: ServerFacts, judged: Sequence[tuple[Drive, DriveJudgement]]) -> None:
         self._server = _server(facts, facts.pool, judged) if facts.pool and not facts.changing else None
 
     def needs(self, serial: str) -> int | None:
@@ -70,14 +70,14 @@ class PossibleChanges:
             return False
         return True
 
-    def _need(self, serial: str) -> Need | None:
+    def _need(self, serial: str) -> DriveNeed | None:
         try:
             return needed(self._server, serial) if self._server else None
         except Refused:
             return None
 
 
-def _server(facts: Facts, pool: Pool, judged: Sequence[tuple[Drive, Judgement]]) -> Server:
+def _server(facts: ServerFacts, pool: Pool, judged: Sequence[tuple[Drive, DriveJudgement]]) -> PoolServer:
     records = {one.array.name: one for one in pool.arrays if not one.array.over_arrays}
     arrays = {one.name: _array(records[one.name], one) for one in facts.live if one.name in records and _runs(one)}
     drives = [
@@ -86,10 +86,10 @@ def _server(facts: Facts, pool: Pool, judged: Sequence[tuple[Drive, Judgement]])
     ]
     bays = {serial: one.bay for serial, one in facts.history.items() if one.bay}
     enough = {name: now for name, now in arrays.items() if now.slots - now.lacking >= md.needed(now.record.array)}
-    return Server(pool, enough, drives, bays)
+    return PoolServer(pool, enough, drives, bays)
 
 
-def _state(judgement: Judgement) -> DriveState:
+def _state(judgement: DriveJudgement) -> DriveState:
     """What a fresh inventory is taken to find; one is made before a change, and decides."""
     return DriveState.BLANK if judgement.what in PENDING else STATES.get(judgement.verdict, DriveState.OURS)
 

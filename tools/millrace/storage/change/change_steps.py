@@ -13,7 +13,7 @@ from millrace.storage.array.machine import System
 from millrace.storage.array.member_state import ArrayNow, MemberNow, array_now
 from millrace.storage.array.signature import describe, signature
 from millrace.storage.record.model import ArrayRecord, PartitionRecord
-from millrace.storage.record.step import Found
+from millrace.storage.record.step import FoundContent
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import must
 from millrace.system.wait import wait_until
@@ -56,7 +56,7 @@ class JoinStep:
         self.name = f"join {record.array.name}"
         self.title = md.title(record.array)
 
-    def inspect(self) -> Found:
+    def inspect(self) -> FoundContent:
         """Read md and the superblock of the partition.
 
         Refused: the partition holds something else. LostDrive: the drive is gone. Failed: the array does not run.
@@ -64,14 +64,14 @@ class JoinStep:
         now = _running(self._system, self._record)
         mine = now.partition(self._partition.partuuid)
         if mine is not None:
-            return Found.INCOMPLETE if self._to_copy(now, mine) else Found.COMPLETE
+            return FoundContent.INCOMPLETE if self._to_copy(now, mine) else FoundContent.COMPLETE
         if self._system.partition(self._partition.partuuid) is None:
             raise LostDrive(f"partition {self._partition.label} of the new drive is gone; insert another drive")
         held = signature(self._system, self._device)
         if not held:
-            return Found.ABSENT
+            return FoundContent.ABSENT
         if held.get("TYPE") == "linux_raid_member" and md.same_uuid(held.get("UUID", ""), self._record.uuid):
-            return Found.INCOMPLETE
+            return FoundContent.INCOMPLETE
         raise Refused(f"{self.title}: {self._partition.label} holds {describe(held)}; it was not touched")
 
     def activate(self) -> None:

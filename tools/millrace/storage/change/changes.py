@@ -13,7 +13,7 @@ from millrace.storage.assemble import unclean
 from millrace.storage.change.change import carry_out_change
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
-from millrace.storage.change.plan_replace import Server, replacement, require_member
+from millrace.storage.change.plan_replace import PoolServer, replacement, require_member
 from millrace.storage.change.spares import addition, removal
 from millrace.storage.drive import drive_history
 from millrace.storage.drive.attached import Drives
@@ -29,7 +29,7 @@ from millrace.system.files import describe
 
 SHORTEST_PREFIX = 12
 
-Decide = Callable[[Server], DrivePlan]
+Decide = Callable[[PoolServer], DrivePlan]
 
 
 def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
@@ -133,16 +133,16 @@ def examined(system: System) -> Inventory:
         return system.scan()
 
 
-def server_with(system: System, inventory: Inventory) -> Server:
+def server_with(system: System, inventory: Inventory) -> PoolServer:
     """Return the pool with these drives as a change finds it. Refused: there is no pool."""
     pool = load_pool()
     bays = {one.serial: one.bay for one in drive_history.load().drives if one.bay}
-    return Server(
+    return PoolServer(
         pool, arrays_now(system, pool), inventory.drives, bays, apart_record.recorded(), removal_record.load()
     )
 
 
-def _differences(server: Server, plan: DrivePlan) -> list[str]:
+def _differences(server: PoolServer, plan: DrivePlan) -> list[str]:
     """What sets the new drive apart from the members that it is to work with."""
     new = server.present(plan.new.serial) if plan.new else None
     joined, old = {one.array for one in plan.joins}, plan.old.serial if plan.old else None

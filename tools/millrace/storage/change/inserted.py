@@ -16,7 +16,7 @@ from millrace.plan.policy.model import Policy
 from millrace.storage.array.machine import Report, System
 from millrace.storage.change import change_job, changes
 from millrace.storage.change.candidates import place
-from millrace.storage.change.plan_replace import Server, replacement
+from millrace.storage.change.plan_replace import PoolServer, replacement
 from millrace.storage.record import removal_record
 from millrace.storage.record.change_journal import ChangeJournal
 from millrace.storage.record.drive_change import DriveChange
@@ -73,7 +73,7 @@ def _replaced(system: System, policy: Policy, inventory: Inventory, report: Repo
     return None
 
 
-def matches(server: Server, taken_out: Collection[str] = ()) -> list[Match]:
+def matches(server: PoolServer, taken_out: Collection[str] = ()) -> list[Match]:
     """Return the missing drives of the pool whose bay has exactly one drive, which is blank.
 
     A hot spare that is among those `taken_out` on purpose is not missing.

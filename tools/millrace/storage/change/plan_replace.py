@@ -10,7 +10,7 @@ from millrace.plan.discard import reads_zeroes
 from millrace.plan.model import Role
 from millrace.storage.array import md
 from millrace.storage.array.member_state import ArrayNow, Standing
-from millrace.storage.change.candidates import Need, chosen, free_label, named, obstacle, the_one
+from millrace.storage.change.candidates import DriveNeed, chosen, free_label, named, obstacle, the_one
 from millrace.storage.record.drive_change import ChangedDrive, DrivePlan, NewPartition
 from millrace.storage.record.model import ArrayRecord, DriveRecord, Pool
 from millrace.system.errors import Refused
@@ -18,7 +18,7 @@ from millrace.system.text import shown
 
 
 @dataclass(frozen=True)
-class Server:
+class PoolServer:
     """A pool, its arrays of partitions that run, the drives of a fresh inventory, the last bay of each drive.
 
     `apart` and `removed` are serials of members that ran without their array, and of those that were taken out.
@@ -36,7 +36,7 @@ class Server:
         return the_one(self.drives, serial)
 
 
-def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
+def replacement(server: PoolServer, old: str, new: str | None) -> DrivePlan:
     """Plan to put the drive `new`, or the one blank drive that fits, in the place of the member `old`.
 
     Refused: it is no member, its arrays do not allow it now, or no drive fits; one sentence with the remedy.
@@ -75,7 +75,7 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     )
 
 
-def _not_by_itself(server: Server, records: Sequence[ArrayRecord], serial: str) -> str | None:
+def _not_by_itself(server: PoolServer, records: Sequence[ArrayRecord], serial: str) -> str | None:
     """Why a drive cannot take its own place, with what to do; None where it is blank."""
     drive = server.present(serial)
     other = "name another drive with --with"
@@ -104,7 +104,7 @@ _STANDINGS: Mapping[Standing, str] = {
 }
 
 
-def needed(server: Server, old: str) -> Need:
+def needed(server: PoolServer, old: str) -> DriveNeed:
     """Return what a drive must offer to take the place of the member `old`.
 
     Refused: it is no member, or its arrays do not allow it now; one sentence with the remedy.
@@ -119,7 +119,7 @@ def needed(server: Server, old: str) -> Need:
             f"out: millrace drive remove {quote(old)}"
         )
     layout = _layout(server.pool, old, records)
-    return Need(sum(partition.size for partition in layout.partitions), sector(server, records))
+    return DriveNeed(sum(partition.size for partition in layout.partitions), sector(server, records))
 
 
 def require_member(pool: Pool, arrays: Mapping[str, ArrayNow], serial: str) -> None:
@@ -136,7 +136,7 @@ def recorded(pool: Pool, serial: str) -> bool:
     return any(one.serial == serial for record in pool.arrays for one in (*record.members, *record.spares))
 
 
-def changed(server: Server, serial: str, records: Sequence[ArrayRecord]) -> ChangedDrive:
+def changed(server: PoolServer, serial: str, records: Sequence[ArrayRecord]) -> ChangedDrive:
     """Return what is known of a member, also of one that is missing."""
     drive = server.present(serial)
     if drive is not None:
@@ -158,7 +158,7 @@ def as_changed(drive: Drive) -> ChangedDrive:
     )
 
 
-def arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
+def arrays_of(server: PoolServer, serial: str) -> list[ArrayRecord]:
     """Return the arrays of partitions that a drive belongs to. Refused: one of them does not run."""
     records = []
     for record in server.pool.arrays:
@@ -176,7 +176,7 @@ def arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
     return records
 
 
-def _is_copied(server: Server, record: ArrayRecord, serial: str) -> bool:
+def _is_copied(server: PoolServer, record: ArrayRecord, serial: str) -> bool:
     """Whether md can copy a member that is in sync. Refused: it is being filled, or its array lacks another one."""
     now = server.arrays[record.array.name]
     member = now.member(serial)
@@ -208,14 +208,14 @@ def _layout(pool: Pool, old: str, records: Sequence[ArrayRecord]) -> DriveRecord
     raise Refused(f"the partitions of drive {old} are not recorded in pool.json; add another drive with mdadm")
 
 
-def _labels(server: Server, layout: DriveRecord, old: str) -> list[str]:
+def _labels(server: PoolServer, layout: DriveRecord, old: str) -> list[str]:
     """The labels of the old drive; those of a neighbour are in use, so the next free numbers."""
     if layout.serial == old:
         return [one.label for one in layout.partitions]
     return [free_label(server.pool, one.role) for one in layout.partitions]
 
 
-def sector(server: Server, records: Sequence[ArrayRecord]) -> int | None:
+def sector(server: PoolServer, records: Sequence[ArrayRecord]) -> int | None:
     """Return the logical block of the members that are here, in bytes; None where none is."""
     members = {one.who.serial for record in records for one in server.arrays[record.array.name].members}
     return max((one.logical_block for one in server.drives if one.serial in members), default=None)

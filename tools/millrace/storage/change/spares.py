@@ -5,14 +5,14 @@ from shlex import quote
 
 from millrace.plan.model import Role
 from millrace.storage.array import md
-from millrace.storage.change.candidates import Need, chosen, free_label
-from millrace.storage.change.plan_replace import Server, arrays_of, as_changed, changed, log_first, sector
+from millrace.storage.change.candidates import DriveNeed, chosen, free_label
+from millrace.storage.change.plan_replace import PoolServer, arrays_of, as_changed, changed, log_first, sector
 from millrace.storage.record.drive_change import DrivePlan, NewPartition
 from millrace.storage.record.model import ArrayRecord
 from millrace.system.errors import Refused
 
 
-def addition(server: Server, new: str) -> DrivePlan:
+def addition(server: PoolServer, new: str) -> DrivePlan:
     """Plan to make the blank drive `new` a hot spare of a data array, and of the log where that has none.
 
     Refused: an array lacks a member, which the drive is to replace; no array has redundancy; or it does not fit.
@@ -38,7 +38,7 @@ def addition(server: Server, new: str) -> DrivePlan:
     )
     if data is None or layout is None:
         raise Refused("no array of the pool has redundancy, so that none takes a hot spare")
-    need = Need(sum(partition.size for partition in layout.partitions), sector(server, [data]))
+    need = DriveNeed(sum(partition.size for partition in layout.partitions), sector(server, [data]))
     drive = chosen(server.drives, need, f"cannot add drive {new}", "", None, new)
     joined: dict[Role, str] = {data.array.role: data.array.name}
     joined |= {
@@ -57,7 +57,7 @@ def addition(server: Server, new: str) -> DrivePlan:
     return DrivePlan(verb="add", old=None, new=as_changed(drive), partitions=partitions, leaves=[])
 
 
-def removal(server: Server, serial: str) -> DrivePlan:
+def removal(server: PoolServer, serial: str) -> DrivePlan:
     """Plan to take a hot spare or a faulty member out of its arrays. Refused: it is missing, or an array needs it."""
     records = arrays_of(server, serial)
     for record in records:
@@ -81,10 +81,10 @@ def removal(server: Server, serial: str) -> DrivePlan:
     )
 
 
-def _is_spare(server: Server, record: ArrayRecord, serial: str) -> bool:
+def _is_spare(server: PoolServer, record: ArrayRecord, serial: str) -> bool:
     member = server.arrays[record.array.name].member(serial)
     return member is not None and member.standing == "spare"
 
 
-def _has(server: Server, record: ArrayRecord, serial: str) -> bool:
+def _has(server: PoolServer, record: ArrayRecord, serial: str) -> bool:
     return server.arrays[record.array.name].member(serial) is not None

@@ -9,7 +9,7 @@ from millrace.storage.array.machine import System
 from millrace.system.errors import Refused
 
 
-class Identity(Protocol):
+class AttachedIdentity(Protocol):
     """What identifies a drive in any slot of any server."""
 
     @property
@@ -31,12 +31,12 @@ class Drives:
         self.inventory = system.scan()
         self._attached = {drive.name: system.diskseq(drive.name) for drive in self.inventory.drives}
 
-    def find(self, member: Identity) -> Drive | None:
+    def find(self, member: AttachedIdentity) -> Drive | None:
         """Return the one drive with this serial and this wwid; None if there is none or several."""
         hits = [d for d in self.inventory.drives if d.serial == member.serial and d.wwid == member.wwid]
         return hits[0] if len(hits) == 1 else None
 
-    def current(self, member: Identity) -> Drive:
+    def current(self, member: AttachedIdentity) -> Drive:
         """Return the drive, verified to be still attached under the name that it was scanned under.
 
         Refused: it is missing, or was replaced since the scan.
@@ -51,7 +51,7 @@ class Drives:
             )
         return drive
 
-    def require(self, members: Iterable[Identity]) -> None:
+    def require(self, members: Iterable[AttachedIdentity]) -> None:
         """Verify that all drives are present. Refused: names every one that is missing."""
         absent = [member.serial for member in members if self.find(member) is None]
         if absent:

@@ -84,7 +84,7 @@ class DriveReport(Contract):
     drive: DriveRow
 
 
-class Located(Contract):
+class LocatedDrive(Contract):
     """A drive whose LED was lit: the locate LED of its bay, else its activity LED.
 
     `reads` how many reads the drive answered meanwhile, those of others included.

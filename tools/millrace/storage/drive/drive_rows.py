@@ -11,8 +11,8 @@ from millrace.inventory.model import Drive
 from millrace.plan.model import Role
 from millrace.storage.drive import wear
 from millrace.storage.drive.drive_model import DriveRow, RowRole
-from millrace.storage.drive.facts import Facts
-from millrace.storage.drive.verdict import Judge, Judgement
+from millrace.storage.drive.facts import ServerFacts
+from millrace.storage.drive.verdict import DriveJudgement, Judge
 from millrace.system.errors import Refused
 from millrace.system.text import shown
 
@@ -20,7 +20,7 @@ UNPLUGGED = "hot plug is off in its slot: put the new drive in while the server 
 
 
 @dataclass(frozen=True)
-class Identity:
+class RowIdentity:
     """What a drive is and where: of one that is gone, what it was. `size` in bytes, `last_seen` a day."""
 
     serial: str
@@ -32,7 +32,7 @@ class Identity:
     last_seen: str | None
 
 
-def rows(facts: Facts) -> list[DriveRow]:
+def rows(facts: ServerFacts) -> list[DriveRow]:
     """Return all drives in the order of their bays; what has no bay comes last. No row has an action."""
     judge = Judge(facts)
     judged = [(one, judge.drive(one)) for one in facts.present if one.size]
@@ -44,7 +44,7 @@ def rows(facts: Facts) -> list[DriveRow]:
     )
 
 
-def row(facts: Facts, serial: str) -> DriveRow:
+def row(facts: ServerFacts, serial: str) -> DriveRow:
     """Return the drive with this serial number. Refused: there is none, or it is not the only one."""
     return only(rows(facts), serial)
 
@@ -61,9 +61,9 @@ def only(rows: Sequence[DriveRow], serial: str) -> DriveRow:
     return found[0]
 
 
-def _present(facts: Facts, drive: Drive) -> Identity:
+def _present(facts: ServerFacts, drive: Drive) -> RowIdentity:
     known = facts.history.get(drive.serial)
-    return Identity(
+    return RowIdentity(
         serial=drive.serial,
         name=drive.name,
         bay=drive.bay or drive.slot or (known.bay if known else None),
@@ -74,21 +74,23 @@ def _present(facts: Facts, drive: Drive) -> Identity:
     )
 
 
-def _gone(facts: Facts, serial: str) -> Identity:
+def _gone(facts: ServerFacts, serial: str) -> RowIdentity:
     """What the record knows of a drive that is not here, else the inventory of this boot."""
     if known := facts.history.get(serial):
-        return Identity(serial, None, known.bay, known.model, known.firmware, known.size, known.last_seen.isoformat())
+        return RowIdentity(
+            serial, None, known.bay, known.model, known.firmware, known.size, known.last_seen.isoformat()
+        )
     if was := next((one for one in facts.examined if one.serial == serial), None):
-        return Identity(serial, None, was.bay or was.slot, was.model, was.firmware, was.size, None)
-    return Identity(serial, None, None, "", "", None, None)
+        return RowIdentity(serial, None, was.bay or was.slot, was.model, was.firmware, was.size, None)
+    return RowIdentity(serial, None, None, "", "", None, None)
 
 
-def _missing(facts: Facts, one: Identity) -> Judgement:
+def _missing(facts: ServerFacts, one: RowIdentity) -> DriveJudgement:
     """A drive that is put into an empty slot without hot plug is not found before the next start."""
-    return Judgement("missing", UNPLUGGED if one.bay in facts.unplugged else None)
+    return DriveJudgement("missing", UNPLUGGED if one.bay in facts.unplugged else None)
 
 
-def _row(facts: Facts, judge: Judge, identity: Identity, judgement: Judgement) -> DriveRow:
+def _row(facts: ServerFacts, judge: Judge, identity: RowIdentity, judgement: DriveJudgement) -> DriveRow:
     smart, known = (
         (facts.smart.get(identity.serial), facts.history.get(identity.serial)) if identity.serial else (None, None)
     )
@@ -121,7 +123,7 @@ def _row(facts: Facts, judge: Judge, identity: Identity, judgement: Judgement) -
     )
 
 
-def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
+def _part(facts: ServerFacts, serial: str) -> tuple[RowRole, list[str]]:
     """What a drive is for in the pool, and its arrays: data before log, a member before a spare."""
     spares = (
         {(array.array.name, spare.serial) for array in facts.pool.arrays for spare in array.spares}

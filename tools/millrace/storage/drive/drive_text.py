@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.storage.drive.drive_model import DriveRow, Located
+from millrace.storage.drive.drive_model import DriveRow, LocatedDrive
 from millrace.system.text import size
 
 
@@ -19,7 +19,7 @@ def size_or_nothing(count: int | None) -> str:
     return "" if count is None else size(count)
 
 
-def located(found: Located) -> Iterator[str]:
+def located(found: LocatedDrive) -> Iterator[str]:
     """Return which LED of a drive blinked, and where."""
     place = f"bay {found.bay} ({found.serial})" if found.bay else f"drive {found.serial}"
     yield f"{place}: the {found.by} was on"

@@ -43,7 +43,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ServerFacts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
     serial; `unfinished` is why a drive whose erasure or test began is not blank, `removed` when one was taken out of
     the pool, `tests` the last test, `testing` how far a test under way is, all by serial; `apart` are members that ran
@@ -68,10 +68,10 @@ class Facts:
     testing: Mapping[str, DriveTestProgress] = field(default_factory=dict)
 
 
-def facts() -> Facts:
+def facts() -> ServerFacts:
     """Read this server. BadInput: neither pool.json nor an older copy can be read."""
     drives, pool, report = present(), known_pool(), smart.last()
-    return Facts(
+    return ServerFacts(
         present=drives,
         contents={drive.name: contents(drive.name) for drive in drives},
         examined=_examined(),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from millrace.inventory import error_counters
-from millrace.inventory.error_counters import Link, Module
+from millrace.inventory.error_counters import CountedLink, Module
 from millrace.inventory.model import Drive
 from millrace.storage.drive import rises
 from millrace.storage.drive.rises import LIFETIME, Rises
@@ -35,7 +35,7 @@ def of_modules(modules: Iterable[Module]) -> dict[str, int]:
     return found
 
 
-def of_links(links: Iterable[Link]) -> dict[str, int]:
+def of_links(links: Iterable[CountedLink]) -> dict[str, int]:
     """Return the counters of both ends of PCIe links."""
     found = {}
     for end in (end for link in links for end in link.ends):

@@ -7,7 +7,7 @@ from itertools import repeat
 
 from millrace.inventory.drives import block_dir, identify
 from millrace.storage.array.machine import System
-from millrace.storage.drive.drive_model import DriveRow, Located
+from millrace.storage.drive.drive_model import DriveRow, LocatedDrive
 from millrace.storage.drive.drive_rows import row
 from millrace.storage.drive.drive_text import named
 from millrace.storage.drive.facts import facts
@@ -22,7 +22,7 @@ POLL = 0.5
 """Seconds between two looks."""
 
 
-def locate(system: System, serial: str, seconds: int) -> Located:
+def locate(system: System, serial: str, seconds: int) -> LocatedDrive:
     """Light the LED of a drive for so many seconds, or until the caller is interrupted.
 
     Refused: the drive is not in this server. Failed: it has not answered one read.
@@ -36,10 +36,10 @@ def locate(system: System, serial: str, seconds: int) -> Located:
     reads = _reads(name) - before
     if led is None and reads <= 0:
         raise Failed(f"{named(drive)} has not answered a read in {seconds} s, so its LED did not blink: replace it")
-    return Located(serial=serial, bay=drive.bay, by="locate LED" if led else "activity LED", reads=reads)
+    return LocatedDrive(serial=serial, bay=drive.bay, by="locate LED" if led else "activity LED", reads=reads)
 
 
-def off(system: System, serial: str) -> Located:
+def off(system: System, serial: str) -> LocatedDrive:
     """Switch the LED of a drive off. Refused: the drive is not in this server."""
     found = _present(serial)
     name = found.name or ""
@@ -47,7 +47,7 @@ def off(system: System, serial: str) -> Located:
     if led:
         led.switch_off()
     _stop(system, name)
-    return Located(serial=serial, bay=found.bay, by="locate LED" if led else "activity LED", reads=0)
+    return LocatedDrive(serial=serial, bay=found.bay, by="locate LED" if led else "activity LED", reads=0)
 
 
 def _present(serial: str) -> DriveRow:

@@ -10,7 +10,7 @@ from millrace.system.output import Output, prints
 @click.argument("serial")
 @click.option("--seconds", type=click.IntRange(1, 3600), default=60, show_default=True, help="How long the LED blinks.")
 @click.option("--off", is_flag=True, help="Switch it off.")
-@prints("millrace.storage.drive.drive_model:Located")
+@prints("millrace.storage.drive.drive_model:LocatedDrive")
 def locate(serial: str, seconds: int, off: bool, show: Output) -> None:
     """Light the LED of the drive SERIAL, until Ctrl-C or the seconds are over.
 

@@ -12,8 +12,8 @@ from millrace.plan.policy.model import Policy
 from millrace.storage.array.live_arrays import MISSING
 from millrace.storage.drive.drive_model import DriveRow
 from millrace.storage.drive.drive_text import named
-from millrace.storage.drive.facts import Facts
-from millrace.storage.drive.verdict import Judge, Judgement
+from millrace.storage.drive.facts import ServerFacts
+from millrace.storage.drive.verdict import DriveJudgement, Judge
 from millrace.storage.erase.may_erase import used
 from millrace.storage.erase.overwrite import SMALLEST
 from millrace.storage.record.erasure import RUNNING
@@ -49,7 +49,7 @@ def find(rows: Sequence[DriveRow], name: str) -> DriveRow:
     )
 
 
-def candidates(facts: Facts, rows: Sequence[DriveRow], policy: Policy) -> list[str]:
+def candidates(facts: ServerFacts, rows: Sequence[DriveRow], policy: Policy) -> list[str]:
     """Return the serials of the blank drives that a pool may be made of. Refused: there is none."""
     here = {drive.serial: drive for drive in facts.present}
     serials = [
@@ -62,7 +62,7 @@ def candidates(facts: Facts, rows: Sequence[DriveRow], policy: Policy) -> list[s
     return serials
 
 
-def check(facts: Facts, row: DriveRow, drive: Drive | None, quick: bool) -> None:
+def check(facts: ServerFacts, row: DriveRow, drive: Drive | None, quick: bool) -> None:
     """Verify that a drive may be tested; `drive` as it was examined just now, None where it is not in this server.
 
     What a test left that did not end may be tested again, but not by a `quick` sample.
@@ -73,7 +73,7 @@ def check(facts: Facts, row: DriveRow, drive: Drive | None, quick: bool) -> None
         raise Refused(f"{named(row)} {reason}; nothing was written")
 
 
-def possible(facts: Facts, judgement: Judgement) -> bool:
+def possible(facts: ServerFacts, judgement: DriveJudgement) -> bool:
     """Whether a drive can be tested, from what is known without a command to it; none while others are tested."""
     if facts.testing:
         return False
@@ -100,7 +100,7 @@ def distinct(serials: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(serials))
 
 
-def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, quick: bool) -> str | None:
+def _refusal(facts: ServerFacts, row: DriveRow, drive: Drive | None, quick: bool) -> str | None:
     if drive is None:
         return "is not in this server: put it in first"
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:

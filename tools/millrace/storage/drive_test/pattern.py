@@ -25,7 +25,7 @@ NUMBER, RUN = 8, 8
 
 
 @dataclass(frozen=True)
-class Place:
+class PatternBlock:
     """`length` bytes at `offset`."""
 
     offset: int
@@ -45,7 +45,7 @@ class Pattern:
         # a place begins anywhere in a chunk, and what is there does not depend on where it begins
         self._filling = bytes(filling * 2)
 
-    def fill(self, place: Place) -> mmap.mmap:
+    def fill(self, place: PatternBlock) -> mmap.mmap:
         """Make the buffer begin with what belongs to a place of at most CHUNK bytes, and return it."""
         begin = place.offset % CHUNK
         self._buffer[: place.length] = self._filling[begin : begin + place.length]
@@ -55,7 +55,7 @@ class Pattern:
             self._buffer[at : place.length : SECTOR] = numbers[at::NUMBER]
         return self._buffer
 
-    def difference(self, place: Place, read: bytes) -> str | None:
+    def difference(self, place: PatternBlock, read: bytes) -> str | None:
         """Return what is wrong with what was read at a place, as the end of a sentence about the drive; else None."""
         wanted = self.fill(place)[: place.length]
         if read == wanted:
@@ -73,14 +73,14 @@ class Pattern:
         return f"returns {lost} at byte {where} instead of what was written: it lost a write"
 
 
-def everything(size: int) -> Iterator[Place]:
+def everything(size: int) -> Iterator[PatternBlock]:
     """Return all of a drive but the marks at both ends, in pieces of CHUNK bytes."""
     end = size - MARK_SIZE
     for offset in range(MARK_SIZE, end, CHUNK):
-        yield Place(offset, min(CHUNK, end - offset))
+        yield PatternBlock(offset, min(CHUNK, end - offset))
 
 
-def sample(size: int, seed: bytes) -> list[Place]:
+def sample(size: int, seed: bytes) -> list[PatternBlock]:
     """Return places across a drive: segments from the beginning to the end, and single blocks all over it.
 
     A drive that has half of its capacity or less stores two of these in one place, however it counts.
@@ -89,7 +89,7 @@ def sample(size: int, seed: bytes) -> list[Place]:
     last = (size - MARK_SIZE - length) // BLOCK * BLOCK
     starts = sorted({MARK_SIZE + (last - MARK_SIZE) * n // (SEGMENTS - 1) // BLOCK * BLOCK for n in range(SEGMENTS)})
     segments = [
-        Place(offset, min(CHUNK, start + length - offset))
+        PatternBlock(offset, min(CHUNK, start + length - offset))
         for start in starts
         for offset in range(start, start + length, CHUNK)
     ]
@@ -97,7 +97,7 @@ def sample(size: int, seed: bytes) -> list[Place]:
     count = math.ceil(math.sqrt(2 * MEETINGS * size / BLOCK))
     draw, stratum = random.Random(seed), (size - 2 * MARK_SIZE) // count
     singles = [
-        Place((MARK_SIZE + n * stratum + draw.randrange(max(stratum - BLOCK, 1))) // BLOCK * BLOCK, BLOCK)
+        PatternBlock((MARK_SIZE + n * stratum + draw.randrange(max(stratum - BLOCK, 1))) // BLOCK * BLOCK, BLOCK)
         for n in range(count)
     ]
     return [*segments, *singles]

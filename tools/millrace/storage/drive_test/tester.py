@@ -16,7 +16,7 @@ from millrace.inventory.model import Drive
 from millrace.inventory.surface import MARK_SIZE, TEST_MARK, WINDOW
 from millrace.plan.discard import reads_zeroes
 from millrace.storage.array.machine import System
-from millrace.storage.drive_test.pattern import BLOCK, Pattern, Place, everything, sample
+from millrace.storage.drive_test.pattern import BLOCK, Pattern, PatternBlock, everything, sample
 from millrace.storage.erase.overwrite import RawDrive
 from millrace.storage.record.test_order import DriveTestPass, DriveTestProgress
 from millrace.system import paths
@@ -40,7 +40,7 @@ class Cancelled(Failed):
 
 
 @dataclass
-class Measured:
+class TestMeasurements:
     """What was measured so far: bytes and seconds of requests of more than a block, the longest request in seconds,
     degrees Celsius.
     """
@@ -75,7 +75,7 @@ class DriveTester:
     ) -> None:
         self._system, self._drive, self._raw, self._quick = system, drive, raw, quick
         self._report, self._cancelled, self._clock = report, cancelled, clock
-        self._pattern, self.measured = Pattern(), Measured()
+        self._pattern, self.measured = Pattern(), TestMeasurements()
         self._began, self._shown, self._warm = clock(), 0.0, 0.0
         self._done, self._passes = 0, 3
         self._sample = sample(drive.size, self._pattern.run) if quick else []
@@ -103,14 +103,14 @@ class DriveTester:
             self._clear(None)
         raise Cancelled(blank=True)
 
-    def _over(self, what: DriveTestPass, step: Callable[[Place], None]) -> None:
+    def _over(self, what: DriveTestPass, step: Callable[[PatternBlock], None]) -> None:
         total = sum(one.length for one in self._sample) if self._quick else self._drive.size
         for place in self._sample if self._quick else everything(self._drive.size):
             step(place)
             self._done += place.length
             self._tell(what, total * self._passes)
 
-    def _timed(self, what: str, place: Place, request: Callable[[], object]) -> None:
+    def _timed(self, what: str, place: PatternBlock, request: Callable[[], object]) -> None:
         began = self._clock()
         request()
         took = self._clock() - began
@@ -120,12 +120,12 @@ class DriveTester:
             self.measured.bytes_of[what] += place.length
             self.measured.seconds_of[what] += took
 
-    def _write(self, place: Place) -> None:
+    def _write(self, place: PatternBlock) -> None:
         data = self._pattern.fill(place)
         self._timed("write", place, lambda: self._raw.write(data, place.offset, place.length))
         self.measured.written += place.length
 
-    def _read_back(self, place: Place) -> None:
+    def _read_back(self, place: PatternBlock) -> None:
         read: list[bytes] = []
         self._timed("read", place, lambda: read.append(self._raw.read(place.offset, place.length)))
         if wrong := self._pattern.difference(place, read[0]):
@@ -136,7 +136,7 @@ class DriveTester:
             if not self._raw.read(offset, MARK_SIZE).startswith(TEST_MARK):
                 raise Failed(f"the drive returns something else than was written at byte {offset}")
 
-    def _clear(self, read: Callable[[Place], None] | None) -> Trim:
+    def _clear(self, read: Callable[[PatternBlock], None] | None) -> Trim:
         """Trim, then make sure of zeros: they are read where the drive guarantees them, else written."""
         trim = self._trim()
         if read is None and not self._quick and trim != "reads zeroes":
@@ -153,7 +153,7 @@ class DriveTester:
         self._raw.clear_ends()
         return trim
 
-    def _read_zeros(self, place: Place) -> None:
+    def _read_zeros(self, place: PatternBlock) -> None:
         if any(self._raw.read(place.offset, place.length)):
             raise Failed(f"the drive guarantees zeros after a trim (DLFEAT) and returns data at byte {place.offset}")
 

@@ -74,7 +74,7 @@ SLOW_MS = 1000
 
 
 @dataclass(frozen=True)
-class Ready:
+class TestableDrive:
     """A drive that may be tested now."""
 
     row: DriveRow
@@ -82,14 +82,14 @@ class Ready:
     attached: str
 
 
-def ready(system: System, serials: Sequence[str], quick: bool) -> list[Ready]:
+def ready(system: System, serials: Sequence[str], quick: bool) -> list[TestableDrive]:
     """Examine drives and decide. Refused: one is not tested, or another change runs; nothing was written."""
     only_root()
     with writing(about_to_test(serials)):
         return [_ready(system, one, quick) for one in serials]
 
 
-def start(system: System, found: Sequence[Ready], quick: bool) -> DriveTestOrder:
+def start(system: System, found: Sequence[TestableDrive], quick: bool) -> DriveTestOrder:
     """Start the unit. Refused: other drives are being tested, or another job runs. Failed: it does not start."""
     drives = [one.drive for one in found]
     targets = [DriveTestTarget(serial=one.drive.serial, wwid=one.drive.wwid, attached=one.attached) for one in found]
@@ -202,7 +202,7 @@ class _Board:
 class _Job:
     """The test of one drive, from its opening to its record."""
 
-    def __init__(self, system: System, candidate: Ready, order: DriveTestOrder, board: _Board) -> None:
+    def __init__(self, system: System, candidate: TestableDrive, order: DriveTestOrder, board: _Board) -> None:
         self._board = board
         self._system, self._found, self._quick = system, candidate, order.quick
         self._opened = ExitStack()
@@ -332,7 +332,7 @@ def _unfit(drive: Drive, errors: int | None) -> str | None:
     return f"the drive reports {errors} new media error{'s' * (errors > 1)}" if errors else None
 
 
-def _remarks(test: DriveTest, now: Drive, candidate: Ready) -> Iterator[str]:
+def _remarks(test: DriveTest, now: Drive, candidate: TestableDrive) -> Iterator[str]:
     """What is worth knowing of a drive that passed."""
     longest = max(test.longest_write_ms or 0, test.longest_read_ms or 0)
     if longest >= SLOW_MS:
@@ -359,13 +359,13 @@ def _more(before: nvme.Smart | None, after: nvme.Smart | None) -> int | None:
     return None if old is None or new is None else max(new - old, 0)
 
 
-def _same(found: Ready, target: DriveTestTarget) -> Ready:
+def _same(found: TestableDrive, target: DriveTestTarget) -> TestableDrive:
     if (found.drive.wwid, found.attached) != (target.wwid, target.attached):
         raise Refused(f"{named(found.row)} was replaced meanwhile; nothing was written")
     return found
 
 
-def _ready(system: System, serial: str, quick: bool) -> Ready:
+def _ready(system: System, serial: str, quick: bool) -> TestableDrive:
     known = facts()
     before = row(known, serial)
     if before.name is None:
@@ -379,4 +379,4 @@ def _ready(system: System, serial: str, quick: bool) -> Ready:
     may_test.check(now, drive_row, drive, quick)
     if reason := system.in_use(drive.name):
         raise Refused(f"{named(drive_row)} is in use ({reason}): end its use first; nothing was written")
-    return Ready(drive_row, drive, attached)
+    return TestableDrive(drive_row, drive, attached)

@@ -18,7 +18,7 @@ from millrace.storage.drive.facts import facts
 from millrace.storage.erase import may_erase
 from millrace.storage.erase.eraser import Eraser, proved_blank, reread
 from millrace.storage.record import erasure
-from millrace.storage.record.erasure import EraseLine, EraseProgress, Erasure, Order
+from millrace.storage.record.erasure import EraseLine, EraseOrder, EraseProgress, Erasure
 from millrace.storage.record.writer import erasing, writing
 from millrace.system import paths
 from millrace.system.boot import boot_id
@@ -28,7 +28,7 @@ from millrace.system.jobs import kinds
 from millrace.system.jobs.job import KILLED, Document, Glance, Job
 from millrace.system.users import only_root
 
-ORDER = Document(paths.erase_order_file, Order)
+ORDER = Document(paths.erase_order_file, EraseOrder)
 
 
 def _glance() -> Glance | None:
@@ -50,7 +50,7 @@ JOB = Job(
 
 
 @dataclass(frozen=True)
-class Ready:
+class ErasableDrive:
     """A drive that may be erased now."""
 
     row: DriveRow
@@ -58,23 +58,25 @@ class Ready:
     attached: str
 
 
-def ready(system: System, serial: str, foreign: bool) -> Ready:
+def ready(system: System, serial: str, foreign: bool) -> ErasableDrive:
     """Examine a drive and decide. Refused: it is not erased, or another change runs; nothing was written."""
     only_root()
     with writing(erasing(serial)):
         return _ready(system, serial, foreign)
 
 
-def start(system: System, found: Ready, foreign: bool) -> Order:
+def start(system: System, found: ErasableDrive, foreign: bool) -> EraseOrder:
     """Start the unit. Refused: another job keeps it from that. Failed: it does not start."""
     drive = found.drive
-    order = Order(id=uuid.uuid4().hex, serial=drive.serial, wwid=drive.wwid, attached=found.attached, foreign=foreign)
+    order = EraseOrder(
+        id=uuid.uuid4().hex, serial=drive.serial, wwid=drive.wwid, attached=found.attached, foreign=foreign
+    )
     with JOB.starting(system.attempt, f"drive {drive.serial}"):
         ORDER.write(order)
     return order
 
 
-def follow(system: System, order: Order) -> Iterator[EraseLine]:
+def follow(system: System, order: EraseOrder) -> Iterator[EraseLine]:
     """Yield the progress until the unit has ended, then the erasure. Failed: it did not begin; its last line."""
     yield from JOB.follow(lambda: erasure.progress(order.serial), system.attempt, system.wait)
     ended = erasure.last(order.serial)
@@ -131,7 +133,7 @@ def clean_up(system: System) -> None:
                 examined(here[record.serial])
 
 
-def _ready(system: System, serial: str, foreign: bool) -> Ready:
+def _ready(system: System, serial: str, foreign: bool) -> ErasableDrive:
     known = facts()
     before = row(known, serial)
     if before.name is None:
@@ -145,7 +147,7 @@ def _ready(system: System, serial: str, foreign: bool) -> Ready:
     may_erase.check(now, drive_row, drive, foreign)
     if reason := system.in_use(drive.name):
         raise Refused(f"{named(drive_row)} is in use ({reason}): end its use first; nothing was written")
-    return Ready(drive_row, drive, attached)
+    return ErasableDrive(drive_row, drive, attached)
 
 
 def examined(name: str) -> Drive:
@@ -159,7 +161,7 @@ def examined(name: str) -> Drive:
     return drive
 
 
-def _begun(candidate: Ready, order: Order, system: System) -> Erasure:
+def _begun(candidate: ErasableDrive, order: EraseOrder, system: System) -> Erasure:
     return Erasure(
         id=order.id,
         serial=candidate.drive.serial,

@@ -12,8 +12,8 @@ from millrace.inventory.surface import only_mark
 from millrace.storage.array.live_arrays import MISSING
 from millrace.storage.drive.drive_model import DriveRow
 from millrace.storage.drive.drive_text import named
-from millrace.storage.drive.facts import Facts
-from millrace.storage.drive.verdict import Judge, Judgement
+from millrace.storage.drive.facts import ServerFacts
+from millrace.storage.drive.verdict import DriveJudgement, Judge
 from millrace.storage.erase.overwrite import SMALLEST
 from millrace.storage.record.erasure import INTERRUPTED, RUNNING
 from millrace.system.errors import BadInput, Refused
@@ -25,7 +25,7 @@ WHOSE = ("mounts", "identity")
 CARRIES = "carries "
 
 
-def check(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) -> None:
+def check(facts: ServerFacts, row: DriveRow, drive: Drive | None, foreign: bool) -> None:
     """Verify that a drive may be erased; `drive` as it was examined just now, None where it is not in this server.
 
     Refused: with the reason and what to do; `foreign` allows what another system left, and what could not be examined.
@@ -41,7 +41,7 @@ def confirm(serial: str, again: str) -> None:
         raise BadInput(f"the serial number was repeated as {shown(again)}, not {shown(serial)}: nothing was written")
 
 
-def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) -> str | None:
+def _refusal(facts: ServerFacts, row: DriveRow, drive: Drive | None, foreign: bool) -> str | None:
     if drive is None:
         return "is not in this server: put it in first"
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
@@ -109,13 +109,13 @@ def used(row: DriveRow, drive: Drive) -> str | None:
     return None
 
 
-def _returned(facts: Facts) -> str | None:
+def _returned(facts: ServerFacts) -> str | None:
     if intact(facts):
         return None
     return "carries data of this pool, which is not complete and may need it: repair the pool first: millrace pool show"
 
 
-def intact(facts: Facts) -> bool:
+def intact(facts: ServerFacts) -> bool:
     """Whether all arrays of the pool run and all of their members are in sync."""
     return facts.pool is not None and all(
         one.device is not None and all(member.state in ("in-sync", "spare") for member in one.members)
@@ -123,7 +123,7 @@ def intact(facts: Facts) -> bool:
     )
 
 
-def begun(facts: Facts, what: str | None, serial: str) -> bool:
+def begun(facts: ServerFacts, what: str | None, serial: str) -> bool:
     """Whether an erase or a test of a drive began and did not leave it blank, and nothing else was found on it."""
     if any(one.serial == serial and not bare(one) for one in facts.examined):
         return False
@@ -135,7 +135,7 @@ def bare(drive: Drive) -> bool:
     return drive.state is DriveState.BLANK or only_mark(drive.evidence) is not None
 
 
-def possible(facts: Facts, judgement: Judgement, serial: str) -> bool:
+def possible(facts: ServerFacts, judgement: DriveJudgement, serial: str) -> bool:
     """Whether a drive can be erased, from what is known without a command to it."""
     if judgement.verdict == "returned":
         return intact(facts)
@@ -145,7 +145,7 @@ def possible(facts: Facts, judgement: Judgement, serial: str) -> bool:
     return True
 
 
-def fresh(facts: Facts, drive: Drive) -> Facts:
+def fresh(facts: ServerFacts, drive: Drive) -> ServerFacts:
     """Return the facts with a drive as it was examined just now."""
     return dataclasses.replace(facts, examined=with_drive(facts.examined, drive))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from millrace.storage.assemble import external_device
 from millrace.storage.fabrics import connection_store, nvme_host
-from millrace.storage.fabrics.fabrics_model import Connection, ConnectionList, ConnectionReport
+from millrace.storage.fabrics.fabrics_model import ConnectionList, ConnectionReport, FabricsConnection
 from millrace.storage.record.pool_file import known_pool
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, Refused
@@ -18,7 +18,9 @@ PAUSES = (0.1,) * 100
 """udev names a device after the kernel has it, and the kernel has it after the connection."""
 
 
-def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], secret: str | None) -> Connection:
+def wanted(
+    nqn: str, transport: Transport, port: int, addresses: Sequence[str], secret: str | None
+) -> FabricsConnection:
     """Return what is to be connected.
 
     BadInput: a part of it is malformed, in one sentence without the secret. Failed: this server has no identity yet.
@@ -32,7 +34,7 @@ def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], 
     if not host:
         raise Failed("this server has no NQN yet: systemctl start millrace-nvme-hostid, then try again")
     return checked(
-        lambda: Connection(
+        lambda: FabricsConnection(
             nqn=nqn,
             host_nqn=host,
             transport=transport,
@@ -43,7 +45,7 @@ def wanted(nqn: str, transport: Transport, port: int, addresses: Sequence[str], 
     )
 
 
-def connect(connection: Connection, secret: str | None, run: Runner) -> ConnectionReport:
+def connect(connection: FabricsConnection, secret: str | None, run: Runner) -> ConnectionReport:
     """Connect a subsystem at its addresses and record it.
 
     Refused: it is connected already, also by hand. Failed: no address connects; nothing was recorded.
@@ -129,7 +131,7 @@ def connection_list() -> ConnectionList:
     return ConnectionList(host_nqn=nvme_host.host_nqn(), connections=sorted(rows, key=lambda row: row.nqn))
 
 
-def _attach(one: Connection, addresses: Sequence[str], secret: str | None, run: Runner) -> list[str]:
+def _attach(one: FabricsConnection, addresses: Sequence[str], secret: str | None, run: Runner) -> list[str]:
     must(run, ["modprobe", f"nvme-{one.transport}"])
     problems = []
     for address in addresses:

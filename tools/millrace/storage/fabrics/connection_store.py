@@ -3,7 +3,7 @@
 
 from contextlib import AbstractContextManager
 
-from millrace.storage.fabrics.fabrics_model import Connection, Connections, Secrets
+from millrace.storage.fabrics.fabrics_model import FabricsConnection, FabricsConnections, FabricsSecrets
 from millrace.system import locks, paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed
@@ -15,19 +15,19 @@ def change() -> AbstractContextManager[None]:
     return locks.held(paths.run_dir() / "backend/lock", "another change of connections is under way: try again later")
 
 
-def connections() -> list[Connection]:
+def connections() -> list[FabricsConnection]:
     """Return what is connected at each boot. BadInput: the record is damaged."""
     path = paths.connections_file()
-    return read_model(path, Connections).connections if path.exists() else []
+    return read_model(path, FabricsConnections).connections if path.exists() else []
 
 
 def secrets() -> dict[str, str]:
     """Return the secrets by the NQN of the subsystem; root alone can read them. BadInput: the record is damaged."""
     path = paths.connection_secrets_file()
-    return read_model(path, Secrets).secrets if path.exists() else {}
+    return read_model(path, FabricsSecrets).secrets if path.exists() else {}
 
 
-def save(wanted: list[Connection], known: dict[str, str]) -> None:
+def save(wanted: list[FabricsConnection], known: dict[str, str]) -> None:
     """Record the connections, with the secrets of those. Failed: a power cut could lose them.
 
     A connection never stands there without its secret: that comes first, and goes last.
@@ -35,9 +35,9 @@ def save(wanted: list[Connection], known: dict[str, str]) -> None:
     kept = {connection.nqn: known[connection.nqn] for connection in wanted if connection.authenticated}
     try:
         if kept:
-            write_model(paths.connection_secrets_file(), Secrets(secrets=kept), 0o600)
+            write_model(paths.connection_secrets_file(), FabricsSecrets(secrets=kept), 0o600)
         if wanted:
-            write_model(paths.connections_file(), Connections(connections=wanted))
+            write_model(paths.connections_file(), FabricsConnections(connections=wanted))
         else:
             paths.connections_file().unlink(missing_ok=True)
         if not kept:

@@ -25,7 +25,7 @@ Address = Annotated[str, AfterValidator(_address)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
-class Connection(Contract):
+class FabricsConnection(Contract):
     """What is connected: a subsystem at each of its addresses, which are paths to the same namespaces.
 
     `host_nqn` is that of this server when it was connected: the target allows it, also after an adoption has brought
@@ -40,14 +40,14 @@ class Connection(Contract):
     authenticated: bool = False
 
 
-class Connections(Contract):
+class FabricsConnections(Contract):
     """All connections that are made at each boot (`connections.json`)."""
 
     schema_version: Literal[1] = 1
-    connections: list[Connection] = Field(default_factory=list)
+    connections: list[FabricsConnection] = Field(default_factory=list)
 
 
-class Secrets(Contract):
+class FabricsSecrets(Contract):
     """The DH-HMAC-CHAP secret of this host for each subsystem, by its NQN (`secrets.json`; root alone)."""
 
     schema_version: Literal[1] = 1

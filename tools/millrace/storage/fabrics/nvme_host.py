@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from millrace.storage.fabrics.fabrics_model import Connection, ConnectionRow, NamespaceRow, PathRow
+from millrace.storage.fabrics.fabrics_model import ConnectionRow, FabricsConnection, NamespaceRow, PathRow
 from millrace.system import paths, sysfs
 from millrace.system.errors import Failed
 
@@ -43,7 +43,7 @@ ANSWERS = {
 
 
 @dataclass(frozen=True)
-class Controller:
+class NvmeController:
     """A controller of the kernel over a network: one path to a subsystem."""
 
     name: str
@@ -53,7 +53,7 @@ class Controller:
     state: str
 
 
-def controllers() -> list[Controller]:
+def controllers() -> list[NvmeController]:
     """Return the controllers over TCP and RDMA, those that were connected by hand, too."""
     fabric_controllers = []
     for name in sysfs.names(paths.ROOT / CONTROLLERS):
@@ -63,7 +63,7 @@ def controllers() -> list[Controller]:
         # traddr=10.0.0.1,trsvcid=4420,src_addr=10.0.0.2
         where = dict(word.split("=", 1) for word in (sysfs.text(place / "address") or "").split(",") if "=" in word)
         fabric_controllers.append(
-            Controller(
+            NvmeController(
                 name=name,
                 nqn=sysfs.text(place / "subsysnqn") or "",
                 address=where.get("traddr", ""),
@@ -74,7 +74,7 @@ def controllers() -> list[Controller]:
     return fabric_controllers
 
 
-def row(connection: Connection) -> ConnectionRow:
+def row(connection: FabricsConnection) -> ConnectionRow:
     """Return a connection with its paths and block devices as they are now."""
     here = {(each.address, each.port): each for each in controllers() if each.nqn == connection.nqn}
     seen = [(address, here.get((address, connection.port))) for address in connection.addresses]
@@ -113,7 +113,7 @@ def host_nqn() -> str:
     return sysfs.text(paths.ROOT / "etc/nvme/hostnqn") or ""
 
 
-def attach(one: Connection, address: str, secret: str | None) -> None:
+def attach(one: FabricsConnection, address: str, secret: str | None) -> None:
     """Connect one path. Failed: the target cannot be reached or refuses, in words, without any part of the secret."""
     text = ",".join(options(one, address, secret))
     try:
@@ -134,7 +134,7 @@ def _send(text: str) -> None:
         os.close(device)
 
 
-def options(connection: Connection, address: str, secret: str | None) -> Sequence[str]:
+def options(connection: FabricsConnection, address: str, secret: str | None) -> Sequence[str]:
     """Return the options of a path as the kernel takes them (nvme-connect(1) has the same)."""
     settings = [
         f"nqn={connection.nqn}",

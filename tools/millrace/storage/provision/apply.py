@@ -23,7 +23,7 @@ from millrace.system.documents import Contract, read_model
 from millrace.system.errors import Refused
 
 
-class Outcome(Contract):
+class ProvisionOutcome(Contract):
     """How a run of provisioning ended (`millrace provision --json`)."""
 
     schema_version: Literal[1] = 1
@@ -39,7 +39,7 @@ class Steps(Contract):
     steps: list[str]
 
 
-def provision(system: System, report: Report, if_approved: bool = False) -> Outcome:
+def provision(system: System, report: Report, if_approved: bool = False) -> ProvisionOutcome:
     """Build the approved plan, or resume an interrupted build. `report` receives one line for each step.
 
     With `if_approved` a plan that is not approved is no error. Refused: something is not as it was approved. Failed: a
@@ -48,12 +48,12 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
     with writing(PROVISIONING):
         if paths.pool_file().exists():
             publish.clean_up()
-            return Outcome(state="already-provisioned", pool=load_pool())
+            return ProvisionOutcome(state="already-provisioned", pool=load_pool())
         journal = Journal.load()
         if journal is not None:
             report("resuming the interrupted build")
             with JOB.execution(POOL):
-                return Outcome(state="provisioned", pool=_resume(system, journal, report))
+                return ProvisionOutcome(state="provisioned", pool=_resume(system, journal, report))
         try:
             approved = _approval(system)
         except Refused as refusal:
@@ -61,13 +61,13 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
             if not if_approved:
                 raise
             report(f"no build is possible: {refusal}")
-            return Outcome(state="not-approved", pool=None)
+            return ProvisionOutcome(state="not-approved", pool=None)
         if approved is None:
             if if_approved:
-                return Outcome(state="not-approved", pool=None)
+                return ProvisionOutcome(state="not-approved", pool=None)
             raise Refused("no plan is approved; read it with `millrace plan`, then `millrace approve HASH`")
         with JOB.execution(POOL):
-            return Outcome(state="provisioned", pool=_begin(system, approved, report))
+            return ProvisionOutcome(state="provisioned", pool=_begin(system, approved, report))
 
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from millrace.inventory.model import DriveState
 from millrace.plan.finding import Severity
-from millrace.plan.model import Obstacle, Plan, PlanFile, Refusal, Role
+from millrace.plan.model import Plan, PlanFile, PlanObstacle, Refusal, Role
 from millrace.storage.record.model import Approval
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -86,7 +86,7 @@ def obstacles(refusal: Refusal) -> str:
     return "; ".join(_in_one_line(one) for one in refusal.obstacles) or "no reason given"
 
 
-def _in_one_line(obstacle: Obstacle) -> str:
+def _in_one_line(obstacle: PlanObstacle) -> str:
     """The cause and its drives."""
     names = "; ".join(one.words for one in obstacle.drives)
     return f"{names}: {obstacle.what}" if names else obstacle.what

@@ -2,14 +2,14 @@
 """One md array over partitions, or over other arrays."""
 
 from millrace.plan.labels import array_link, array_path
-from millrace.plan.model import Array
+from millrace.plan.model import MdArray
 from millrace.storage.array import md
 from millrace.storage.array.machine import System, settle
 from millrace.storage.array.signature import describe, signature
 from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.partition import is_partition_of
 from millrace.storage.record.model import ArrayRecord, MemberRecord
-from millrace.storage.record.step import Found
+from millrace.storage.record.step import FoundContent
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.run import must
 from millrace.system.text import KIB
@@ -25,7 +25,7 @@ class ArrayStep:
         self.name = f"array {record.array.name}"
         self.title = md.title(record.array)
 
-    def inspect(self) -> Found:
+    def inspect(self) -> FoundContent:
         """Read the active array, or the superblocks of its members.
 
         Refused: a member holds other content. Failed: the array runs with another level or number of members.
@@ -36,12 +36,12 @@ class ArrayStep:
             if (active.level, active.members) != (array.level, len(array.members)):
                 raise Failed(f"{self.title} runs as {active.level} of {active.members}; the plan says otherwise")
             if not all(self._carries(device, owner) for device, owner in self._spares()):
-                return Found.INCOMPLETE
-            return Found.COMPLETE if md.linked(self._system, self._record, active) else Found.STOPPED
+                return FoundContent.INCOMPLETE
+            return FoundContent.COMPLETE if md.linked(self._system, self._record, active) else FoundContent.STOPPED
         carried = [self._carries(device, owner) for device, owner in self._all()]
         if not any(carried):
-            return Found.ABSENT
-        return Found.STOPPED if all(carried) else Found.INCOMPLETE
+            return FoundContent.ABSENT
+        return FoundContent.STOPPED if all(carried) else FoundContent.INCOMPLETE
 
     def activate(self) -> None:
         """Assemble the array and its link in /dev/md; leave it as it is where it does not start."""
@@ -123,6 +123,6 @@ def create_command(record: ArrayRecord, members: list[str], spares: list[str]) -
     ]
 
 
-def _bitmap(array: Array) -> list[str]:
+def _bitmap(array: MdArray) -> list[str]:
     chunk = [f"--bitmap-chunk={array.bitmap_chunk // KIB}K"] if array.bitmap_chunk is not None else []
     return [f"--bitmap={array.bitmap}", *chunk]

@@ -14,7 +14,7 @@ from millrace.storage.array.machine import System
 from millrace.storage.array.signature import describe, signature
 from millrace.storage.record.identity import BY_PARTUUID
 from millrace.storage.record.model import ArrayRecord, DriveRecord, PartitionRecord
-from millrace.storage.record.step import Found
+from millrace.storage.record.step import FoundContent
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import must
 
@@ -127,7 +127,7 @@ class FilesystemStep:
         self._uuid = uuid
         self._carriers = {one.device: one for one in carriers}
 
-    def inspect(self) -> Found:
+    def inspect(self) -> FoundContent:
         """Read what the devices of the data and of the log hold.
 
         Refused: other content. Failed: a device is not the one that was created for it, or cannot be probed.
@@ -137,8 +137,8 @@ class FilesystemStep:
             self._filesystem.log_device, "xfs_external_log", "LOGUUID"
         )
         if not data and not log:
-            return Found.ABSENT
-        return Found.COMPLETE if data and self._finished() else Found.INCOMPLETE
+            return FoundContent.ABSENT
+        return FoundContent.COMPLETE if data and self._finished() else FoundContent.INCOMPLETE
 
     def activate(self) -> None:
         """Do nothing: a file system that is not mounted needs no start."""
@@ -148,7 +148,10 @@ class FilesystemStep:
 
     def create(self) -> str:
         """Make the file system. Failed: mkfs.xfs fails, or its geometry differs from the plan."""
-        must(self._system.attempt, mkfs_command(self._filesystem, self._uuid, force=self.inspect() is Found.INCOMPLETE))
+        must(
+            self._system.attempt,
+            mkfs_command(self._filesystem, self._uuid, force=self.inspect() is FoundContent.INCOMPLETE),
+        )
         self._check_geometry()
         return f"created, {self._filesystem.allocation_groups} allocation groups"
 

@@ -9,7 +9,7 @@ from millrace.storage.array.machine import System, settle
 from millrace.storage.array.signature import describe, signature
 from millrace.storage.drive.attached import Drives
 from millrace.storage.record.model import DriveRecord, PartitionRecord
-from millrace.storage.record.step import Found
+from millrace.storage.record.step import FoundContent
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import must
 from millrace.system.text import MIB
@@ -30,7 +30,7 @@ class PartitionStep:
         self.name = f"partition {record.serial}"
         self.title = f"drive {record.serial}"
 
-    def inspect(self) -> Found:
+    def inspect(self) -> FoundContent:
         """Compare the partition table of the drive with the plan.
 
         Refused: the drive is missing or not blank. Failed: it cannot be read.
@@ -38,7 +38,7 @@ class PartitionStep:
         drive = self._drives.current(self._record)
         ids = self._system.gpt_ids(drive.name, drive.logical_block)
         if ids and ids <= {self._record.disk_label, *(partition.partuuid for partition in self._record.partitions)}:
-            return Found.COMPLETE if self._table(drive) == self._expected(drive) else Found.INCOMPLETE
+            return FoundContent.COMPLETE if self._table(drive) == self._expected(drive) else FoundContent.INCOMPLETE
         if ids or drive.state is not DriveState.BLANK:
             raise Refused(f"drive {drive.serial} ({drive.name}) is not blank: {_evidence(drive)}; nothing was written")
         for start, partition in self._with_start():
@@ -48,7 +48,7 @@ class PartitionStep:
                     f"drive {drive.serial} ({drive.name}) is not blank: at {start // MIB} MiB is {describe(held)}; "
                     "nothing was written"
                 )
-        return Found.ABSENT
+        return FoundContent.ABSENT
 
     def activate(self) -> None:
         """Do nothing: a partition is in use as soon as it exists."""

@@ -17,7 +17,7 @@ from millrace.system.jobs.job import Glance, Job
 POOL = "the pool"
 
 
-class Progress(Contract):
+class ProvisionProgress(Contract):
     """Progress of a build: steps done, steps in all, the active step."""
 
     schema_version: Literal[1] = 1
@@ -27,7 +27,7 @@ class Progress(Contract):
 
 
 # What `millrace approve --json` prints, in this order: the approval once, progress many times, the pool at the end.
-ApproveLine = Approval | Progress | Pool
+ApproveLine = Approval | ProvisionProgress | Pool
 
 
 def _glance() -> Glance | None:
@@ -61,17 +61,17 @@ def start(system: System, digest: str, by: str) -> Approval:
         return approval.approve(digest, by, system.now())
 
 
-def follow(system: System) -> Iterator[Progress]:
+def follow(system: System) -> Iterator[ProvisionProgress]:
     """Yield progress until the pool exists. Failed: the unit ends without one; its last line."""
     yield from JOB.follow(_progress, system.attempt, system.wait, lambda: paths.pool_file().exists())
     if not paths.pool_file().exists():
         raise Failed(f"{JOB.unit} ended without a pool: {JOB.last_line(system.attempt)}")
 
 
-def _progress() -> Progress | None:
+def _progress() -> ProvisionProgress | None:
     journal = Journal.load()
     if journal is None:
         return None
     states = [step.state for step in journal.transaction.steps]
     current = next((step.name for step in journal.transaction.steps if step.state != "done"), None)
-    return Progress(done=states.count("done"), total=len(states), step=current)
+    return ProvisionProgress(done=states.count("done"), total=len(states), step=current)

@@ -38,7 +38,7 @@ def approve(hash_: str, no_start: bool, show: Output) -> None:
 @click.command()
 @click.option("--dry-run", is_flag=True, help="List the steps of the current plan; write nothing.")
 @click.option("--if-approved", is_flag=True, help="Exit with status 0 if no plan is approved.")
-@prints("millrace.storage.provision.apply:Outcome", {"--dry-run": "millrace.storage.provision.apply:Steps"})
+@prints("millrace.storage.provision.apply:ProvisionOutcome", {"--dry-run": "millrace.storage.provision.apply:Steps"})
 def provision(dry_run: bool, if_approved: bool, show: Output) -> None:
     """Build the approved plan, or resume an interrupted build."""
     if dry_run:
@@ -55,7 +55,7 @@ def _approved(found: Approval) -> list[str]:
     return [f"approved: plan {found.sha256}"]
 
 
-def _bar(lines: Iterable[provision_job.Progress]) -> provision_job.Progress | None:
+def _bar(lines: Iterable[provision_job.ProvisionProgress]) -> provision_job.ProvisionProgress | None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -68,7 +68,7 @@ def _bar(lines: Iterable[provision_job.Progress]) -> provision_job.Progress | No
     return last
 
 
-def _outcome(outcome: apply.Outcome) -> Iterator[str]:
+def _outcome(outcome: apply.ProvisionOutcome) -> Iterator[str]:
     if outcome.state == "not-approved":
         yield "no plan is approved: read it with `millrace plan`, then `millrace approve HASH`"
     else:

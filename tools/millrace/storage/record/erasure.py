@@ -18,7 +18,7 @@ RUNNING = "is being erased"
 State = Literal["running", "done", "failed", "interrupted"]
 
 
-class Order(Contract):
+class EraseOrder(Contract):
     """What the unit is to erase: the drive that was confirmed, by serial, wwid and attachment (diskseq)."""
 
     id: str

@@ -52,7 +52,7 @@ class Failure(NamedTuple):
     filling: bool = False
 
 
-class Started(NamedTuple):
+class StartedArray(NamedTuple):
     """An array that Millrace started after it broke; a line of the same record. `started` in seconds since 1970."""
 
     array: str
@@ -82,7 +82,7 @@ def note_start(array: str) -> None:
             # no room for a lock: there may be some in the record
             stack.enter_context(locks.held(paths.failures_lock()))
         if broke(array) is not None:
-            append_line(paths.failures_file(), json.dumps(Started(array, time.time())._asdict()))
+            append_line(paths.failures_file(), json.dumps(StartedArray(array, time.time())._asdict()))
 
 
 def add(failure: Failure) -> None:
@@ -188,9 +188,9 @@ def _lines() -> list[str]:
         return []
 
 
-def _started(line: str) -> Started | None:
+def _started(line: str) -> StartedArray | None:
     try:
-        one = Started(**json.loads(line))
+        one = StartedArray(**json.loads(line))
     except (ValueError, TypeError):
         return None
     return one if isinstance(one.array, str) else None

@@ -4,7 +4,7 @@
 import uuid
 
 from millrace.plan.labels import labels
-from millrace.plan.model import Array, DriveRole, Filesystem, Plan, Role
+from millrace.plan.model import DriveRole, Filesystem, MdArray, Plan, Role
 from millrace.plan.sizes import aligned_start
 from millrace.storage.record.model import (
     ArrayRecord,
@@ -48,7 +48,7 @@ def filesystem_of(transaction: Transaction) -> Filesystem:
     return planned.model_copy(update={"device": devices[Role.DATA], "log_device": devices.get(Role.LOG)})
 
 
-def build_order(plan: Plan) -> list[Array]:
+def build_order(plan: Plan) -> list[MdArray]:
     """Return the arrays with each raid0 after its legs."""
     return sorted(plan.arrays, key=lambda array: array.over_arrays)
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.plan.model import Array, Backend, Filesystem, Plan, Role
+from millrace.plan.model import Backend, Filesystem, MdArray, Plan, Role
 from millrace.plan.sizes import START
 from millrace.system.documents import Contract
 
@@ -61,7 +61,7 @@ class ArrayRecord(Contract):
     `members` are in the order of md's slots. One that is missing stays until another is in sync in its slot.
     """
 
-    array: Array
+    array: MdArray
     uuid: str
     members: list[MemberRecord]
     spares: list[MemberRecord] = Field(default_factory=list)

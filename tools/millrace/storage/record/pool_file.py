@@ -4,7 +4,7 @@
 import sys
 from pathlib import Path
 
-from millrace.plan.model import Array, Plan, Role
+from millrace.plan.model import MdArray, Plan, Role
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -72,7 +72,7 @@ def approved_plan() -> Plan | None:
         return None
 
 
-def current_arrays(pool: Pool) -> list[Array]:
+def current_arrays(pool: Pool) -> list[MdArray]:
     """Return the arrays with their members and spares of now."""
     return [
         record.array

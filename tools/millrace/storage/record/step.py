@@ -8,7 +8,7 @@ from millrace.storage.record.journal import StepLog
 from millrace.system.errors import Failed, Refused
 
 
-class Found(Enum):
+class FoundContent(Enum):
     """What a step finds where it is to write. Content of another owner raises Refused instead."""
 
     ABSENT = auto()
@@ -23,7 +23,7 @@ class Step(Protocol):
     name: str
     title: str
 
-    def inspect(self) -> Found:
+    def inspect(self) -> FoundContent:
         """Return what is there now; write nothing.
 
         Refused: the content is not of this transaction. Failed: it cannot be read.
@@ -46,15 +46,15 @@ class Step(Protocol):
         ...
 
 
-def checked_state(step: Step, journal: StepLog) -> Found:
+def checked_state(step: Step, journal: StepLog) -> FoundContent:
     """Return what is there, compared with what the journal allows; write nothing.
 
     Refused: data is there that the step has not created, or data that it created is missing.
     """
     state, condition = journal.state(step.name), step.inspect()
-    if state == "pending" and condition is not Found.ABSENT:
+    if state == "pending" and condition is not FoundContent.ABSENT:
         raise Refused(f"{step.title}: existing data was not created by provisioning; nothing was written")
-    if state == "done" and condition in (Found.ABSENT, Found.INCOMPLETE):
+    if state == "done" and condition in (FoundContent.ABSENT, FoundContent.INCOMPLETE):
         raise Refused(f"{step.title}: data created by provisioning is missing; nothing was written")
     return condition
 
@@ -65,20 +65,20 @@ def carry_out(step: Step, journal: StepLog) -> str:
     Refused: see `checked_state`. Failed: the result does not start, or differs from the plan.
     """
     condition = checked_state(step, journal)
-    if condition is Found.STOPPED:
+    if condition is FoundContent.STOPPED:
         step.activate()
         condition = step.inspect()
-    if condition is Found.COMPLETE:
+    if condition is FoundContent.COMPLETE:
         if journal.state(step.name) != "done":
             journal.done(step.name)
         return "already done"
     if journal.state(step.name) == "done":
         raise Failed(f"{step.title}: created, but does not start; see `journalctl -k` for the reason")
     journal.start(step.name)
-    if condition is not Found.ABSENT:
+    if condition is not FoundContent.ABSENT:
         step.undo()
     summary = step.create()
-    if step.inspect() is not Found.COMPLETE:
+    if step.inspect() is not FoundContent.COMPLETE:
         raise Failed(f"{step.title}: created, but the result differs from the plan")
     journal.done(step.name)
     return summary

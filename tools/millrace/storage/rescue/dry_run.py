@@ -8,7 +8,7 @@ import time
 from millrace.storage.array.machine import System
 from millrace.storage.record.model import Pool
 from millrace.storage.rescue.placeholder_log import mount_point, stand_in
-from millrace.storage.rescue.rescue_model import Judgement
+from millrace.storage.rescue.rescue_model import DryRunResult
 from millrace.system.errors import Failed
 from millrace.system.run import last_words
 from millrace.system.text import printable
@@ -22,7 +22,7 @@ FOUND = 1
 """The exit status of xfs_repair -n that found damage (xfs_repair(8))."""
 
 
-def judge(system: System, pool: Pool) -> Judgement:
+def judge(system: System, pool: Pool) -> DryRunResult:
     """Mount the pool read-only without replaying a log, count what can be read, and run `xfs_repair -n`.
 
     A mount that the kernel refuses is noted. Failed: xfs_repair cannot examine the file system.
@@ -33,7 +33,7 @@ def judge(system: System, pool: Pool) -> Judgement:
         if note is None:
             _unmount(system)
         problems = _problems(system, pool, log)
-    return Judgement(
+    return DryRunResult(
         files=files,
         directories=directories,
         size=volume,

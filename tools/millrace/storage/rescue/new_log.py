@@ -11,7 +11,7 @@ from millrace.plan.sockets import most_separated, separated_pair
 from millrace.storage.array import md
 from millrace.storage.array.machine import Report, System
 from millrace.storage.array.signature import signature
-from millrace.storage.change.candidates import Need, free_label, named, place, the_one, unfit
+from millrace.storage.change.candidates import DriveNeed, free_label, named, place, the_one, unfit
 from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.create_array import ArrayStep
 from millrace.storage.provision.partition import PartitionStep, is_partition_of
@@ -122,7 +122,7 @@ def _on_drives(
         if serial in before and before[serial].wwid == drive.wwid:
             made.append(before[serial])
             continue
-        if obstacle := unfit(drive, Need(size, None)):
+        if obstacle := unfit(drive, DriveNeed(size, None)):
             raise Refused(f"the log cannot be on {named(serial, place(drive))}: it {obstacle}; nothing was written")
         labels = pool.model_copy(update={"drives": [*pool.drives, *made]})
         partition = PartitionRecord(

@@ -10,7 +10,7 @@ from millrace.storage.rescue.step_names import StepName
 from millrace.system.documents import Contract
 
 
-class Judgement(Contract):
+class DryRunResult(Contract):
     """What can be read without the log. `files` and `size` (bytes, apparent) are of what was walked.
 
     `unreadable` is how many directories could not be read, `complete` is false where the time limit ended the walk.
@@ -64,7 +64,7 @@ class Rescue(Contract):
     image: str | None = None
     without_image: bool = False
     size: RepairSize | None = None
-    judgement: Judgement | None = None
+    judgement: DryRunResult | None = None
     new: NewLog | None = None
     orphans: int | None = None
     ended: str | None = None

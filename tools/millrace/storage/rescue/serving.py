@@ -26,8 +26,8 @@ def problem(system: System) -> str | None:
     return "; ".join(lacking) or None
 
 
-def _state(system: System, unit: str) -> units.State:
+def _state(system: System, unit: str) -> units.UnitState:
     try:
         return units.state(unit, system.attempt)
     except Failed:
-        return units.State("", queued=False)
+        return units.UnitState("", queued=False)

@@ -8,7 +8,7 @@ parity: the same row of every data chunk of the stripe is in doubt, whatever the
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millrace.plan.model import Array, Role
+from millrace.plan.model import MdArray, Role
 from millrace.storage.array.area import SECTOR, Area, merged, minus
 from millrace.storage.array.devices import array_device, block
 from millrace.storage.array.md import LOST_MEMBERS
@@ -49,13 +49,13 @@ def damage(pool: Pool, record: ScrubRecord) -> Damage:
     return Damage(merged([*areas, *mismatched]), notes, merged(mismatched))
 
 
-def placed(pool: Pool, array: Array, rows: Sequence[Area]) -> list[Area]:
+def placed(pool: Pool, array: MdArray, rows: Sequence[Area]) -> list[Area]:
     """Return the areas of the device of XFS whose data may be in these rows of an array."""
     within = [area for row in rows for area in in_array(array, row)]
     return [area for each in within for area in in_data(pool, array, each)]
 
 
-def in_array(array: Array, row: Area) -> Iterator[Area]:
+def in_array(array: MdArray, row: Area) -> Iterator[Area]:
     """Yield the areas of an array whose data may be in this area of a member."""
     if array.level == "raid1" or array.chunk is None:
         yield row
@@ -71,7 +71,7 @@ def in_array(array: Array, row: Area) -> Iterator[Area]:
         begin += length
 
 
-def in_chunk(array: Array, row: Area, disk: int) -> Iterator[Area]:
+def in_chunk(array: MdArray, row: Area, disk: int) -> Iterator[Area]:
     """Yield the areas of an array with parity of the data that the chunk `disk` of each row has in this area."""
     chunk, data = (array.chunk or 0) // SECTOR, len(array.members) - LOST_MEMBERS[array.level]
     begin = row.begin
@@ -83,7 +83,7 @@ def in_chunk(array: Array, row: Area, disk: int) -> Iterator[Area]:
         begin += length
 
 
-def in_data(pool: Pool, array: Array, area: Area) -> Iterator[Area]:
+def in_data(pool: Pool, array: MdArray, area: Area) -> Iterator[Area]:
     """Yield the areas of the device of XFS for one of a leg; the array of one leg is that device itself."""
     over = next(
         (record.array for record in pool.arrays if record.array.over_arrays and array.name in record.array.members),
@@ -131,7 +131,7 @@ def beyond(listed: Mapping[str, Sequence[Area]], redundancy: int) -> list[Area]:
     return merged(rows)
 
 
-def located(pool: Pool, array: Array, last: Scrubbed) -> list[Area]:
+def located(pool: Pool, array: MdArray, last: Scrubbed) -> list[Area]:
     """Return the areas of the device of XFS whose data a drive has wrong that the last check located."""
     found = [(Area(one.begin, one.end), one.data) for one in last.located if one.serial is not None]
     chunks = [each for row, disk in found if disk is not None for each in in_chunk(array, row, disk)]

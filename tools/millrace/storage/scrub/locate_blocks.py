@@ -25,25 +25,25 @@ MOST = 2048
 
 
 @dataclass(frozen=True)
-class Located:
+class BlockSearch:
     """Blocks by drive; `why` is why blocks may be missing, empty where all that do not match are there."""
 
     blocks: list[LocatedBlocks]
     why: str
 
 
-def locate(device: str, ranges: Sequence[MismatchRange]) -> Located:
+def locate(device: str, ranges: Sequence[MismatchRange]) -> BlockSearch:
     """Find the wrong drive of each block in these ranges of an array, as far as it can be found; nothing is written."""
     if not ranges:
-        return Located([], "")
+        return BlockSearch([], "")
     try:
         array = raid6_rows.raid6(device)
         with raid6_rows.opened(array) as members:
             return _Search(array, members).over(ranges)
     except (Refused, Failed) as error:
-        return Located([], str(error))
+        return BlockSearch([], str(error))
     except OSError as error:
-        return Located([], f"md does not let writes wait ({error.strerror or error})")
+        return BlockSearch([], f"md does not let writes wait ({error.strerror or error})")
 
 
 def mismatched(array: Raid6, members: Rows, begin: int, end: int) -> list[int]:
@@ -70,18 +70,18 @@ class _Search:
         self._digests = dict[int, str]()
         self._listed = [area for each in bad_blocks(array.device).values() for area in each]
 
-    def over(self, ranges: Sequence[MismatchRange]) -> Located:
+    def over(self, ranges: Sequence[MismatchRange]) -> BlockSearch:
         read = 0
         for each in ranges:
             for begin, end in self._array.parts(each.begin, each.end):
                 read += end - begin
                 if read > SCANNED:
-                    return Located(self._blocks(), "their place is known only roughly")
+                    return BlockSearch(self._blocks(), "their place is known only roughly")
                 if len(self._found) >= MOST:
-                    return Located(self._blocks(), f"more than {MOST} blocks do not match")
+                    return BlockSearch(self._blocks(), f"more than {MOST} blocks do not match")
                 if sectors := mismatched(self._array, self._members, begin, end):
                     self._solve(sectors[0], sectors[-1] + STRIPE)
-        return Located(self._blocks(), "")
+        return BlockSearch(self._blocks(), "")
 
     def _solve(self, begin: int, end: int) -> None:
         """Solve blocks of one row. What md has listed as bad of any member there is no evidence."""

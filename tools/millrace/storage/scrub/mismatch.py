@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from millrace.storage.array import resync
 from millrace.storage.array.area import Area, merged
 from millrace.storage.record.scrub_record import MismatchRange, ScrubStop
-from millrace.storage.scrub.scrub_watch import Watch
+from millrace.storage.scrub.scrub_watch import ScrubWatch
 from millrace.system.run import Runner
 
 MOST = 64
@@ -97,7 +97,7 @@ def is_exact(one: MismatchRange) -> bool:
     return one.sectors >= one.end - one.begin
 
 
-def narrowed(watch: Watch, ranges: Sequence[MismatchRange]) -> tuple[list[MismatchRange], ScrubStop | None]:
+def narrowed(watch: ScrubWatch, ranges: Sequence[MismatchRange]) -> tuple[list[MismatchRange], ScrubStop | None]:
     """Read wide ranges again, part by part, and return what of them does not match, and what stopped this.
 
     OSError: md refuses.

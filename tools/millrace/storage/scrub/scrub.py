@@ -29,7 +29,7 @@ from millrace.storage.scrub import mismatch
 from millrace.storage.scrub import scrub_due as due
 from millrace.storage.scrub.locate_blocks import locate
 from millrace.storage.scrub.scrub_repair import repair_all, settle_repair
-from millrace.storage.scrub.scrub_watch import POLL, CheckContext, Watch, now_here
+from millrace.storage.scrub.scrub_watch import POLL, CheckContext, ScrubWatch, now_here
 from millrace.system.errors import Failed, Refused
 from millrace.system.jobs import kinds
 from millrace.system.jobs.job import stop_unit
@@ -54,7 +54,7 @@ def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRec
     record = change(lambda old: old.model_copy(update={"round": begun, "stopped": None}))
     left = {array.uuid for array in due.left(pool, record)}
     for group in due.groups(pool):
-        watches = [Watch(pool, array, policy, closes, context) for array in group if array.uuid in left]
+        watches = [ScrubWatch(pool, array, policy, closes, context) for array in group if array.uuid in left]
         if not watches:
             continue
         stopped = due.obstacle(pool, context.run, context.now()) or _side_by_side(watches)
@@ -123,7 +123,7 @@ def _stop(why: ScrubStop) -> ScrubRecord:
     return change(lambda old: old.model_copy(update={"stopped": why}))
 
 
-def _side_by_side(watches: Sequence[Watch]) -> ScrubStop | None:
+def _side_by_side(watches: Sequence[ScrubWatch]) -> ScrubStop | None:
     """Check arrays that share no drive at the same time; return what stopped this, None at the end of all.
 
     Failed: md refuses one.
@@ -152,7 +152,7 @@ def _side_by_side(watches: Sequence[Watch]) -> ScrubStop | None:
 class _Check:
     """The check of one array, from where it was until its end or until something stops it."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ScrubWatch) -> None:
         self._of, self._one, self._device = watch, watch.one, watch.device
         self._began, self._since = watch.context.clock(), epoch(stamp(watch.context.now()))
         self._found = mismatch.Windows(0)

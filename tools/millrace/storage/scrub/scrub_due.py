@@ -17,7 +17,7 @@ from millrace.system import sysfs
 from millrace.system.errors import BadInput, Failed
 from millrace.system.jobs import pairs
 from millrace.system.jobs.kinds import JobName
-from millrace.system.jobs.pairs import Obstacle
+from millrace.system.jobs.pairs import JobObstacle
 from millrace.system.run import Runner
 
 # Summer time moves a window by an hour, and a round begins some minutes after it opens.
@@ -113,7 +113,7 @@ def obstacle(
     return busy_array(pool, now, allowed)
 
 
-def other_job(job: JobName, run: Runner) -> Obstacle | None:
+def other_job(job: JobName, run: Runner) -> JobObstacle | None:
     """Return the job that a check or a trim waits for.
 
     None also where systemd does not report its units: no check ends because systemd was slow.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast this pool is checked, and whether that keeps the period of the policy: as computed, and as it was seen."""
 
-from millrace.plan.model import Array
+from millrace.plan.model import MdArray
 from millrace.plan.policy.model import ScrubPolicy
 from millrace.plan.scrub import (
     DAYS,
@@ -54,7 +54,7 @@ def seen(pool: Pool, policy: ScrubPolicy, record: ScrubRecord) -> tuple[CheckPac
     if not known:
         return pace, None
 
-    def seconds(one: Array) -> float:
+    def seconds(one: MdArray) -> float:
         return _bytes(one) / (rates[one.name] or pace.least_kib * KIB)
 
     total = sum(max(map(seconds, group)) for group in side_by_side(_arrays(pool)))
@@ -80,11 +80,11 @@ def _slow(kept: ArrayScrub, member: int) -> float | None:
     return rate if rate and floor is not None and rate < SLOW * floor * KIB else None
 
 
-def _arrays(pool: Pool) -> list[Array]:
+def _arrays(pool: Pool) -> list[MdArray]:
     return [one.array for one in pool.arrays]
 
 
-def _bytes(one: Array) -> int:
+def _bytes(one: MdArray) -> int:
     """Of each member; 0 where the array does not run."""
     device = array_device(one.name)
     return resync.sectors(device) * SECTOR if device else 0

@@ -33,7 +33,7 @@ from millrace.storage.record.scrub_record import (
 from millrace.storage.scrub import damaged_files, mismatch
 from millrace.storage.scrub import scrub_due as due
 from millrace.storage.scrub.locate_blocks import locate
-from millrace.storage.scrub.scrub_watch import CheckContext, Watch, now_here
+from millrace.storage.scrub.scrub_watch import CheckContext, ScrubWatch, now_here
 from millrace.storage.scrub.write_back import write_back
 from millrace.system.errors import Failed, Refused
 from millrace.system.printing import notes
@@ -138,7 +138,7 @@ def repair_all(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubS
     for one in due.arrays(pool):
         if load().of(one.uuid, one.array.name).repair is None:
             continue
-        watch = Watch(pool, one, policy, None, context)
+        watch = ScrubWatch(pool, one, policy, None, context)
         stopped = due.obstacle(pool, context.run, context.now()) or _repair(watch)
         if stopped is not None:
             return stopped
@@ -165,7 +165,7 @@ def settle_repair(array: ArrayRecord) -> None:
     _keep(array, begun.model_copy(update={"least": None, "most": None, "cache": None}))
 
 
-def _repair(watch: Watch) -> ScrubStop | None:
+def _repair(watch: ScrubWatch) -> ScrubStop | None:
     array = watch.one
     begun = load().of(array.uuid, array.array.name).repair
     assert begun is not None
@@ -206,7 +206,7 @@ def _repair(watch: Watch) -> ScrubStop | None:
         settle_repair(array)
 
 
-def _write_back(watch: Watch, begun: Repair) -> Repair | ScrubStop:
+def _write_back(watch: ScrubWatch, begun: Repair) -> Repair | ScrubStop:
     """Write what was located, and return the repair with what md is to do after that.
 
     Of a range in which a block does not match that no administrator has seen, nothing is computed. Failed: a drive
@@ -236,7 +236,7 @@ def _write_back(watch: Watch, begun: Repair) -> Repair | ScrubStop:
     return _keep(array, begun.model_copy(update={"write_back": False, "ranges": left}))
 
 
-def _verify(watch: Watch, done: Repair) -> ScrubStop | None:
+def _verify(watch: ScrubWatch, done: Repair) -> ScrubStop | None:
     """Read what was in doubt again: the record has it until the repair is at its end."""
     last = load().of(watch.one.uuid, watch.one.array.name).last
     ranges = (last.ranges if last else []) or [_all(watch.one, 0)]

@@ -47,7 +47,7 @@ class CheckContext:
 
 
 @dataclass(frozen=True)
-class Watch:
+class ScrubWatch:
     """One array that md reads; `closes` is when the window of the policy does, None without one."""
 
     pool: Pool

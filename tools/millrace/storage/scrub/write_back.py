@@ -19,7 +19,7 @@ from millrace.storage.array.raid6_rows import STRIPE, Raid6, Rows
 from millrace.storage.array.syndrome import explains, restored, syndrome
 from millrace.storage.record.scrub_record import LocatedBlocks, MismatchRange, ScrubStop
 from millrace.storage.scrub import locate_blocks
-from millrace.storage.scrub.scrub_watch import Watch
+from millrace.storage.scrub.scrub_watch import ScrubWatch
 from millrace.system import files, paths, sysfs
 from millrace.system.errors import Failed
 
@@ -37,7 +37,7 @@ class WrittenBack:
     stopped: ScrubStop | None = None
 
 
-def write_back(watch: Watch, wanted: MismatchRange, located: list[LocatedBlocks]) -> WrittenBack:
+def write_back(watch: ScrubWatch, wanted: MismatchRange, located: list[LocatedBlocks]) -> WrittenBack:
     """Restore the blocks of a range that were located. Failed: a drive fails. Refused: no block can be located now.
 
     OSError: md refuses.
@@ -89,7 +89,7 @@ def _restore(array: Raid6, members: Rows, blocks: LocatedBlocks) -> int:
     return written
 
 
-def _keep_replaced(watch: Watch, array: Raid6, members: Rows, located: list[LocatedBlocks]) -> None:
+def _keep_replaced(watch: ScrubWatch, array: Raid6, members: Rows, located: list[LocatedBlocks]) -> None:
     """Keep what the wrong drive returned, a file each block. Failed: the boot drive cannot be written."""
     slots = {serial_of(member.name): slot for slot, member in enumerate(array.members)}
     try:
@@ -106,7 +106,7 @@ def _keep_replaced(watch: Watch, array: Raid6, members: Rows, located: list[Loca
         raise Failed(f"the blocks that would be replaced cannot be kept ({why}); nothing was written") from error
 
 
-def _forget(watch: Watch, end: int) -> ScrubStop | None:
+def _forget(watch: ScrubWatch, end: int) -> ScrubStop | None:
     """Let md forget the stripes that it has in memory; return what stopped that. OSError: md refuses.
 
     It lasts seconds, and is not left half-done when the service is to stop.

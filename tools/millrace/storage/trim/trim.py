@@ -45,7 +45,7 @@ WHAT = "free space of the pool"
 
 
 @dataclass(frozen=True)
-class Geometry:
+class FilesystemGeometry:
     """Bytes of the file system, of an allocation group and of a full stripe, 0 without stripes."""
 
     size: int
@@ -126,7 +126,7 @@ def stop(pool: Pool) -> TrimRecord:
     return _stop(pool.filesystem_uuid, record.round, why)
 
 
-def geometry(pool: Pool, run: Runner) -> Geometry:
+def geometry(pool: Pool, run: Runner) -> FilesystemGeometry:
     """Return the geometry of the mounted file system. Failed: xfs_spaceman does not report it."""
     out = must(run, ["xfs_spaceman", "-c", "info", pool.filesystem.mountpoint])
     group = re.search(r"agsize=(\d+) blks", out)
@@ -134,10 +134,10 @@ def geometry(pool: Pool, run: Runner) -> Geometry:
     if group is None or data is None:
         raise Failed(f"xfs_spaceman did not report the geometry of {pool.filesystem.mountpoint}; nothing was trimmed")
     block, stripe = int(data[1]), pool.filesystem.stripe_unit * pool.filesystem.stripe_width
-    return Geometry(int(data[2]) * block, int(group[1]) * block, stripe)
+    return FilesystemGeometry(int(data[2]) * block, int(group[1]) * block, stripe)
 
 
-def slice_at(offset: int, wanted: int, shape: Geometry) -> int:
+def slice_at(offset: int, wanted: int, shape: FilesystemGeometry) -> int:
     """Return the bytes of the slice at `offset`: about as many as wanted, to a border of a stripe or of the group."""
     group_end = min((offset // shape.group + 1) * shape.group, shape.size)
     end = offset + wanted
@@ -147,7 +147,7 @@ def slice_at(offset: int, wanted: int, shape: Geometry) -> int:
     return (end if end + max(shape.stripe, LEAST) <= group_end else group_end) - offset
 
 
-def next_length(length: int, trimmed: int, seconds: float, shape: Geometry) -> int:
+def next_length(length: int, trimmed: int, seconds: float, shape: FilesystemGeometry) -> int:
     """Return how long the next slice is to be.
 
     It grows as far as a slice without any file would still take `SLICE_SECONDS`: the next one may have none.
@@ -168,7 +168,7 @@ def discards(pool: Pool) -> int:
     return sum(int(one[DISCARDS]) for one in counters if len(one) > DISCARDS)
 
 
-def _new(shape: Geometry, now: datetime, by: By) -> TrimRound:
+def _new(shape: FilesystemGeometry, now: datetime, by: By) -> TrimRound:
     started = stamp(now)
     return TrimRound(started=started, by=by, size=shape.size, offset=0, slice=FIRST, bytes=0, seconds=0, longest=0)
 
@@ -201,7 +201,7 @@ class _Trim:
     """A trim from where it was until its end or until something stops it."""
 
     def __init__(
-        self, pool: Pool, policy: Policy, shape: Geometry, closes: datetime | None, context: CheckContext
+        self, pool: Pool, policy: Policy, shape: FilesystemGeometry, closes: datetime | None, context: CheckContext
     ) -> None:
         self._pool, self._policy, self._shape, self._closes, self._context = pool, policy, shape, closes, context
         self._ended = False

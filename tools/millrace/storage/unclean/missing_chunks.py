@@ -7,7 +7,7 @@ in each next stripe; on RAID6 Q follows P. Data begins on the slot after the par
 
 from collections.abc import Iterator, Sequence
 
-from millrace.plan.model import Array
+from millrace.plan.model import MdArray
 from millrace.storage.array.area import SECTOR, Area, merged
 from millrace.storage.array.devices import block
 from millrace.storage.array.md import LOST_MEMBERS
@@ -30,7 +30,7 @@ def is_left_symmetric(device: str) -> bool:
     return sysfs.number(block(device) / "md/layout") == _LEFT_SYMMETRIC
 
 
-def chunks(pool: Pool, array: Array, rows: Sequence[Area], slots: Sequence[int] | None) -> list[Area]:
+def chunks(pool: Pool, array: MdArray, rows: Sequence[Area], slots: Sequence[int] | None) -> list[Area]:
     """Return the areas of the device of XFS that these slots have in these rows; of all data where None.
 
     Nothing where a slot has the parity.
@@ -39,7 +39,7 @@ def chunks(pool: Pool, array: Array, rows: Sequence[Area], slots: Sequence[int] 
     return merged([area for each in found for area in in_data(pool, array, each)])
 
 
-def rows(pool: Pool, array: Array, area: Area) -> list[Area]:
+def rows(pool: Pool, array: MdArray, area: Area) -> list[Area]:
     """Return the rows of an array that hold an area of the device of XFS; the rows between two stripes in whole."""
     areas = [area]
     over = next(
@@ -55,7 +55,7 @@ def rows(pool: Pool, array: Array, area: Area) -> list[Area]:
     return merged([row for each in areas for row in _projected(each, array.chunk // SECTOR, data, None)])
 
 
-def device_span(pool: Pool, array: Array, row: Area) -> Area:
+def device_span(pool: Pool, array: MdArray, row: Area) -> Area:
     """Return the area of the device of XFS from the first to the last sector of whole stripes of an array."""
     if array.level == "raid1" or array.chunk is None:
         return row
@@ -83,7 +83,7 @@ def _projected(area: Area, chunk: int, columns: int, column: int | None) -> Iter
         yield Area(begin * chunk, end * chunk)
 
 
-def _in_slots(array: Array, row: Area, slots: Sequence[int] | None) -> Iterator[Area]:
+def _in_slots(array: MdArray, row: Area, slots: Sequence[int] | None) -> Iterator[Area]:
     if slots is None or array.level == "raid1" or array.chunk is None:
         yield from in_array(array, row)
         return

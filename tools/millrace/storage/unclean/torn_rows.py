@@ -22,7 +22,7 @@ from millrace.storage.assemble.unclean import TornRows, Unclean
 from millrace.storage.record.model import ArrayRecord, Pool
 from millrace.storage.record.scrub_record import MismatchRange, ScrubStop, epoch, stamp
 from millrace.storage.scrub import mismatch
-from millrace.storage.scrub.scrub_watch import CheckContext, Watch
+from millrace.storage.scrub.scrub_watch import CheckContext, ScrubWatch
 from millrace.system import sysfs
 
 PART = 1 << 25
@@ -34,7 +34,7 @@ TRIES = 3
 ACKNOWLEDGED = "the unclean start was acknowledged"
 
 
-class _DegradedWatch(Watch):
+class _DegradedWatch(ScrubWatch):
     """An array without a member, at the speed of a rebuild, which waits for it."""
 
     def limit(self) -> None:
@@ -95,7 +95,7 @@ def repair_all(pool: Pool, context: CheckContext) -> list[str]:
     return said
 
 
-def _watch(pool: Pool, one: ArrayRecord, context: CheckContext) -> Watch:
+def _watch(pool: Pool, one: ArrayRecord, context: CheckContext) -> ScrubWatch:
     return _DegradedWatch(pool, one, ScrubPolicy(), None, context)
 
 
@@ -113,7 +113,7 @@ def _tried(pool: Pool, array: ArrayRecord, context: CheckContext) -> list[Mismat
     return outcome
 
 
-def _check(watch: Watch) -> list[MismatchRange] | ScrubStop:
+def _check(watch: ScrubWatch) -> list[MismatchRange] | ScrubStop:
     mismatches, since = list[MismatchRange](), epoch(stamp(watch.context.now()))
     for part in _parts(watch):
         count = watch.window(resync.CHECK, part.begin, part.end)
@@ -132,7 +132,7 @@ def _check(watch: Watch) -> list[MismatchRange] | ScrubStop:
     return mismatches
 
 
-def _parts(watch: Watch) -> list[Area]:
+def _parts(watch: ScrubWatch) -> list[Area]:
     """The dirty regions, with borders at which md can begin and end."""
     rows = [Area(one.begin - one.begin % 8, watch.aligned(one.end)) for one in dirty_regions.regions(watch.device)]
     return [
@@ -140,7 +140,7 @@ def _parts(watch: Watch) -> list[Area]:
     ]
 
 
-def _repaired(watch: Watch, torn: Sequence[Area]) -> str | None:
+def _repaired(watch: ScrubWatch, torn: Sequence[Area]) -> str | None:
     for row in merged([Area(one.begin - one.begin % 8, watch.aligned(one.end)) for one in torn]):
         done = watch.window(resync.REPAIR, row.begin, row.end)
         if isinstance(done, ScrubStop):

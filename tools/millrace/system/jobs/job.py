@@ -20,7 +20,7 @@ from millrace.system.jobs import pairs, record
 from millrace.system.jobs.kinds import JobKind, JobName
 from millrace.system.jobs.record import JobRecord
 from millrace.system.run import Runner, last_words, must
-from millrace.system.units import State, state
+from millrace.system.units import UnitState, state
 from millrace.system.users import invoking_user
 from millrace.system.wait import wait_until
 
@@ -116,7 +116,7 @@ class Job:
         """The unit that does it."""
         return self.kind.unit
 
-    def state(self, run: Runner) -> State:
+    def state(self, run: Runner) -> UnitState:
         """Return the state of its unit. Failed: systemd does not report it."""
         return state(self.unit, run)
 

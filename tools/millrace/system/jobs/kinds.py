@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from millrace.system import paths
 from millrace.system.errors import BadInput
-from millrace.system.units import State
+from millrace.system.units import UnitState
 
 JobName = Literal[
     "provision",
@@ -52,7 +52,7 @@ class JobKind(NamedTuple):
     restarts: bool = False
     condition: Callable[[], bool] = lambda: True
 
-    def works(self, state: State) -> bool:
+    def works(self, state: UnitState) -> bool:
         """Whether its unit, in this state, does this work or is about to."""
         return (state.is_under_way or (state.queued and self.condition())) and self.has_work()
 

@@ -17,7 +17,7 @@ Outcome = Literal["refused", "waits", "stops it", "beside", "one at a time"]
 which goes on later by itself."""
 
 
-class Rule(NamedTuple):
+class PairRule(NamedTuple):
     """What a job does not start beside.
 
     `running` are kinds whose unit is under way, `opened` kinds whose journal is open, too: theirs goes on with the next
@@ -33,40 +33,40 @@ class Rule(NamedTuple):
 _MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
 _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
 
-RULES: dict[JobName, Rule] = {
-    "provision": Rule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset",)),
+RULES: dict[JobName, PairRule] = {
+    "provision": PairRule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset",)),
     # Redundancy comes first: it waits for nothing that can go on later, nor for a reset that does not restart.
-    "drive-change": Rule(running=("provision", "rescue", "adopt", "reset"), stops=("scrub", "trim")),
+    "drive-change": PairRule(running=("provision", "rescue", "adopt", "reset"), stops=("scrub", "trim")),
     # A restart ends an erasure and a test, and both cost a benchmark its figures.
-    "erase": Rule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
-    "drive-test": Rule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
+    "erase": PairRule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
+    "drive-test": PairRule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
     # An open change of drives may be what the pool is rescued from.
-    "rescue": Rule(running=("provision", "drive-change", "adopt", "update", "reset")),
-    "adopt": Rule(running=("provision", "drive-change", "rescue", "update"), opened=("reset",)),
-    "clone": Rule(running=("update",), opened=("reset",)),
-    "benchmark": Rule(
+    "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset")),
+    "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset",)),
+    "clone": PairRule(running=("update",), opened=("reset",)),
+    "benchmark": PairRule(
         running=("tuner", "erase", "drive-test", "clone", "update", "scrub", *_POOL), opened=("reset",), stops=("trim",)
     ),
-    "tuner": Rule(
+    "tuner": PairRule(
         running=("benchmark", "erase", "drive-test", "clone", "update", "scrub", *_POOL),
         opened=("reset",),
         stops=("trim",),
     ),
     # The restart after it would end these, or find the server halfway.
-    "update": Rule(
+    "update": PairRule(
         running=(*_MEASURE, "clone", "erase", "drive-test"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change"),
     ),
-    "scrub": Rule(running=_MEASURE, opened=("drive-change",), outcome="waits"),
-    "trim": Rule(running=("scrub", *_MEASURE), opened=("drive-change",), outcome="waits"),
-    "reset": Rule(
+    "scrub": PairRule(running=_MEASURE, opened=("drive-change",), outcome="waits"),
+    "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change",), outcome="waits"),
+    "reset": PairRule(
         running=("update", *_MEASURE, "clone", "erase", "drive-test"),
         opened=("provision", "adopt", "rescue", "drive-change"),
     ),
 }
 
 
-class Obstacle(NamedTuple):
+class JobObstacle(NamedTuple):
     """What a job does not start beside, and the sentence for it: what runs, and what to do. `what` has no remedy."""
 
     kind: JobKind
@@ -84,7 +84,7 @@ def outcome(starts: JobName, there: JobName) -> Outcome:
     return "stops it" if there in rule.stops else "beside"
 
 
-def obstacle(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) -> Obstacle | None:
+def obstacle(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) -> JobObstacle | None:
     """Return what of other kinds keeps a job from its start now; None where nothing does.
 
     `allowed` kinds keep nothing from it. Failed: systemd does not report its units.
@@ -107,12 +107,12 @@ def demand(starts: JobName, run: Runner, allowed: Collection[JobName] = ()) -> N
         raise Refused(found.sentence)
 
 
-def _opened(kind: JobKind) -> Obstacle | None:
+def _opened(kind: JobKind) -> JobObstacle | None:
     try:
         return _of(kind) if kind.is_open() else None
     except BadInput as error:
-        return Obstacle(kind, str(error), str(error))
+        return JobObstacle(kind, str(error), str(error))
 
 
-def _of(kind: JobKind) -> Obstacle:
-    return Obstacle(kind, f"{kind.busy}; {kind.remedy}", kind.busy)
+def _of(kind: JobKind) -> JobObstacle:
+    return JobObstacle(kind, f"{kind.busy}; {kind.remedy}", kind.busy)

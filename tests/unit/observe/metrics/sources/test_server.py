@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from millrace import __version__
-from millrace.observe.health.model import Finding, Health, Level
+from millrace.observe.health.model import Health, HealthFinding, Level
 from millrace.observe.metrics.family import exposition
 from millrace.observe.metrics.sources import server as source
 from millrace.system import paths
@@ -31,8 +31,8 @@ def test_findings_by_level_and_when_they_were_made(tmp_path: Path) -> None:
 
 
 def test_each_finding_has_a_series_and_their_number_is_bounded(tmp_path: Path) -> None:
-    def one(number: int, level: Level) -> Finding:
-        return Finding(check="drives", subject=f"S{number}", level=level, sentence="x", since=NOW.isoformat())
+    def one(number: int, level: Level) -> HealthFinding:
+        return HealthFinding(check="drives", subject=f"S{number}", level=level, sentence="x", since=NOW.isoformat())
 
     findings = [one(0, Level.OK), *(one(number, Level.WARN) for number in range(1, 200)), one(200, Level.FAIL)]
     with server(tmp_path):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Connections:
+class MountConnections:
     """A mount over so many addresses of the server, with so many connections to the first one, one to each other."""
 
     first: int = 1
@@ -26,6 +26,6 @@ class Connections:
 
 
 # The kernel makes 16 connections for a mount at most (kernel 7.2, fs/nfs/internal.h: NFS_MAX_CONNECTIONS).
-TO_ONE_ADDRESS = {f"nfs-tcp-{count}": Connections(count) for count in (1, 2, 4, 8, 16)}
-OVER_ADDRESSES = {f"nfs-tcp-{count}-addresses": Connections(addresses=count) for count in (2, 4, 8)}
+TO_ONE_ADDRESS = {f"nfs-tcp-{count}": MountConnections(count) for count in (1, 2, 4, 8, 16)}
+OVER_ADDRESSES = {f"nfs-tcp-{count}-addresses": MountConnections(addresses=count) for count in (2, 4, 8)}
 TARGETS = {**TO_ONE_ADDRESS, **OVER_ADDRESSES}

@@ -4,21 +4,21 @@
 from collections.abc import Sequence
 
 from millrace.measure.bench.plan.sizes import Sizes
-from millrace.measure.bench.plan.steps import Step
-from millrace.measure.bench.result.choices import Layer, Profile
+from millrace.measure.bench.plan.steps import RungStep
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
 from millrace.measure.bench.result.model import RunRequest
-from millrace.measure.bench.result.outputs import Estimate, PlannedRung
+from millrace.measure.bench.result.outputs import BenchEstimate, PlannedRung
 from millrace_client import au
 
 PROBES = 6
 """Numbers of accelerators that a search tries."""
 START = 2.0
 """Seconds that it takes to start fio and to read what it says."""
-SPEED = {Layer.L0: 2e9, Layer.L1: 2e9, Layer.L2: 5e8, Layer.L3: 5e8}
+SPEED = {BenchLayer.L0: 2e9, BenchLayer.L1: 2e9, BenchLayer.L2: 5e8, BenchLayer.L3: 5e8}
 """Bytes/s assumed for work of a given amount: a guess for the clock on the wall only, never a result."""
 
 
-def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estimate:
+def estimate(request: RunRequest, steps: Sequence[RungStep], sizes: Sizes) -> BenchEstimate:
     """Return seconds, space and bytes written of a run of these steps."""
     rungs = [
         PlannedRung(
@@ -36,9 +36,9 @@ def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estima
     for step in on_files:
         layouts[step.work.layout] = max(amount(step, sizes), layouts.get(step.work.layout, 0))
     written = sum(layouts.values()) + sum(amount(step, sizes) * sizes.repeats for step in on_files if step.work.writes)
-    return Estimate(
+    return BenchEstimate(
         mode=request.mode,
-        seconds=sum(rung.seconds for rung in rungs) + sum(layouts.values()) / SPEED[Layer.L1],
+        seconds=sum(rung.seconds for rung in rungs) + sum(layouts.values()) / SPEED[BenchLayer.L1],
         space=sum(layouts.values()),
         written=written,
         repeats=sizes.repeats,
@@ -47,13 +47,13 @@ def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estima
     )
 
 
-def amount(step: Step, sizes: Sizes) -> int:
+def amount(step: RungStep, sizes: Sizes) -> int:
     """Return the bytes of the files of a step."""
     files = sizes.files(step.work)
     return step.copies * sizes.jobs_of(step.work) * files.per_job * files.mean
 
 
-def seconds_of(step: Step, sizes: Sizes) -> float:
+def seconds_of(step: RungStep, sizes: Sizes) -> float:
     """Return the seconds that one rung takes: the warm-up and the repeats."""
     if step.work.operation == "train":
         return sizes.repeats * _training(step.work.profile, sizes.seconds)
@@ -62,7 +62,7 @@ def seconds_of(step: Step, sizes: Sizes) -> float:
     return (1 + sizes.repeats) * (START + amount(step, sizes) / SPEED[step.layer])
 
 
-def _training(profile: Profile, seconds: float) -> float:
+def _training(profile: BenchProfile, seconds: float) -> float:
     """Seconds of a search for each accelerator, and of confirming what it found."""
     trainings = [one for one in au.TRAININGS if one.profile == profile]
     lengths = [((au.EXCLUDED + au.STEPS) * one.compute, au.SHORT * seconds) for one in trainings]

@@ -29,7 +29,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Job:
+class FioJob:
     """Everything that a repeat depends on. `seconds` is None for work of a given amount."""
 
     work: Work
@@ -40,7 +40,7 @@ class Job:
     create_only: bool = False
 
 
-def job_file(job: Job) -> str:
+def job_file(job: FioJob) -> str:
     """Return fio's job file: one section for all jobs on files, or a section for each device, with its name."""
     work, options = job.work, dict(job.work.options)
     # libaio and the file engines are the work's; a layout is written by the plainest one
@@ -69,7 +69,7 @@ def job_file(job: Job) -> str:
     return "\n".join(lines) + "\n"
 
 
-def own_program(job: Job, directory: Path) -> list[str]:
+def own_program(job: FioJob, directory: Path) -> list[str]:
     """Return name and arguments of a load that fio cannot make."""
     if job.work.operation == "train":
         return ["au", str(directory), job.work.profile, "--seconds", f"{job.seconds or 0:g}"]
@@ -78,7 +78,7 @@ def own_program(job: Job, directory: Path) -> list[str]:
     return ["kvcache", str(directory), *map(str, (*amounts, *tier))]
 
 
-def directory_of(job: Job) -> Path:
+def directory_of(job: FioJob) -> Path:
     """Return the directory of a job that works on files."""
     assert job.target.directory is not None
     return job.target.directory / folder(job.work, job.target.copy)

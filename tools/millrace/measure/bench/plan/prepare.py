@@ -9,24 +9,24 @@ from millrace.measure.bench.plan import site as sites
 from millrace.measure.bench.plan.estimate import estimate
 from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.plan.sizes import Sizes, sizes
-from millrace.measure.bench.plan.steps import Step, layouts, planned_steps
+from millrace.measure.bench.plan.steps import RungStep, layouts, planned_steps
 from millrace.measure.bench.result.model import RunRequest
-from millrace.measure.bench.result.outputs import Estimate
+from millrace.measure.bench.result.outputs import BenchEstimate
 from millrace.serve.share.options import size
 from millrace.system.documents import checked
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """Everything that is decided before the first byte is moved."""
 
     request: RunRequest
     site: Site
     sizes: Sizes
-    steps: list[Step]
+    steps: list[RungStep]
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> BenchEstimate:
         """Duration, space and bytes written that the run is expected to take."""
         return estimate(self.request, self.steps, self.sizes)
 
@@ -40,9 +40,9 @@ def request(options: dict[str, Any]) -> RunRequest:
     return checked(lambda: RunRequest.model_validate(values))
 
 
-def prepare(wanted: RunRequest) -> Prepared:
+def prepare(wanted: RunRequest) -> PreparedRun:
     """Decide everything about a run on this server. BadInput: the request is not valid. Refused: it cannot run here."""
     site = sites.site(clients=clients.chosen(wanted.clients))
     steps = planned_steps(wanted, site)
     measure = sizes(wanted, site.free, site.memory, site.cores, layouts(steps))
-    return Prepared(wanted, site, measure, steps)
+    return PreparedRun(wanted, site, measure, steps)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from millrace.inventory.features import has_localio
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.measure.bench.result.client import BenchClient
-from millrace.plan.model import Array, Role
+from millrace.plan.model import MdArray, Role
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import approved_plan, current_arrays, load_pool, roles
 from millrace.system import paths
@@ -30,7 +30,7 @@ class Site:
     pool: Pool
     inventory: Inventory
     title: str
-    arrays: list[Array]
+    arrays: list[MdArray]
     sysctl: list[str]
     data: list[Drive]
     log: list[Drive]

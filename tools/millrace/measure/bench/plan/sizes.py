@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from millrace.measure.bench.plan.workloads import CHECKPOINT_BLOCK, JPEG, KV_8B, KV_JOBS, RANKS, VOLUME, Work
 from millrace.measure.bench.result.capacity import CHECKPOINTS
-from millrace.measure.bench.result.choices import Profile
+from millrace.measure.bench.result.choices import BenchProfile
 from millrace.measure.bench.result.model import Mode, RunRequest
 from millrace.system.errors import BadInput, Refused
 from millrace.system.text import GIB, KIB, MIB
@@ -65,9 +65,9 @@ class Sizes:
 
     def jobs_of(self, work: Work) -> int:
         """Return how many jobs a workload has: latency is measured with one, a checkpoint has its ranks."""
-        if work.profile is Profile.FSYNC:
+        if work.profile is BenchProfile.FSYNC:
             return 1
-        return RANKS if work.profile is Profile.CHECKPOINT else work.jobs or self.jobs
+        return RANKS if work.profile is BenchProfile.CHECKPOINT else work.jobs or self.jobs
 
     def files(self, work: Work) -> Files:
         """Return the files of a workload within the budget; `scaled` says what was scaled down."""

@@ -5,14 +5,14 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 
-from millrace.measure.bench.result.choices import Layer, Profile
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
 from millrace.measure.bench.result.model import Operation, Workload
 from millrace.system.text import GIB, KIB, MIB, binary
 from millrace_client.au import TRAININGS
 
-EVERYWHERE = frozenset(Layer)
-FILES = frozenset({Layer.L1, Layer.L2, Layer.L3})
-SERVED = frozenset({Layer.L2, Layer.L3})
+EVERYWHERE = frozenset(BenchLayer)
+FILES = frozenset({BenchLayer.L1, BenchLayer.L2, BenchLayer.L3})
+SERVED = frozenset({BenchLayer.L2, BenchLayer.L3})
 
 # rounded to the block that direct I/O needs; 322,957 bytes of a RetinaNet sample
 JPEG = 316 * KIB
@@ -39,7 +39,7 @@ class Work:
     benchmark that it is like.
     """
 
-    profile: Profile
+    profile: BenchProfile
     operation: Operation
     pattern: str
     options: dict[str, str | int]
@@ -51,7 +51,7 @@ class Work:
     timed: bool = True
     writes: bool = False
     warmed: bool = True
-    layers: frozenset[Layer] = field(default=FILES)
+    layers: frozenset[BenchLayer] = field(default=FILES)
     jobs: int | None = None
     tier: int = 0
     stands_for: str | None = None
@@ -81,7 +81,9 @@ def digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _timed(profile: Profile, operation: Operation, pattern: str, rw: str, block: int, depth: int, **more: int) -> Work:
+def _timed(
+    profile: BenchProfile, operation: Operation, pattern: str, rw: str, block: int, depth: int, **more: int
+) -> Work:
     return Work(
         profile=profile,
         operation=operation,
@@ -98,7 +100,7 @@ def _timed(profile: Profile, operation: Operation, pattern: str, rw: str, block:
 def _over_connections(operation: Operation, pattern: str, rw: str, block: int, depth: int) -> Work:
     """Reads: what they cost is what the network and the transports bring, without what makes a write durable."""
     return Work(
-        profile=Profile.CONNECTIONS,
+        profile=BenchProfile.CONNECTIONS,
         operation=operation,
         pattern=f"{pattern} reads, over more and more connections",
         options={"rw": rw, "bs": block, "iodepth": depth, "direct": 1},
@@ -112,7 +114,7 @@ def _meta(operation: Operation, pattern: str) -> Work:
     # fio 3.41: create_on_open, or fio itself makes the files before it measures
     more = {"create_on_open": 1, "openfiles": 1} if operation == "create" else {}
     return Work(
-        profile=Profile.META,
+        profile=BenchProfile.META,
         operation=operation,
         pattern=pattern,
         options={"rw": "write", "bs": "4k", "filesize": "4k", "fallocate": "none", **more},
@@ -127,7 +129,7 @@ def _checkpoint(operation: Operation, pattern: str) -> Work:
     save = operation == "save"
     more: dict[str, str | int] = {"end_fsync": 1, "fallocate": "none"} if save else {"invalidate": 1}
     return Work(
-        profile=Profile.CHECKPOINT,
+        profile=BenchProfile.CHECKPOINT,
         operation=operation,
         pattern=pattern,
         options={"rw": "write" if save else "read", "bs": CHECKPOINT_BLOCK, "direct": 0, **more},
@@ -141,7 +143,7 @@ def _checkpoint(operation: Operation, pattern: str) -> Work:
     )
 
 
-def _training(profile: Profile, block: int) -> Work:
+def _training(profile: BenchProfile, block: int) -> Work:
     """Emulated accelerators; fio only lays their files out."""
     emulated = [training for training in TRAININGS if training.profile == profile]
     batches = ", ".join(
@@ -165,7 +167,7 @@ def _kv_cache(operation: Operation, option: str, model: str, block: int, jobs: i
     """One of the three fixed options; mlcommons/storage 3.0, Rules.md 6.3.1."""
     memory = f", {binary(tier)} of blocks in memory" if tier else ""
     return Work(
-        profile=Profile.KVCACHE,
+        profile=BenchProfile.KVCACHE,
         operation=operation,
         pattern=f"blocks of {KV_TOKENS} tokens of a {model} model{memory}: 1 written and synced for 3 read back",
         options={},
@@ -181,13 +183,13 @@ def _kv_cache(operation: Operation, option: str, model: str, block: int, jobs: i
 
 
 WORKS: list[Work] = [
-    _timed(Profile.SEQ, "read", "sequential, direct", "read", MIB, 16),
-    _timed(Profile.SEQ, "write", "sequential, direct", "write", MIB, 16, end_fsync=1),
-    _timed(Profile.RAND, "read", "random, direct", "randread", 4 * KIB, 32),
-    _timed(Profile.RAND, "write", "random, direct", "randwrite", 4 * KIB, 32, end_fsync=1),
-    _timed(Profile.MIXED, "mixed", "random, 70 % reads, direct", "randrw", 8 * KIB, 16, rwmixread=70),
+    _timed(BenchProfile.SEQ, "read", "sequential, direct", "read", MIB, 16),
+    _timed(BenchProfile.SEQ, "write", "sequential, direct", "write", MIB, 16, end_fsync=1),
+    _timed(BenchProfile.RAND, "read", "random, direct", "randread", 4 * KIB, 32),
+    _timed(BenchProfile.RAND, "write", "random, direct", "randwrite", 4 * KIB, 32, end_fsync=1),
+    _timed(BenchProfile.MIXED, "mixed", "random, 70 % reads, direct", "randrw", 8 * KIB, 16, rwmixread=70),
     Work(
-        profile=Profile.FSYNC,
+        profile=BenchProfile.FSYNC,
         operation="fsync",
         pattern="each block written and synced before the next",
         options={"rw": "write", "bs": 4 * KIB, "direct": 0, "fsync": 1, "fallocate": "none"},
@@ -200,7 +202,7 @@ WORKS: list[Work] = [
     _meta("stat", "attributes of small files"),
     _meta("delete", "small files removed"),
     Work(
-        profile=Profile.UNET3D,
+        profile=BenchProfile.UNET3D,
         operation="read",
         pattern="whole volumes of 57 to 213 MB in random order",
         # a reader stays with a file about as long as a mean file is
@@ -209,9 +211,9 @@ WORKS: list[Work] = [
         block=MIB,
         depth=4,
     ),
-    _training(Profile.UNET3D, MIB),
+    _training(BenchProfile.UNET3D, MIB),
     Work(
-        profile=Profile.RETINANET,
+        profile=BenchProfile.RETINANET,
         operation="read",
         pattern="whole pictures of 323 kB in random order",
         options={"rw": "read", "bs": JPEG, "iodepth": 8, "direct": 1, "file_service_type": "random", "openfiles": 64},
@@ -219,7 +221,7 @@ WORKS: list[Work] = [
         block=JPEG,
         depth=8,
     ),
-    _training(Profile.RETINANET, JPEG),
+    _training(BenchProfile.RETINANET, JPEG),
     _checkpoint("save", "8 ranks, one file each, buffered, synced at the end; the slowest rank counts"),
     _checkpoint("load", "8 ranks, one file each; the slowest rank counts"),
     _kv_cache("stress", "option 1 (Max Storage Stress)", "8B", KV_8B, KV_JOBS),
@@ -230,6 +232,6 @@ WORKS: list[Work] = [
 ]
 
 
-def works(profiles: list[Profile]) -> list[Work]:
+def works(profiles: list[BenchProfile]) -> list[Work]:
     """Return the workloads of these profiles, in the order of the table."""
     return [work for work in WORKS if work.profile in profiles]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal
 
-from millrace.measure.bench.result.model import Quantity, Run, Series, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Quantity, Series
 from millrace.system.documents import Contract
 from millrace.system.errors import Refused
 
@@ -18,7 +18,7 @@ INTERVAL = 0.95
 Verdict = Literal["faster", "slower", "same"]
 
 
-class Change(Contract):
+class FigureChange(Contract):
     """One quantity of one rung: medians, `ratio` = second ÷ first with its 95 % bootstrap interval.
 
     `noise` is twice the median distance from the median, as a part of it; the larger one of both runs.
@@ -44,14 +44,14 @@ class Comparison(Contract):
     first: str
     second: str
     labels: list[str]
-    changes: list[Change]
+    changes: list[FigureChange]
     incomparable: list[str]
 
 
-def compare(first: Run, second: Run) -> Comparison:
+def compare(first: BenchRun, second: BenchRun) -> Comparison:
     """Compare rung by rung. Refused: the two runs have no work in common."""
-    before = {rung.id: rung for rung in first.rungs if rung.state is State.DONE}
-    after = {rung.id: rung for rung in second.rungs if rung.state is State.DONE}
+    before = {rung.id: rung for rung in first.rungs if rung.state is BenchState.DONE}
+    after = {rung.id: rung for rung in second.rungs if rung.state is BenchState.DONE}
     same = [name for name in before if name in after and before[name].workload.sha256 == after[name].workload.sha256]
     if not same:
         raise Refused(f"{first.id} and {second.id} did not do the same work anywhere: no comparison is possible")
@@ -66,14 +66,14 @@ def compare(first: Run, second: Run) -> Comparison:
     return Comparison(first=first.id, second=second.id, labels=differ, changes=changes, incomparable=left)
 
 
-def change(rung: str, first: Series, second: Series) -> Change:
+def change(rung: str, first: Series, second: Series) -> FigureChange:
     """Compare one quantity of both runs."""
     ratio = second.median / first.median
     low, high = interval(first.values, second.values)
     noise = max(_noise(first.values), _noise(second.values))
     real = abs(ratio - 1) > max(LEAST, noise) and not low <= 1 <= high
     verdict: Verdict = "same" if not real else "faster" if ratio > 1 else "slower"
-    return Change(
+    return FigureChange(
         rung=rung,
         quantity=first.quantity,
         direction=first.direction,

@@ -9,7 +9,7 @@ from typing import Any
 from millrace.measure.bench.report.page import page
 from millrace.measure.bench.result.ceilings import headline
 from millrace.measure.bench.result.choices import Format
-from millrace.measure.bench.result.model import Run, Rung, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Rung
 from millrace.system.documents import Contract
 
 COLUMNS = ("run", "labels", "rung", "layer", "target", "profile", "operation", "workload", "figure", "direction",
@@ -22,7 +22,7 @@ PERCENTILES = ("p50", "p95", "p99", "p999")
 Row = tuple[str | int | float, ...]
 
 
-def rows(run: Run) -> Iterator[Row]:
+def rows(run: BenchRun) -> Iterator[Row]:
     """Yield the rows in long format: every repeat, then the percentiles of all repeats together (repeat 0)."""
     for rung in _done(run):
         work = rung.workload
@@ -44,7 +44,7 @@ def rows(run: Run) -> Iterator[Row]:
                     yield *fixed, *what, f"checkpoint_{rung.checkpoint.model}", direction, "s", 0, seconds
 
 
-def as_csv(run: Run) -> bytes:
+def as_csv(run: BenchRun) -> bytes:
     """Return one line for each figure."""
     out = io.StringIO()
     table = csv.writer(out)
@@ -53,17 +53,17 @@ def as_csv(run: Run) -> bytes:
     return out.getvalue().encode()
 
 
-def as_json(run: Run) -> bytes:
+def as_json(run: BenchRun) -> bytes:
     """Return the contract itself."""
     return run.model_dump_json(indent=2).encode()
 
 
-def as_html(run: Run) -> bytes:
+def as_html(run: BenchRun) -> bytes:
     """Return one page that loads nothing."""
     return page(run).encode()
 
 
-def as_xlsx(run: Run) -> bytes:
+def as_xlsx(run: BenchRun) -> bytes:
     """Return summary, every figure, environment, and one chart for each unit."""
     out = io.BytesIO()
     with workbook(out) as book:
@@ -112,10 +112,10 @@ def named(*parts: Contract) -> Iterator[tuple[str, str]]:
                 yield name, str(value)
 
 
-FORMATS: dict[Format, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
+FORMATS: dict[Format, Callable[[BenchRun], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
 
 
-def open_metrics(run: Run) -> str:
+def open_metrics(run: BenchRun) -> str:
     """Return the last run as a text file for node_exporter.
 
     By hand: prometheus_client would be a package more in the image for a few lines of text.
@@ -138,7 +138,7 @@ def open_metrics(run: Run) -> str:
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _metrics(run: Run, name: str, quantity: str) -> Iterator[str]:
+def _metrics(run: BenchRun, name: str, quantity: str) -> Iterator[str]:
     for rung in _done(run):
         for one in rung.series:
             if one.quantity == quantity:
@@ -149,5 +149,5 @@ def _where(rung: Rung) -> str:
     return f'profile="{rung.workload.profile}",layer="{rung.layer}",target="{rung.target}"'
 
 
-def _done(run: Run) -> list[Rung]:
-    return [rung for rung in run.rungs if rung.state is State.DONE]
+def _done(run: BenchRun) -> list[Rung]:
+    return [rung for rung in run.rungs if rung.state is BenchState.DONE]

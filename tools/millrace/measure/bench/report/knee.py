@@ -4,25 +4,25 @@
 from collections.abc import Mapping
 
 from millrace.measure.bench.plan import connections
-from millrace.measure.bench.plan.connections import Connections
-from millrace.measure.bench.result.choices import Layer, Profile
-from millrace.measure.bench.result.model import REPEATABLE, Run, State
+from millrace.measure.bench.plan.connections import MountConnections
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
+from millrace.measure.bench.result.model import REPEATABLE, BenchRun, BenchState
 
 OVER = {
     "connections": connections.TO_ONE_ADDRESS,
     # one connection to one address is the first of both
-    "addresses": {"nfs-tcp-1": Connections(), **connections.OVER_ADDRESSES},
+    "addresses": {"nfs-tcp-1": MountConnections(), **connections.OVER_ADDRESSES},
 }
 WORDS = {"stream": "1 MiB reads", "small": "4 KiB reads"}
 
 
-def knees(run: Run) -> list[str]:
+def knees(run: BenchRun) -> list[str]:
     """Return a sentence for each load: parts of the best rate, and the least number within 5 % of it.
 
     5 % is what repeats may differ by.
     """
     sentences = []
-    for layer in (Layer.L2, Layer.L3):
+    for layer in (BenchLayer.L2, BenchLayer.L3):
         for operation, word in WORDS.items():
             for over, targets in OVER.items():
                 rates = _rates(run, layer, operation, targets)
@@ -31,10 +31,12 @@ def knees(run: Run) -> list[str]:
     return sentences
 
 
-def _rates(run: Run, layer: Layer, operation: str, targets: Mapping[str, Connections]) -> dict[int, float]:
+def _rates(
+    run: BenchRun, layer: BenchLayer, operation: str, targets: Mapping[str, MountConnections]
+) -> dict[int, float]:
     """Operations a second by the number of connections."""
-    ids = {f"{layer}/{target}/{Profile.CONNECTIONS}/{operation}": wanted.all for target, wanted in targets.items()}
-    rungs = [rung for rung in run.rungs if rung.id in ids and rung.state is State.DONE]
+    ids = {f"{layer}/{target}/{BenchProfile.CONNECTIONS}/{operation}": wanted.all for target, wanted in targets.items()}
+    rungs = [rung for rung in run.rungs if rung.id in ids and rung.state is BenchState.DONE]
     return {ids[rung.id]: series.median for rung in rungs if (series := rung.find("operations"))}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from millrace.measure.bench.report.knee import knees
 from millrace.measure.bench.report.text import accelerators, rate
 from millrace.measure.bench.result.ceilings import headline
-from millrace.measure.bench.result.model import Run, Rung, Series, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Rung, Series
 from millrace.system.render import render
 
 BAR, GAP, LEFT, WIDTH = 18, 6, 260, 900
@@ -15,7 +15,7 @@ BAR, GAP, LEFT, WIDTH = 18, 6, 260, 900
 
 
 @dataclass(frozen=True)
-class Bar:
+class RungBar:
     """One rung of a chart: its median and the range of its repeats, in pixels."""
 
     name: str
@@ -36,7 +36,7 @@ class Chart:
     """Bars of one kind of load, from the drives up. Lengths in pixels."""
 
     title: str
-    bars: list[Bar]
+    bars: list[RungBar]
     left: int = LEFT
     width: int = WIDTH
     thickness: int = BAR
@@ -56,10 +56,12 @@ class Row:
     diagnosis: str
 
 
-def page(run: Run) -> str:
+def page(run: BenchRun) -> str:
     """Return the whole page, which loads nothing; a bar is as long as its median."""
     emulated = "emulated" in run.labels
-    done = [(rung, main) for rung in run.rungs if rung.state is State.DONE and (main := headline(rung)) is not None]
+    done = [
+        (rung, main) for rung in run.rungs if rung.state is BenchState.DONE and (main := headline(rung)) is not None
+    ]
     kinds = list(dict.fromkeys(rung.workload.profile for rung, _ in done))
     environment = run.environment
     facts = (environment.product, environment.cpu, f"Linux {environment.kernel}", environment.pool, run.provenance.fio)
@@ -76,7 +78,7 @@ def page(run: Run) -> str:
     )
 
 
-def _bars(headlines: Sequence[tuple[Rung, Series]], emulated: bool) -> list[Bar]:
+def _bars(headlines: Sequence[tuple[Rung, Series]], emulated: bool) -> list[RungBar]:
     most = {main.quantity: 0.0 for _, main in headlines}
     for _, main in headlines:
         most[main.quantity] = max(most[main.quantity], main.high)
@@ -86,7 +88,7 @@ def _bars(headlines: Sequence[tuple[Rung, Series]], emulated: bool) -> list[Bar]
         whole = most[main.quantity] or 1.0
         length, low, high = (round(room * value / whole, 1) for value in (main.median, main.low, main.high))
         words = f"{main.median / whole:.0%}" if emulated else rate(main.quantity, main.median)
-        bars.append(Bar(rung.id, words, GAP + number * (BAR + GAP), length, low, high))
+        bars.append(RungBar(rung.id, words, GAP + number * (BAR + GAP), length, low, high))
     return bars
 
 

@@ -9,8 +9,8 @@ import click
 from millrace.measure.bench.report.compare import Comparison
 from millrace.measure.bench.report.knee import knees
 from millrace.measure.bench.result.client import BenchClients
-from millrace.measure.bench.result.model import Accelerators, Quantity, Run, Rung, State
-from millrace.measure.bench.result.outputs import Estimate, Progress, RunList
+from millrace.measure.bench.result.model import Accelerators, BenchRun, BenchState, Quantity, Rung
+from millrace.measure.bench.result.outputs import BenchEstimate, BenchProgress, BenchRunList
 from millrace.system.printing import Cell, table
 from millrace.system.text import size
 
@@ -19,7 +19,7 @@ COMPARED = ("Rung", "Figure", "Ratio", "95 % interval", "Repeats", "Verdict")
 EMULATED = "Emulated server: only ratios are meaningful, so no bandwidth is shown."
 
 
-def estimate(forecast: Estimate) -> list[str]:
+def estimate(forecast: BenchEstimate) -> list[str]:
     """Return the expected duration and size of a run, and what it skips."""
     rungs = [rung for rung in forecast.rungs if rung.skipped is None]
     skipped = dict.fromkeys(f"{rung.target}: {rung.skipped}" for rung in forecast.rungs if rung.skipped)
@@ -32,7 +32,7 @@ def estimate(forecast: Estimate) -> list[str]:
     ]
 
 
-def runs(found: RunList) -> Iterator[str]:
+def runs(found: BenchRunList) -> Iterator[str]:
     """Yield the table of runs."""
     rows = [
         (one.id, one.state, one.mode, " ".join(one.layers), f"{one.done} of {one.rungs}", ", ".join(one.labels))
@@ -44,7 +44,7 @@ def runs(found: RunList) -> Iterator[str]:
     yield from (f"{name} cannot be read." for name in found.broken)
 
 
-def run(record: Run) -> Iterator[str]:
+def run(record: BenchRun) -> Iterator[str]:
     """Yield one run: a table of rungs, then the bottleneck of each."""
     emulated = "emulated" in record.labels
     labels = f" ({', '.join(record.labels)})" if record.labels else ""
@@ -52,7 +52,7 @@ def run(record: Run) -> Iterator[str]:
     if emulated:
         yield EMULATED
     yield ""
-    rows = [_row(rung, emulated) for rung in record.rungs if rung.state is not State.SKIPPED]
+    rows = [_row(rung, emulated) for rung in record.rungs if rung.state is not BenchState.SKIPPED]
     yield from table(MEASURED, rows, right=MEASURED[1:-1], indent=2)
     yield ""
     yield from (f"{rung.id}: {rung.diagnosis}" for rung in record.rungs if rung.diagnosis)
@@ -63,7 +63,7 @@ def run(record: Run) -> Iterator[str]:
     yield record.provenance.statement
 
 
-def accelerators(record: Run) -> list[str]:
+def accelerators(record: BenchRun) -> list[str]:
     """Return how many accelerators each rung keeps busy, measured or by the formula, and how long checkpoints take."""
     lines = []
     for rung in record.rungs:
@@ -122,7 +122,7 @@ def comparison(found: Comparison) -> Iterator[str]:
     yield from (f"{name} is not comparable" for name in found.incomparable)
 
 
-def bar(lines: Iterable[Progress]) -> Progress | None:
+def bar(lines: Iterable[BenchProgress]) -> BenchProgress | None:
     """Show a bar on the terminal until the run ends; return the last line of its progress."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn

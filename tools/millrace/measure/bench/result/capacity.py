@@ -6,15 +6,15 @@ A model's layout: facts of DLIO's checkpoints, all sizes in bytes, binary whatev
 
 import math
 
-from millrace.measure.bench.result.choices import Profile
-from millrace.measure.bench.result.model import Accelerators, Checkpoint
+from millrace.measure.bench.result.choices import BenchProfile
+from millrace.measure.bench.result.model import Accelerators, CheckpointTimes
 from millrace.system.text import GIB
 from millrace_client.au import RETIRED, TRAININGS
 
 CHECKPOINTS = {"8b": 105 * GIB, "70b": 911 * GIB, "405b": 5292 * GIB, "1t": 15_427 * GIB}
 
 
-def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
+def accelerators(profile: BenchProfile, bandwidth: float) -> list[Accelerators]:
     """Return how many accelerators a bandwidth in bytes/s keeps at or above their floor, from the closed form."""
     return [
         Accelerators(
@@ -29,10 +29,10 @@ def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
     ]
 
 
-def checkpoint(model: str, measured: int, save: float | None, load: float | None) -> Checkpoint:
+def checkpoint(model: str, measured: int, save: float | None, load: float | None) -> CheckpointTimes:
     """Return what a whole checkpoint takes: `save` and `load` are speeds in bytes/s, `measured` bytes were moved."""
     size = CHECKPOINTS[model]
-    return Checkpoint(
+    return CheckpointTimes(
         model=model,
         size=size,
         measured=measured,

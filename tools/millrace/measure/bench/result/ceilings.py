@@ -4,20 +4,20 @@
 from collections.abc import Mapping, Sequence
 
 from millrace.inventory.model import Inventory
-from millrace.measure.bench.result.choices import Layer, Profile
-from millrace.measure.bench.result.model import Binding, Ceiling, Direction, Moment, Rung, Series, State
-from millrace.plan.model import Array, LayerName, Outcome, Transport
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
+from millrace.measure.bench.result.model import BenchState, Binding, Ceiling, Direction, Moment, Rung, Series
+from millrace.plan.model import LayerName, MdArray, PlanOutcome, Transport
 from millrace.plan.predict import predict
 
 # What of the model a rung can be bound by: no network card on the loopback, no processor between a drive and fio.
-REACH: dict[Layer, tuple[LayerName, ...]] = {
-    Layer.L0: ("drives",),
-    Layer.L1: ("drives", "md"),
-    Layer.L2: ("drives", "md", "memory", "cpu"),
-    Layer.L3: ("drives", "md", "memory", "cpu", "pcie", "nic"),
+REACH: dict[BenchLayer, tuple[LayerName, ...]] = {
+    BenchLayer.L0: ("drives",),
+    BenchLayer.L1: ("drives", "md"),
+    BenchLayer.L2: ("drives", "md", "memory", "cpu"),
+    BenchLayer.L3: ("drives", "md", "memory", "cpu", "pcie", "nic"),
 }
 STREAMING = ("read", "load", "train")
-STREAMS = (Profile.SEQ, Profile.UNET3D, Profile.RETINANET, Profile.CHECKPOINT)
+STREAMS = (BenchProfile.SEQ, BenchProfile.UNET3D, BenchProfile.RETINANET, BenchProfile.CHECKPOINT)
 
 _BINDING: dict[str, Binding] = {
     "drives": "drives",
@@ -34,14 +34,14 @@ FULL = 0.90
 QUEUED = 0.10
 
 
-def with_ceilings(rungs: Sequence[Rung], inventory: Inventory, arrays: Sequence[Array], degraded: bool) -> list[Rung]:
+def with_ceilings(rungs: Sequence[Rung], inventory: Inventory, arrays: Sequence[MdArray], degraded: bool) -> list[Rung]:
     """Return all rungs with their ceilings, their bottlenecks and a sentence."""
     outcomes = predict(inventory, arrays).outcomes if arrays else []
-    known = {rung.id: rung for rung in rungs if rung.state is State.DONE}
-    return [_placed(rung, known, outcomes, degraded) if rung.state is State.DONE else rung for rung in rungs]
+    known = {rung.id: rung for rung in rungs if rung.state is BenchState.DONE}
+    return [_placed(rung, known, outcomes, degraded) if rung.state is BenchState.DONE else rung for rung in rungs]
 
 
-def _placed(rung: Rung, known: Mapping[str, Rung], outcomes: Sequence[Outcome], degraded: bool) -> Rung:
+def _placed(rung: Rung, known: Mapping[str, Rung], outcomes: Sequence[PlanOutcome], degraded: bool) -> Rung:
     main = headline(rung)
     if main is None:
         return rung
@@ -64,18 +64,18 @@ def _placed(rung: Rung, known: Mapping[str, Rung], outcomes: Sequence[Outcome], 
 
 def headline(rung: Rung) -> Series | None:
     """Return the figure that a rung is judged by."""
-    if rung.workload.profile in (*STREAMS, Profile.KVCACHE):
+    if rung.workload.profile in (*STREAMS, BenchProfile.KVCACHE):
         return rung.find("bandwidth")
-    if rung.workload.profile is Profile.FSYNC:
+    if rung.workload.profile is BenchProfile.FSYNC:
         return rung.find("operations", "commit")
     return rung.find("operations")
 
 
 def _predicted(
-    rung: Rung, main: Series, outcomes: Sequence[Outcome], degraded: bool
+    rung: Rung, main: Series, outcomes: Sequence[PlanOutcome], degraded: bool
 ) -> tuple[float | None, LayerName | None]:
     """The lowest known limit that can bind this rung. Only streams of large blocks: the model knows no others."""
-    one_drive = rung.layer is Layer.L0 and rung.target != "drives"
+    one_drive = rung.layer is BenchLayer.L0 and rung.target != "drives"
     if rung.workload.profile not in STREAMS or one_drive:
         return None, None
     known: tuple[Transport, ...] = ("rdma", "smb")
@@ -87,7 +87,7 @@ def _predicted(
         if (outcome.direction, outcome.state) == (main.direction, state)
     }
     # without RDMA hardware the model has no figures for it; nothing of the network is measured on the loopback
-    outcome = by_transport.get(transport) or (by_transport.get("tcp") if rung.layer is not Layer.L3 else None)
+    outcome = by_transport.get(transport) or (by_transport.get("tcp") if rung.layer is not BenchLayer.L3 else None)
     layers = outcome.layers if outcome else []
     limits = [(layer.limit, layer.name) for layer in layers if layer.limit and layer.name in REACH[rung.layer]]
     return min(limits, default=(None, None))
@@ -96,14 +96,14 @@ def _predicted(
 def _below(rung: Rung, known: Mapping[str, Rung]) -> Rung | None:
     """The same work one layer down; a stream of files stands beside the stream of the array."""
     work = f"{rung.workload.profile}/{rung.workload.operation}"
-    chains: dict[Layer, list[str]] = {
-        Layer.L0: [],
-        Layer.L1: ["L0/drives"] if rung.target == "array" else ["L1/array", "L0/drives"],
-        Layer.L2: ["L1/xfs"],
-        Layer.L3: [f"L2/{rung.target}", "L1/xfs"],
+    chains: dict[BenchLayer, list[str]] = {
+        BenchLayer.L0: [],
+        BenchLayer.L1: ["L0/drives"] if rung.target == "array" else ["L1/array", "L0/drives"],
+        BenchLayer.L2: ["L1/xfs"],
+        BenchLayer.L3: [f"L2/{rung.target}", "L1/xfs"],
     }
     names = [f"{where}/{work}" for where in chains[rung.layer]]
-    if rung.layer is Layer.L1 and rung.workload.profile in STREAMS and rung.workload.operation in STREAMING:
+    if rung.layer is BenchLayer.L1 and rung.workload.profile in STREAMS and rung.workload.operation in STREAMING:
         names += [f"{where}/seq/read" for where in chains[rung.layer]]
     return next((known[name] for name in names if name in known), None)
 
@@ -111,22 +111,22 @@ def _below(rung: Rung, known: Mapping[str, Rung]) -> Rung | None:
 def bound(rung: Rung, ceiling: Ceiling) -> Binding:
     """Return the bottleneck that was observed; `unknown` where nothing was at its limit."""
     now = rung.median or Moment(at=0)
-    if rung.layer is not Layer.L0 and "cached" not in rung.flags and _at(ceiling.of_below, CLOSE):
+    if rung.layer is not BenchLayer.L0 and "cached" not in rung.flags and _at(ceiling.of_below, CLOSE):
         return "drives" if (ceiling.below or "").startswith("L0") else _inherited(rung)
     if _at(ceiling.of_predicted, FULL) and ceiling.predicted_by:
         return _BINDING[ceiling.predicted_by]
     if _at(now.cpu, FULL):
         return "cpu"
-    if rung.layer is Layer.L0:
+    if rung.layer is BenchLayer.L0:
         return "drives"
     if _at(now.nfsd_queued, QUEUED) and rung.target.startswith("nfs"):
         return "nfsd"
     if rung.workload.depth == 1 and rung.jobs == 1:
         return "latency"
     if _at(now.busiest, FULL):
-        return "md" if rung.layer is Layer.L1 and writes(rung) else "cpu"
+        return "md" if rung.layer is BenchLayer.L1 and writes(rung) else "cpu"
     # this server to itself did more
-    if rung.layer is Layer.L3 and (ceiling.below or "").startswith("L2") and not _at(ceiling.of_below, CLOSE):
+    if rung.layer is BenchLayer.L3 and (ceiling.below or "").startswith("L2") and not _at(ceiling.of_below, CLOSE):
         return "client"
     return "unknown"
 

@@ -11,7 +11,7 @@ CheckpointModel = Literal["8b", "70b", "405b", "1t"]
 Format = Literal["json", "csv", "xlsx", "html"]
 
 
-class Layer(StrEnum):
+class BenchLayer(StrEnum):
     """A rung's height: each drive, array and file system, a protocol on the loopback, real clients."""
 
     L0 = "L0"
@@ -20,7 +20,7 @@ class Layer(StrEnum):
     L3 = "L3"
 
 
-class Profile(StrEnum):
+class BenchProfile(StrEnum):
     """A kind of load."""
 
     SEQ = "seq"

@@ -5,26 +5,26 @@ from collections.abc import Sequence
 from statistics import median
 
 from millrace.measure.bench.result import capacity
-from millrace.measure.bench.result.choices import Profile
-from millrace.measure.bench.result.fio_output import Flow, Outcome, merged
+from millrace.measure.bench.result.choices import BenchProfile
+from millrace.measure.bench.result.fio_output import Flow, RepeatOutcome, merged
 from millrace.measure.bench.result.model import (
     REPEATABLE,
     Accelerators,
+    BenchState,
     Direction,
     Flag,
     Latency,
     Moment,
-    Part,
     Quantity,
     Rung,
+    RungShare,
     Series,
-    State,
 )
 
 DIRECTIONS: tuple[Direction, ...] = ("read", "write", "commit", "create", "stat", "delete")
 FROM_MEMORY = 0.5
 """Below this part of what was read coming from drives, it is the memory that was measured."""
-WITHOUT_BYTES = (Profile.META,)
+WITHOUT_BYTES = (BenchProfile.META,)
 
 
 def series(quantity: Quantity, direction: Direction, values: Sequence[float]) -> Series:
@@ -43,11 +43,11 @@ def series(quantity: Quantity, direction: Direction, values: Sequence[float]) ->
     )
 
 
-def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment], seconds: float) -> Rung:
+def completed(rung: Rung, repeats: Sequence[RepeatOutcome], timeline: Sequence[Moment], seconds: float) -> Rung:
     """Return the rung with its figures; ceilings and bottleneck follow when the other rungs are known."""
     all_series: list[Series] = []
     latencies: list[Latency] = []
-    slowest = rung.workload.profile is Profile.CHECKPOINT
+    slowest = rung.workload.profile is BenchProfile.CHECKPOINT
     for direction in DIRECTIONS:
         flows = [repeat.flows[direction] for repeat in repeats if direction in repeat.flows]
         if not flows:
@@ -58,7 +58,7 @@ def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment]
         latency = merged(flow.histogram for flow in flows).latency(direction)
         latencies += [latency] if latency else []
     update = {
-        "state": State.DONE,
+        "state": BenchState.DONE,
         "seconds": round(seconds, 3),
         "series": all_series,
         "latencies": latencies,
@@ -83,7 +83,7 @@ def median_moment(moments: Sequence[Moment]) -> Moment | None:
     return Moment.model_validate(found)
 
 
-def flags(rung: Rung, repeats: Sequence[Outcome]) -> list[Flag]:
+def flags(rung: Rung, repeats: Sequence[RepeatOutcome]) -> list[Flag]:
     """Return what limits the validity of the figures."""
     limits: list[Flag] = [flag for flag in rung.flags if flag == "scaled"]
     if any(not figure.repeatable for figure in rung.series):
@@ -101,13 +101,13 @@ def _bandwidth(flow: Flow, slowest: bool) -> float:
     return flow.bytes / flow.slowest if slowest and flow.slowest else flow.bandwidth
 
 
-def _parts(repeats: Sequence[Outcome]) -> list[Part]:
+def _parts(repeats: Sequence[RepeatOutcome]) -> list[RungShare]:
     names = sorted({name for repeat in repeats for name in repeat.parts})
     if len(names) < 2:
         return []
     flows = {name: [repeat.parts[name] for repeat in repeats if name in repeat.parts] for name in names}
     return [
-        Part(
+        RungShare(
             name=name,
             bandwidth=median(flow.bandwidth for flow in flows[name]),
             operations=median(flow.operations for flow in flows[name]),
@@ -116,7 +116,7 @@ def _parts(repeats: Sequence[Outcome]) -> list[Part]:
     ]
 
 
-def _trained(repeats: Sequence[Outcome]) -> list[Accelerators]:
+def _trained(repeats: Sequence[RepeatOutcome]) -> list[Accelerators]:
     """Of each accelerator the repeat in the middle, by how many it kept busy."""
     names = dict.fromkeys(one.accelerator for repeat in repeats for one in repeat.accelerators)
     found = []
@@ -130,9 +130,9 @@ def _trained(repeats: Sequence[Outcome]) -> list[Accelerators]:
 def with_training_figures(rung: Rung, model: str) -> Rung:
     """Return the figure for training: accelerators, or minutes of a checkpoint of `model`."""
     read, written = rung.find("bandwidth", "read"), rung.find("bandwidth", "write")
-    if rung.workload.profile in (Profile.UNET3D, Profile.RETINANET) and read and not rung.accelerators:
+    if rung.workload.profile in (BenchProfile.UNET3D, BenchProfile.RETINANET) and read and not rung.accelerators:
         return rung.model_copy(update={"accelerators": capacity.accelerators(rung.workload.profile, read.median)})
-    if rung.workload.profile is Profile.CHECKPOINT:
+    if rung.workload.profile is BenchProfile.CHECKPOINT:
         save, load = (one.median if one else None for one in (written, read))
         return rung.model_copy(update={"checkpoint": capacity.checkpoint(model, rung.size, save, load)})
     return rung

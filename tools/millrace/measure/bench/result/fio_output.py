@@ -190,7 +190,7 @@ class Flow:
 
 
 @dataclass
-class Outcome:
+class RepeatOutcome:
     """One repeat: its flows by direction, the same by the name of each job, or client, and fio's own words.
 
     `accelerators` are those that were kept busy.
@@ -201,7 +201,7 @@ class Outcome:
     accelerators: list[Accelerators] = field(default_factory=list)
     raw: Document = field(default_factory=dict)
 
-    def merge(self, other: "Outcome") -> None:
+    def merge(self, other: "RepeatOutcome") -> None:
         """Add what ran at the same time elsewhere."""
         for direction, flow in other.flows.items():
             self.flows.setdefault(direction, Flow()).merge(flow)
@@ -209,13 +209,13 @@ class Outcome:
             self.parts.setdefault(name, Flow()).merge(flow)
 
 
-def outcome(document: Document, as_direction: Direction | None = None) -> Outcome:
+def outcome(document: Document, as_direction: Direction | None = None) -> RepeatOutcome:
     """Return the sum of all jobs of a document.
 
     `as_direction` is the name of the one active direction where fio has no word for it (file engines count as writes).
     A direction without operations is omitted.
     """
-    total = Outcome(raw=document)
+    total = RepeatOutcome(raw=document)
     for job in jobs(document):
         name = str(job["jobname"])
         for direction, flow in _flows(job, as_direction):

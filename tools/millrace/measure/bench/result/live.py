@@ -3,7 +3,7 @@
 
 import os
 
-from millrace.measure.bench.result.outputs import Progress
+from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.system import paths
 from millrace.system.files import write_text
 
@@ -13,13 +13,13 @@ def begin() -> None:
     write_text(paths.progress_file(), "")
 
 
-def write(progress: Progress) -> None:
+def write(progress: BenchProgress) -> None:
     """Append a line."""
     with paths.progress_file().open("a") as out:
         out.write(progress.model_dump_json() + "\n")
 
 
-def latest() -> Progress | None:
+def latest() -> BenchProgress | None:
     """Return the last line; None where no run was started in this boot."""
     lines = Lines().new()
     return lines[-1] if lines else None
@@ -31,7 +31,7 @@ class Lines:
     def __init__(self) -> None:
         self._file, self._place = 0, 0
 
-    def new(self) -> list[Progress] | None:
+    def new(self) -> list[BenchProgress] | None:
         """Return the complete lines that were written since the last call; None where there is none.
 
         Those of a run that began meanwhile come alone.
@@ -46,4 +46,4 @@ class Lines:
             return None
         whole = text[: text.rfind(b"\n") + 1]
         self._place += len(whole)
-        return [Progress.model_validate_json(line) for line in whole.splitlines()] or None
+        return [BenchProgress.model_validate_json(line) for line in whole.splitlines()] or None

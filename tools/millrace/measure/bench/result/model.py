@@ -9,12 +9,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.measure.bench.result.choices import CheckpointModel, Layer, Profile
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile, CheckpointModel
 from millrace.measure.bench.result.environment import Environment
 from millrace.system.documents import Contract, Count
 
 
-class State(StrEnum):
+class BenchState(StrEnum):
     """How far a run, or one of its rungs, is."""
 
     PENDING = "pending"
@@ -66,8 +66,8 @@ class RunRequest(Contract):
 
     schema_version: Literal[1] = 1
     mode: Mode = "quick"
-    layers: list[Layer] = Field(default_factory=list)
-    profiles: list[Profile] = Field(default_factory=list)
+    layers: list[BenchLayer] = Field(default_factory=list)
+    profiles: list[BenchProfile] = Field(default_factory=list)
     seconds: float | None = None
     repeats: int | None = None
     size: int | None = None
@@ -85,7 +85,7 @@ class Workload(Contract):
     which this is a smaller one, where it is not the original.
     """
 
-    profile: Profile
+    profile: BenchProfile
     operation: Operation
     pattern: str
     block: int | None
@@ -177,7 +177,7 @@ class Accelerators(Contract):
         return self.au is None or self.au >= self.floor
 
 
-class Checkpoint(Contract):
+class CheckpointTimes(Contract):
     """What a checkpoint of a whole model takes at the measured speed; `measured` bytes were really moved."""
 
     model: str
@@ -187,7 +187,7 @@ class Checkpoint(Contract):
     load_seconds: float | None = None
 
 
-class Part(Contract):
+class RungShare(Contract):
     """One drive, or one client, of a rung that drove several at once: its share of the median."""
 
     name: str
@@ -204,19 +204,19 @@ class Rung(Contract):
     """
 
     id: str
-    layer: Layer
+    layer: BenchLayer
     target: str
     workload: Workload
-    state: State
+    state: BenchState
     reason: str | None = None
     jobs: int = 1
     seconds: float = 0
     size: int = 0
     series: list[Series] = Field(default_factory=list)
     latencies: list[Latency] = Field(default_factory=list)
-    parts: list[Part] = Field(default_factory=list)
+    parts: list[RungShare] = Field(default_factory=list)
     accelerators: list[Accelerators] = Field(default_factory=list)
-    checkpoint: Checkpoint | None = None
+    checkpoint: CheckpointTimes | None = None
     flags: list[Flag] = Field(default_factory=list)
     median: Moment | None = None
     timeline: list[Moment] = Field(default_factory=list)
@@ -243,14 +243,14 @@ class Provenance(Contract):
     statement: str = DISCLAIMER
 
 
-class Run(Contract):
+class BenchRun(Contract):
     """One run."""
 
     schema_version: Literal[1] = 1
     id: str
     started: str
     ended: str | None = None
-    state: State
+    state: BenchState
     reason: str | None = None
     request: RunRequest
     labels: list[Label] = Field(default_factory=list)

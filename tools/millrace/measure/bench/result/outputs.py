@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.measure.bench.result.choices import Layer, Profile
-from millrace.measure.bench.result.model import Label, Mode, Rung, State
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile
+from millrace.measure.bench.result.model import BenchState, Label, Mode, Rung
 from millrace.system.documents import Contract
 
 
@@ -19,17 +19,17 @@ class Headline(Contract):
     unit: Literal["bytes/s", "operations/s", "seconds"]
 
 
-class RunSummary(Contract):
+class BenchRunSummary(Contract):
     """One line of the list. `done` and `rungs` count workloads."""
 
     id: str
     started: str
     ended: str | None
-    state: State
+    state: BenchState
     reason: str | None
     mode: Mode
-    layers: list[Layer]
-    profiles: list[Profile]
+    layers: list[BenchLayer]
+    profiles: list[BenchProfile]
     labels: list[Label]
     workload_hash: str
     done: int
@@ -37,11 +37,11 @@ class RunSummary(Contract):
     headlines: list[Headline] = Field(default_factory=list)
 
 
-class RunList(Contract):
+class BenchRunList(Contract):
     """`millrace bench list --json`, newest first. `broken` names directories that hold no run."""
 
     schema_version: Literal[1] = 1
-    runs: list[RunSummary]
+    runs: list[BenchRunSummary]
     broken: list[str] = Field(default_factory=list)
 
 
@@ -49,14 +49,14 @@ class PlannedRung(Contract):
     """One rung of an estimate, or the reason why it is skipped."""
 
     id: str
-    layer: Layer
+    layer: BenchLayer
     target: str
-    profile: Profile
+    profile: BenchProfile
     seconds: float
     skipped: str | None = None
 
 
-class Estimate(Contract):
+class BenchEstimate(Contract):
     """Expected duration and size of a run: seconds, bytes in the pool at most, bytes written in all."""
 
     schema_version: Literal[1] = 1
@@ -70,7 +70,7 @@ class Estimate(Contract):
     obstacles: list[str] = Field(default_factory=list)
 
 
-class Progress(Contract):
+class BenchProgress(Contract):
     """One line of `millrace bench follow --json`.
 
     `progress` is 0..1. `bandwidth` (bytes/s) and `operations` (1/s) are of about the last second. `finished` is the
@@ -80,7 +80,7 @@ class Progress(Contract):
     schema_version: Literal[1] = 1
     run: str
     time: float
-    state: State
+    state: BenchState
     what: str
     rung: str | None = None
     step: int = 0
@@ -94,16 +94,16 @@ class Progress(Contract):
     finished: Rung | None = None
 
 
-class Started(Contract):
+class BenchStarted(Contract):
     """`millrace bench start --json`."""
 
     schema_version: Literal[1] = 1
     run: str
     unit: str
-    estimate: Estimate
+    estimate: BenchEstimate
 
 
-class Stopped(Contract):
+class BenchStopped(Contract):
     """`millrace bench stop --json`. `running` is whether a run was active, `removed` what was removed."""
 
     schema_version: Literal[1] = 1

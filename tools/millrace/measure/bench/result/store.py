@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from millrace.measure.bench.result.directories import FILE, Directories
-from millrace.measure.bench.result.model import Run, State
-from millrace.measure.bench.result.outputs import Headline, RunList, RunSummary
+from millrace.measure.bench.result.model import BenchRun, BenchState
+from millrace.measure.bench.result.outputs import BenchRunList, BenchRunSummary, Headline
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import MillraceError
@@ -35,7 +35,7 @@ def new_id(now: datetime | None = None) -> str:
     return _directories().new_id(now)
 
 
-def save(run: Run) -> None:
+def save(run: BenchRun) -> None:
     """Write a run, all of it or nothing."""
     write_model(directory(run.id) / FILE, run)
 
@@ -49,9 +49,9 @@ def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
     return name
 
 
-def load(name: str) -> Run:
+def load(name: str) -> BenchRun:
     """Return a run by its name, or the newest one for `latest`. BadInput: there is none."""
-    return read_model(_directories().existing(name), Run)
+    return read_model(_directories().existing(name), BenchRun)
 
 
 def ids() -> list[str]:
@@ -59,7 +59,7 @@ def ids() -> list[str]:
     return _directories().ids()
 
 
-def listing() -> RunList:
+def listing() -> BenchRunList:
     """Return all runs, newest first; one that cannot be read does not hide the others."""
     runs, broken = [], []
     for name in ids():
@@ -67,12 +67,12 @@ def listing() -> RunList:
             runs.append(summary(load(name)))
         except MillraceError:
             broken.append(name)
-    return RunList(runs=runs, broken=broken)
+    return BenchRunList(runs=runs, broken=broken)
 
 
-def summary(run: Run) -> RunSummary:
+def summary(run: BenchRun) -> BenchRunSummary:
     """Return one line of the list."""
-    return RunSummary(
+    return BenchRunSummary(
         id=run.id,
         started=run.started,
         ended=run.ended,
@@ -83,19 +83,19 @@ def summary(run: Run) -> RunSummary:
         profiles=list(dict.fromkeys(rung.workload.profile for rung in run.rungs)),
         labels=run.labels,
         workload_hash=run.provenance.workload_hash,
-        done=sum(rung.state is State.DONE for rung in run.rungs),
-        rungs=sum(rung.state is not State.SKIPPED for rung in run.rungs),
+        done=sum(rung.state is BenchState.DONE for rung in run.rungs),
+        rungs=sum(rung.state is not BenchState.SKIPPED for rung in run.rungs),
         headlines=headlines(run),
     )
 
 
-def headlines(run: Run) -> list[Headline]:
+def headlines(run: BenchRun) -> list[Headline]:
     """Return the numbers for tiles, each from the highest layer that has it; none of an emulated server."""
     if "emulated" in run.labels:
         return []
     best: dict[str, Headline] = {}
     for rung in run.rungs:
-        if rung.state is not State.DONE or rung.layer == "L0":
+        if rung.state is not BenchState.DONE or rung.layer == "L0":
             continue
         name = f"{rung.workload.profile} {rung.workload.operation}"
         quantity = rung.find("operations" if rung.workload.profile in ("rand", "meta", "fsync") else "bandwidth")

@@ -7,8 +7,8 @@ from time import sleep
 from pydantic import Field
 
 from millrace.measure.bench.result import live
-from millrace.measure.bench.result.model import Label, RunRequest, State
-from millrace.measure.bench.result.outputs import Progress
+from millrace.measure.bench.result.model import BenchState, Label, RunRequest
+from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.system import paths
 from millrace.system.documents import Contract
 from millrace.system.jobs import kinds
@@ -17,7 +17,7 @@ from millrace.system.jobs.kinds import JobName
 from millrace.system.run import Runner, must
 
 
-class Order(Contract):
+class BenchOrder(Contract):
     """What the unit reads."""
 
     run: str
@@ -26,12 +26,12 @@ class Order(Contract):
     labels: list[Label] = Field(default_factory=list)
 
 
-ORDER = Document(paths.bench_order_file, Order)
+ORDER = Document(paths.bench_order_file, BenchOrder)
 
 
 def _glance() -> Glance | None:
     last = live.latest()
-    if last is None or last.state is not State.RUNNING:
+    if last is None or last.state is not BenchState.RUNNING:
         return None
     return Glance(last.what, last.progress, last.seconds_left, int(last.bandwidth) if last.bandwidth else None)
 
@@ -59,14 +59,14 @@ def allow_writing(devices: Sequence[str], run: Runner) -> None:
         must(run, ["systemctl", "set-property", "--runtime", JOB.unit, *rules])
 
 
-def follow(run: Runner, pause: Callable[[float], None] = sleep) -> Iterator[Progress]:
+def follow(run: Runner, pause: Callable[[float], None] = sleep) -> Iterator[BenchProgress]:
     """Yield lines of progress as they are written, until the run has cleaned up; a killed run gets a last line."""
-    last: Progress | None = None
+    last: BenchProgress | None = None
     for lines in JOB.follow(live.Lines().new, run, pause):
         if last is not None and lines[0].run != last.run:
             # another run has begun meanwhile
             break
         for last in lines:
             yield last
-    if last is not None and last.state is State.RUNNING:
-        yield last.model_copy(update={"state": State.INTERRUPTED, "what": "the run ended without a message"})
+    if last is not None and last.state is BenchState.RUNNING:
+        yield last.model_copy(update={"state": BenchState.INTERRUPTED, "what": "the run ended without a message"})

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from millrace.measure.bench.result import live
 from millrace.measure.bench.result import store as results
-from millrace.measure.bench.result.model import Rung, State
+from millrace.measure.bench.result.model import BenchState, Rung
 from millrace.measure.bench.run import export, localio, space
 from millrace.measure.bench.run.bench_job import JOB
 from millrace.storage.record.pool_file import known_pool
@@ -43,8 +43,8 @@ def _clean_up(run: Runner) -> list[str]:
         if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
             leftovers.append(f"files in {mountpoint}")
     last = live.latest()
-    if last is not None and last.state is State.RUNNING:
-        live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": KILLED, "finished": None}))
+    if last is not None and last.state is BenchState.RUNNING:
+        live.write(last.model_copy(update={"state": BenchState.INTERRUPTED, "what": KILLED, "finished": None}))
     return leftovers + [f"run {name} is marked as interrupted" for name in mark_interrupted()]
 
 
@@ -56,15 +56,15 @@ def mark_interrupted() -> list[str]:
             run = results.load(name)
         except MillraceError:
             continue
-        if run.state is State.RUNNING:
+        if run.state is BenchState.RUNNING:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             rungs = [_interrupted(rung) for rung in run.rungs]
             results.save(
-                run.model_copy(update={"state": State.INTERRUPTED, "reason": KILLED, "ended": now, "rungs": rungs})
+                run.model_copy(update={"state": BenchState.INTERRUPTED, "reason": KILLED, "ended": now, "rungs": rungs})
             )
             marked.append(name)
     return marked
 
 
 def _interrupted(rung: Rung) -> Rung:
-    return rung.model_copy(update={"state": State.INTERRUPTED}) if rung.state is State.RUNNING else rung
+    return rung.model_copy(update={"state": BenchState.INTERRUPTED}) if rung.state is BenchState.RUNNING else rung

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.result.model import Label, RunRequest
 from millrace.measure.bench.run.remote import tokens
-from millrace.measure.bench.run.remote.connection import Connection, Unreachable
+from millrace.measure.bench.run.remote.connection import ClientConnection, Unreachable
 from millrace.serve.share.session import sessions
 from millrace.storage.array.devices import array_device, block
 from millrace.system import sysfs
@@ -19,7 +19,7 @@ VIRTUAL = {"none", ""}
 
 
 @dataclass
-class Verdict:
+class GuardVerdict:
     """`obstacles` are sentences; a run may start where there are none. `labels` go with the results."""
 
     obstacles: list[str] = field(default_factory=list)
@@ -32,12 +32,14 @@ class Verdict:
         return self.labels
 
 
-def check(request: RunRequest, site: Site, run: Runner, busy: str | None = None, *, connected: bool = False) -> Verdict:
+def check(
+    request: RunRequest, site: Site, run: Runner, busy: str | None = None, *, connected: bool = False
+) -> GuardVerdict:
     """Return what prevents a run now; `busy` is why another job does, in a sentence.
 
     `connected`: the caller has its connections to the clients already, and a client takes one.
     """
-    verdict = Verdict(obstacles=[busy] if busy else [])
+    verdict = GuardVerdict(obstacles=[busy] if busy else [])
     _writable(site.mountpoint, verdict)
     _arrays(request, site, verdict)
     _clients(request, site, run, verdict)
@@ -55,13 +57,13 @@ def hypervisor(run: Runner) -> str | None:
     return None if name in VIRTUAL else name
 
 
-def _writable(mountpoint: str, verdict: Verdict) -> None:
+def _writable(mountpoint: str, verdict: GuardVerdict) -> None:
     found = mounted(mountpoint)
     if found and "ro" in found.options:
         verdict.obstacles.append(f"{mountpoint} is read-only: `millrace health` and `journalctl -k` say why")
 
 
-def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
+def _arrays(request: RunRequest, site: Site, verdict: GuardVerdict) -> None:
     missing, syncing = [], []
     for record in site.pool.arrays:
         device = array_device(record.array.name)
@@ -83,15 +85,15 @@ def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
             )
 
 
-def _reachable(site: Site, verdict: Verdict) -> None:
+def _reachable(site: Site, verdict: GuardVerdict) -> None:
     for client in site.clients:
         try:
-            Connection(client.name, client.address, tokens.of(client.name)).close()
+            ClientConnection(client.name, client.address, tokens.of(client.name)).close()
         except (Unreachable, BadInput) as error:
             verdict.obstacles.append(str(error))
 
 
-def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> None:
+def _clients(request: RunRequest, site: Site, run: Runner, verdict: GuardVerdict) -> None:
     listing = sessions(run)
     # clients of this very run are no reason not to start it
     mine = {client.address for client in site.clients}

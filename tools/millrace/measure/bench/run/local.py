@@ -14,9 +14,9 @@ from pathlib import Path
 from threading import Event
 from typing import IO
 
-from millrace.measure.bench.plan.job import OWN, Job, directory_of, job_file, own_program
+from millrace.measure.bench.plan.job import OWN, FioJob, directory_of, job_file, own_program
 from millrace.measure.bench.result import fio_output
-from millrace.measure.bench.result.fio_output import Document, Outcome, Stream
+from millrace.measure.bench.result.fio_output import Document, RepeatOutcome, Stream
 from millrace.measure.bench.result.model import Direction
 from millrace.system.errors import Failed
 from millrace.system.files import write_text
@@ -26,10 +26,10 @@ CREATED: dict[str, Direction] = {"filecreate": "create", "filestat": "stat", "fi
 GRACE = 5.0
 """Seconds that fio gets to write its report after SIGTERM."""
 
-Live = Callable[[Outcome], None]
+Live = Callable[[RepeatOutcome], None]
 
 
-class Stopped(Failed):
+class RepeatStopped(Failed):
     """The repeat was stopped before its end."""
 
 
@@ -44,7 +44,7 @@ class Local:
     isolated: bool = True
     environment: dict[str, str] = field(default_factory=lambda: {"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]})
 
-    def run(self, job: Job, live: Live | None = None) -> Outcome:
+    def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         """Measure one repeat with fio.
 
         Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
@@ -56,7 +56,7 @@ class Local:
         document = fio_output.final(text, status, errors) if not job.create_only else {}
         return fio_output.outcome(document, as_direction)
 
-    def _argv(self, job: Job) -> list[str]:
+    def _argv(self, job: FioJob) -> list[str]:
         if job.work.engine == OWN and not job.create_only:
             name, *arguments = own_program(job, directory_of(job))
             isolated = ["-I"] if self.isolated else []
@@ -74,7 +74,7 @@ class Local:
                 live(fio_output.outcome(document, as_direction))
 
     def _run_to_end(self, argv: Sequence[str], receive: Callable[[Sequence[Document]], None]) -> tuple[str, int, str]:
-        """Return fio's output, its status and its errors. Stopped: the run was stopped."""
+        """Return fio's output, its status and its errors. RepeatStopped: the run was stopped."""
         errors_path = self.scratch / "fio.err"
         with errors_path.open("w+") as errors:
             process = subprocess.Popen(
@@ -100,7 +100,7 @@ class Local:
             errors.seek(0)
             complaint = errors.read()
         if self.stop.is_set():
-            raise Stopped("the measurement was stopped")
+            raise RepeatStopped("the measurement was stopped")
         return text, status, complaint
 
     def _read(self, pipe: IO[bytes], receive: Callable[[Sequence[Document]], None]) -> str:

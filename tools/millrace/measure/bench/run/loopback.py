@@ -19,7 +19,7 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from millrace.measure.bench.plan import connections
-from millrace.measure.bench.plan.connections import Connections
+from millrace.measure.bench.plan.connections import MountConnections
 from millrace.measure.bench.run import localio
 from millrace.measure.bench.run.export import exported
 from millrace.measure.bench.run.local import USER
@@ -45,7 +45,7 @@ COMMON = "nosuid,nodev,noexec,actimeo=0"
 # soft: a server that is stopped meanwhile ends the run instead of hanging it
 NFS = f"vers=4.2,soft,timeo=600,retrans=3,{COMMON}"
 TCP = f"{NFS},proto=tcp"
-USUAL = f"{TCP},{Connections(8).options}"
+USUAL = f"{TCP},{MountConnections(8).options}"
 RDMA = f"{NFS},proto=rdma,port={RDMA_PORT}"
 SHARE = "millrace-bench"
 
@@ -58,7 +58,7 @@ def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
 
 
 @contextmanager
-def nfs_tcp_over(wanted: Connections, path: Path, where: Path, run: Runner) -> Iterator[Path]:
+def nfs_tcp_over(wanted: MountConnections, path: Path, where: Path, run: Runner) -> Iterator[Path]:
     """Mount the directory as `nfs_tcp`, over so many connections. Failed: as `nfs_tcp`, or there are not as many."""
     options = over(wanted)
     with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", options, where, run), ExitStack() as stack:
@@ -75,7 +75,7 @@ def nfs_tcp_over(wanted: Connections, path: Path, where: Path, run: Runner) -> I
         yield where
 
 
-def over(wanted: Connections) -> str:
+def over(wanted: MountConnections) -> str:
     """Return the mount options of NFS over TCP with so many connections."""
     return f"{TCP},{wanted.options}"
 

@@ -12,18 +12,18 @@ from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.plan.workloads import digest
 from millrace.measure.bench.result import capacity, figures, store
 from millrace.measure.bench.result.ceilings import with_ceilings
-from millrace.measure.bench.result.choices import CheckpointModel, Layer, Profile
+from millrace.measure.bench.result.choices import BenchLayer, BenchProfile, CheckpointModel
 from millrace.measure.bench.result.model import (
     IMPORTED,
     Accelerators,
-    Checkpoint,
+    BenchRun,
+    BenchState,
+    CheckpointTimes,
     Direction,
     Operation,
     Provenance,
-    Run,
     Rung,
     RunRequest,
-    State,
     Workload,
 )
 from millrace.measure.bench.run import guard
@@ -114,7 +114,7 @@ class _Summary:
             raise self.refuse(f"it has no {name}") from None
 
 
-def take(file: Path, model: str, accelerator: str | None, site: Site, run: Runner) -> Run:
+def take(file: Path, model: str, accelerator: str | None, site: Site, run: Runner) -> BenchRun:
     """Read a summary.json and store it as a run.
 
     BadInput: it is none of this version, of this model or of this accelerator; nothing is stored.
@@ -122,13 +122,15 @@ def take(file: Path, model: str, accelerator: str | None, site: Site, run: Runne
     only_root()
     summary = _Summary(file, _read(file))
     began, ended, processes, rungs = _kv_cache(summary) if model == "kvcache" else _dlio(summary, model, accelerator)
-    record = Run(
+    record = BenchRun(
         id=store.new_id(),
         started=began,
         ended=ended,
-        state=State.DONE,
+        state=BenchState.DONE,
         reason=f"{model} of mlpstorage with {processes} processes on clients",
-        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(rung.workload.profile for rung in rungs))),
+        request=RunRequest(
+            layers=[BenchLayer.L3], profiles=list(dict.fromkeys(rung.workload.profile for rung in rungs))
+        ),
         labels=["imported", *(["emulated"] if guard.hypervisor(run) else [])],
         provenance=Provenance(
             tool="mlpstorage",
@@ -181,7 +183,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _rung(
-    profile: Profile, operation: Operation, model: str, processes: int, direction: Direction, value: float
+    profile: BenchProfile, operation: Operation, model: str, processes: int, direction: Direction, value: float
 ) -> Rung:
     content = {
         "profile": profile.value,
@@ -190,15 +192,15 @@ def _rung(
         "block": None,
         "depth": 1,
         "engine": "mlpstorage",
-        "durable": operation == "save" or profile is Profile.KVCACHE,
+        "durable": operation == "save" or profile is BenchProfile.KVCACHE,
         "equivalent": None,
     }
     return Rung(
-        id=f"{Layer.L3}/{TARGET}/{profile}/{operation}",
-        layer=Layer.L3,
+        id=f"{BenchLayer.L3}/{TARGET}/{profile}/{operation}",
+        layer=BenchLayer.L3,
         target=TARGET,
         workload=Workload.model_validate({**content, "sha256": digest(content)}),
-        state=State.DONE,
+        state=BenchState.DONE,
         jobs=processes,
         series=[figures.series("bandwidth", direction, [value])],
     )
@@ -227,7 +229,7 @@ def _training(summary: _Summary, model: str, accelerator: str) -> Rung:
     fed = Accelerators(
         accelerator=accelerator.upper(), count=count, floor=100 * load.floor, au=utilisation, bandwidth=bandwidth
     )
-    rung = _rung(Profile(model), "train", model, count, "read", bandwidth)
+    rung = _rung(BenchProfile(model), "train", model, count, "read", bandwidth)
     return rung.model_copy(update={"accelerators": [fed]})
 
 
@@ -241,7 +243,7 @@ def _kv_cache(summary: _Summary) -> tuple[str, str | None, int, list[Rung]]:
     rungs = []
     for number, operation in _OPTIONS.items():
         read, written = summary.option(number, "read"), summary.option(number, "write")
-        rung = _rung(Profile.KVCACHE, operation, f"option {number} of the KV cache", processes, "read", read)
+        rung = _rung(BenchProfile.KVCACHE, operation, f"option {number} of the KV cache", processes, "read", read)
         series = [*rung.series, figures.series("bandwidth", "write", [written])]
         rungs.append(rung.model_copy(update={"series": series}))
     return began, None, processes, rungs
@@ -262,14 +264,14 @@ def _checkpoint(summary: _Summary, model: str) -> list[Rung]:
         bandwidth = summary.metric(f"{operation}_checkpoint_io_mean_GB_per_second") * GIB
         seconds = summary.metric(f"{operation}_checkpoint_duration_mean_seconds")
         rung = _rung(
-            Profile.CHECKPOINT,
+            BenchProfile.CHECKPOINT,
             operation,
             model,
             summary.count("num_accelerators"),
             direction,
             bandwidth,
         )
-        took = Checkpoint(
+        took = CheckpointTimes(
             model=_SIZES[model],
             size=total or round(bandwidth * seconds),
             measured=total or round(bandwidth * seconds),

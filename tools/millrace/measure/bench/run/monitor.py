@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from millrace.measure.bench.result.model import Moment
-from millrace.measure.bench.run.samples import Sample, Sampler
+from millrace.measure.bench.run.samples import RungSample, Sampler
 from millrace.system import paths, sysfs
 
 PERIOD = 1.0
@@ -19,7 +19,7 @@ HOT = 70.0
 
 
 @dataclass
-class Watch:
+class RunWatch:
     """Compares drives and arrays with the start of the run.
 
     `drives` are (kernel name, serial), `arrays` are (kernel name, name in the plan).
@@ -91,14 +91,14 @@ class Watch:
 class Monitor(Thread):
     """A thread. It sets `stop` when the run must end, and `reason` to why."""
 
-    def __init__(self, sampler: Sampler, watch: Watch, stop: Event, period: float = PERIOD) -> None:
+    def __init__(self, sampler: Sampler, watch: RunWatch, stop: Event, period: float = PERIOD) -> None:
         super().__init__(name="monitor", daemon=True)
         self.reason: str | None = None
         self._sampler, self._watch, self._stop_run, self._period = sampler, watch, stop, period
         self._done, self._lock = Event(), Lock()
         self._moments: list[Moment] = []
         self._began = 0.0
-        self._before: Sample | None = None
+        self._before: RungSample | None = None
         self._recording = False
 
     def run(self) -> None:

@@ -4,15 +4,15 @@
 import time
 
 from millrace.measure.bench.result import live
-from millrace.measure.bench.result.fio_output import Outcome
-from millrace.measure.bench.result.model import Rung, State
-from millrace.measure.bench.result.outputs import Estimate, Progress
+from millrace.measure.bench.result.fio_output import RepeatOutcome
+from millrace.measure.bench.result.model import BenchState, Rung
+from millrace.measure.bench.result.outputs import BenchEstimate, BenchProgress
 
 
 class ProgressReporter:
     """Writes lines of progress. Time left is the estimate, corrected by how far it was off so far."""
 
-    def __init__(self, run: str, estimate: Estimate | None) -> None:
+    def __init__(self, run: str, estimate: BenchEstimate | None) -> None:
         self._run, self._estimate = run, estimate
         self._began = time.monotonic()
         self._number, self._what = 0, "starting"
@@ -29,7 +29,7 @@ class ProgressReporter:
         self._number, self._what, self._repeat = number, rung, 0
         self._write()
 
-    def repeat(self, number: int, now: Outcome | None) -> None:
+    def repeat(self, number: int, now: RepeatOutcome | None) -> None:
         """Report a repeat, at its begin and while it runs; number 0 is the warm-up."""
         self._repeat = number
         if now is None:
@@ -50,11 +50,13 @@ class ProgressReporter:
         self._repeat = self._repeats
         self._write(finished=rung)
 
-    def end(self, state: State, reason: str | None) -> None:
+    def end(self, state: BenchState, reason: str | None) -> None:
         """Write the last line."""
-        what = reason or ("all is measured" if state is State.DONE else state.value)
-        progress = 1.0 if state is State.DONE else self._progress()
-        line = Progress(run=self._run, time=time.time(), state=state, what=what, progress=progress, steps=self._steps)
+        what = reason or ("all is measured" if state is BenchState.DONE else state.value)
+        progress = 1.0 if state is BenchState.DONE else self._progress()
+        line = BenchProgress(
+            run=self._run, time=time.time(), state=state, what=what, progress=progress, steps=self._steps
+        )
         live.write(line.model_copy(update={"step": self._number + 1 if self._estimate else 0}))
 
     @property
@@ -82,10 +84,10 @@ class ProgressReporter:
         if left is None and self._estimate:
             left = self._estimate.seconds
         live.write(
-            Progress(
+            BenchProgress(
                 run=self._run,
                 time=time.time(),
-                state=State.RUNNING,
+                state=BenchState.RUNNING,
                 what=self._what,
                 rung=self._what if self._what != "starting" else None,
                 step=self._number + 1,

@@ -26,7 +26,7 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RungSample:
     """Counters at `at` (monotonic seconds). `cpus`: (all, idle, interrupts) in ticks, the sum of all first."""
 
     at: float
@@ -45,9 +45,9 @@ class Sampler:
     mount: str | None = None
     root: Path = field(default_factory=lambda: paths.ROOT)
 
-    def sample(self, at: float) -> Sample:
+    def sample(self, at: float) -> RungSample:
         """Read the counters; `at` is now in monotonic seconds."""
-        return Sample(
+        return RungSample(
             at=at,
             cpus=_cpus(self._text("proc/stat")),
             disks=_disks(self._text("proc/diskstats")),
@@ -55,7 +55,7 @@ class Sampler:
             rpc=_rpc(self._text("proc/self/mountstats"), self.mount) if self.mount else None,
         )
 
-    def moment(self, before: Sample, now: Sample, began: float) -> Moment:
+    def moment(self, before: RungSample, now: RungSample, began: float) -> Moment:
         """Return what happened between two samples; `began` is the start of the rung in monotonic seconds."""
         seconds = max(now.at - before.at, 1e-3)
         drives = [drive for name in self.drives if (drive := _between(before, now, name)) is not None]
@@ -132,7 +132,7 @@ def _rpc(text: str, mount: str) -> tuple[int, int] | None:
     return (count, queued) if count else None
 
 
-def _between(before: Sample, now: Sample, name: str) -> Disk | None:
+def _between(before: RungSample, now: RungSample, name: str) -> Disk | None:
     old, new = before.disks.get(name), now.disks.get(name)
     if old is None or new is None:
         return None

@@ -13,21 +13,21 @@ from threading import Event
 from millrace import __version__
 from millrace.inventory.model import DriveState
 from millrace.measure.bench.plan.job import Target
-from millrace.measure.bench.plan.prepare import Prepared, prepare
+from millrace.measure.bench.plan.prepare import PreparedRun, prepare
 from millrace.measure.bench.plan.site import Site
-from millrace.measure.bench.plan.steps import Step, pending
+from millrace.measure.bench.plan.steps import RungStep, pending
 from millrace.measure.bench.plan.workloads import digest
 from millrace.measure.bench.report.export import METRICS, open_metrics
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.ceilings import with_ceilings
-from millrace.measure.bench.result.choices import Layer
+from millrace.measure.bench.result.choices import BenchLayer
 from millrace.measure.bench.result.fio_output import Full
-from millrace.measure.bench.result.model import Provenance, Run, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Provenance
 from millrace.measure.bench.run import cleanup, space, targets
-from millrace.measure.bench.run.bench_job import JOB, ORDER, Order
+from millrace.measure.bench.run.bench_job import JOB, ORDER, BenchOrder
 from millrace.measure.bench.run.environment import environment
-from millrace.measure.bench.run.local import Local, Stopped
-from millrace.measure.bench.run.monitor import Monitor, Watch
+from millrace.measure.bench.run.local import Local, RepeatStopped
+from millrace.measure.bench.run.monitor import Monitor, RunWatch
 from millrace.measure.bench.run.progress import ProgressReporter
 from millrace.measure.bench.run.remote import target as remote
 from millrace.measure.bench.run.remote.connection import Unreachable
@@ -45,7 +45,7 @@ from millrace.system.run import Runner, attempt
 BY_USER = "stopped by the user"
 
 
-def execute(run: Runner = attempt) -> Run:
+def execute(run: Runner = attempt) -> BenchRun:
     """Carry out the order; return the run as it ended. Failed, Refused: it could not begin."""
     order = ORDER.read()
     stop = Event()
@@ -55,29 +55,29 @@ def execute(run: Runner = attempt) -> Run:
         with JOB.execution() as began:
             cleanup.mark_interrupted()
             ready = prepare(order.request)
-            done = Session(order, ready, run, stop).run_steps()
-            if done.state is not State.DONE:
+            done = BenchSession(order, ready, run, stop).run_steps()
+            if done.state is not BenchState.DONE:
                 record.end(began, "cancelled" if done.reason == BY_USER else "failed", done.reason)
             return done
     except MillraceError as error:
         progress = ProgressReporter.without_estimate(order.run)
-        progress.end(State.FAILED, str(error))
+        progress.end(BenchState.FAILED, str(error))
         raise
     finally:
         ORDER.remove()
 
 
-class Session:
+class BenchSession:
     """One active run."""
 
-    def __init__(self, order: Order, ready: Prepared, run: Runner, stop: Event) -> None:
+    def __init__(self, order: BenchOrder, ready: PreparedRun, run: Runner, stop: Event) -> None:
         self.ready, self.labels, self._run, self._stop = ready, order.labels, run, stop
         self.rungs = [pending(step, ready.sizes) for step in ready.steps]
         self.progress = ProgressReporter(order.run, ready.estimate)
-        self.result = Run(
+        self.result = BenchRun(
             id=order.run,
             started=_now(),
-            state=State.RUNNING,
+            state=BenchState.RUNNING,
             request=order.request,
             labels=order.labels,
             provenance=Provenance(
@@ -90,10 +90,10 @@ class Session:
             rungs=self.rungs,
         )
 
-    def run_steps(self) -> Run:
+    def run_steps(self) -> BenchRun:
         """Run every step; at the end only the result remains, in any case."""
-        self._save(State.RUNNING)
-        state, reason = State.FAILED, None
+        self._save(BenchState.RUNNING)
+        state, reason = BenchState.FAILED, None
         try:
             with ExitStack() as stack:
                 monitor = monitor_of(self.ready.site, self._stop)
@@ -109,7 +109,7 @@ class Session:
             self.progress.end(state, reason)
         return self.result
 
-    def _steps(self, stack: ExitStack, monitor: Monitor) -> tuple[State, str | None]:
+    def _steps(self, stack: ExitStack, monitor: Monitor) -> tuple[BenchState, str | None]:
         site = self.ready.site
         nodes = stack.enter_context(targets.device_nodes(self._run))
         directory = space.make(site.mountpoint, self.ready.estimate.space, self._run)
@@ -125,22 +125,22 @@ class Session:
                 with self._target(steps[0][1], directory, nodes, local) as (target, measurer):
                     for number, step in steps:
                         self._run_step(number, step, target, runner, measurer)
-            except Stopped:
-                return State.STOPPED, monitor.reason or BY_USER
+            except RepeatStopped:
+                return BenchState.STOPPED, monitor.reason or BY_USER
             except Full as error:
-                return State.STOPPED, str(error)
+                return BenchState.STOPPED, str(error)
             except (Failed, Unreachable, OSError) as error:
                 self._give_up([number for number, _ in steps], f"{name}: {error}")
-            self._save(State.RUNNING)
-        failed = [rung for rung in self.rungs if rung.state is State.FAILED]
-        if failed and not any(rung.state is State.DONE for rung in self.rungs):
-            return State.FAILED, failed[0].reason
-        return State.DONE, f"{len(failed)} of {len(numbered)} workloads failed" if failed else None
+            self._save(BenchState.RUNNING)
+        failed = [rung for rung in self.rungs if rung.state is BenchState.FAILED]
+        if failed and not any(rung.state is BenchState.DONE for rung in self.rungs):
+            return BenchState.FAILED, failed[0].reason
+        return BenchState.DONE, f"{len(failed)} of {len(numbered)} workloads failed" if failed else None
 
     @contextmanager
-    def _target(self, step: Step, directory: Path, nodes: Path, local: Local) -> Iterator[tuple[Target, Measurer]]:
+    def _target(self, step: RungStep, directory: Path, nodes: Path, local: Local) -> Iterator[tuple[Target, Measurer]]:
         """The target of a step, and who measures there."""
-        if step.layer is not Layer.L3:
+        if step.layer is not BenchLayer.L3:
             with targets.opened(step, directory, nodes, self._run) as target:
                 yield target, local
             return
@@ -148,22 +148,22 @@ class Session:
         with remote.opened(step.target, directory, chosen, self._stop, self._run) as (target, connections):
             yield target, Remote(local, connections)
 
-    def _run_step(self, number: int, step: Step, target: Target, runner: StepRunner, measurer: Measurer) -> None:
+    def _run_step(self, number: int, step: RungStep, target: Target, runner: StepRunner, measurer: Measurer) -> None:
         if target.write_devices:
             self._still_blank(step)
-        self.rungs[number] = self.rungs[number].model_copy(update={"state": State.RUNNING})
+        self.rungs[number] = self.rungs[number].model_copy(update={"state": BenchState.RUNNING})
         self.progress.begin(number, step.id)
         try:
             self.rungs[number] = runner.run(self.rungs[number], step, target, measurer, self.progress.repeat)
-        except (Stopped, Full):
-            self.rungs[number] = self.rungs[number].model_copy(update={"state": State.STOPPED})
+        except (RepeatStopped, Full):
+            self.rungs[number] = self.rungs[number].model_copy(update={"state": BenchState.STOPPED})
             raise
         except (Failed, OSError) as error:
             self._give_up([number], str(error))
-        self._save(State.RUNNING)
+        self._save(BenchState.RUNNING)
         self.progress.finished(self.rungs[number])
 
-    def _still_blank(self, step: Step) -> None:
+    def _still_blank(self, step: RungStep) -> None:
         """Right before the first write: every probe once more."""
         states = {one.serial: one.state for one in Linux().scan().drives}
         for serial in step.names:
@@ -172,10 +172,10 @@ class Session:
 
     def _give_up(self, numbers: list[int], why: str) -> None:
         for number in numbers:
-            if self.rungs[number].state in (State.PENDING, State.RUNNING):
-                self.rungs[number] = self.rungs[number].model_copy(update={"state": State.FAILED, "reason": why})
+            if self.rungs[number].state in (BenchState.PENDING, BenchState.RUNNING):
+                self.rungs[number] = self.rungs[number].model_copy(update={"state": BenchState.FAILED, "reason": why})
 
-    def _save(self, state: State, reason: str | None = None, ended: bool = False) -> None:
+    def _save(self, state: BenchState, reason: str | None = None, ended: bool = False) -> None:
         site = self.ready.site
         rungs = with_ceilings(self.rungs, site.inventory, site.arrays, "degraded" in self.labels)
         update = {"state": state, "reason": reason, "rungs": rungs, "ended": _now() if ended else None}
@@ -183,7 +183,7 @@ class Session:
         results.save(self.result)
 
 
-def _target_of(number: int, step: Step) -> tuple[Layer, str, int]:
+def _target_of(number: int, step: RungStep) -> tuple[BenchLayer, str, int]:
     return step.layer, step.target, number if step.devices else -1
 
 
@@ -196,10 +196,10 @@ def monitor_of(site: Site, stop: Event) -> Monitor:
     return Monitor(Sampler(drives, array), watch, stop)
 
 
-def watch_of(site: Site) -> Watch:
+def watch_of(site: Site) -> RunWatch:
     """Return what compares the drives and arrays of this server with those of now."""
     arrays = [(device, one.array.name) for one in site.pool.arrays if (device := array_device(one.array.name))]
-    return Watch([(one.name, one.serial) for one in [*site.data, *site.log]], arrays)
+    return RunWatch([(one.name, one.serial) for one in [*site.data, *site.log]], arrays)
 
 
 def working_directory() -> Path:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from millrace.measure.bench.plan.job import Job, Target, folder
+from millrace.measure.bench.plan.job import FioJob, Target, folder
 from millrace.measure.bench.plan.sizes import Files, Sizes
-from millrace.measure.bench.plan.steps import Step
+from millrace.measure.bench.plan.steps import RungStep
 from millrace.measure.bench.plan.workloads import UNREAD
 from millrace.measure.bench.result import figures
 from millrace.measure.bench.result import store as results
-from millrace.measure.bench.result.fio_output import Outcome
+from millrace.measure.bench.result.fio_output import RepeatOutcome
 from millrace.measure.bench.result.model import Rung
 from millrace.measure.bench.run import space
 from millrace.measure.bench.run.local import USER, Live
@@ -28,7 +28,7 @@ from millrace.system.trees import nofollow
 class Measurer(Protocol):
     """Measures one repeat: `Local` on this server, others on clients."""
 
-    def run(self, job: Job, live: Live | None = None) -> Outcome:
+    def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         """Measure one repeat; `live` receives what is known so far.
 
         Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
@@ -51,7 +51,12 @@ class StepRunner:
     laid_out: set[str] = field(default_factory=set)
 
     def run(
-        self, rung: Rung, step: Step, target: Target, measurer: Measurer, report: Callable[[int, Outcome | None], None]
+        self,
+        rung: Rung,
+        step: RungStep,
+        target: Target,
+        measurer: Measurer,
+        report: Callable[[int, RepeatOutcome | None], None],
     ) -> Rung:
         """Return the rung with its result.
 
@@ -67,7 +72,7 @@ class StepRunner:
             report(0, None)
             self._prepare_repeat(job)
             measurer.run(self._warm_up(job))
-        repeats: list[Outcome] = []
+        repeats: list[RepeatOutcome] = []
         for number in range(1, self.sizes.repeats + 1):
             report(number, None)
             self._prepare_repeat(job)
@@ -83,13 +88,13 @@ class StepRunner:
         done = figures.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
         return figures.with_training_figures(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
 
-    def _job(self, rung: Rung, step: Step, target: Target) -> Job:
+    def _job(self, rung: Rung, step: RungStep, target: Target) -> FioJob:
         files = self.sizes.files(step.work)
         if target.write_devices:
             # only of the one drive that was named: a part of it, the ends stay blank
             files = Files(1, room := self._room(target), room)
         seconds = self.sizes.seconds if step.work.timed else None
-        return Job(step.work, target, rung.jobs, files, seconds)
+        return FioJob(step.work, target, rung.jobs, files, seconds)
 
     def _room(self, target: Target) -> int:
         (_, node) = target.devices[0]
@@ -97,11 +102,11 @@ class StepRunner:
             size = device.seek(0, os.SEEK_END)
         return min(self.sizes.budget, size - 2 * EDGE)
 
-    def _warm_up(self, job: Job) -> Job:
+    def _warm_up(self, job: FioJob) -> FioJob:
         warm = self.sizes.warm if job.seconds is not None else None
-        return Job(job.work, job.target, job.jobs, job.files, warm)
+        return FioJob(job.work, job.target, job.jobs, job.files, warm)
 
-    def _lay_out(self, job: Job, copy: int, measurer: Measurer) -> None:
+    def _lay_out(self, job: FioJob, copy: int, measurer: Measurer) -> None:
         """The files, made once and through the local file system: over a protocol they are only measured."""
         name = folder(job.work, copy)
         if name in self.laid_out:
@@ -111,21 +116,21 @@ class StepRunner:
             nofollow.make_directory(name, 0o700, home, self._owner)
         if job.work.layout not in UNREAD and job.work.operation != "save":
             local = Target(directory=self.directory, copy=copy)
-            measurer.run(Job(job.work, local, self._most_jobs(job), job.files, None, create_only=True))
+            measurer.run(FioJob(job.work, local, self._most_jobs(job), job.files, None, create_only=True))
             self.laid_out.add(name)
 
-    def _most_jobs(self, job: Job) -> int:
+    def _most_jobs(self, job: FioJob) -> int:
         """Workloads with fewer jobs use some of the files of those with more."""
         return max(job.jobs, self.sizes.jobs) if job.work.layout == "common" else job.jobs
 
-    def _prepare_repeat(self, job: Job) -> None:
+    def _prepare_repeat(self, job: FioJob) -> None:
         """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
         if not job.target.devices:
             with nofollow.directory(self.directory) as home:
                 for copy in range(job.target.copies):
                     self._prepare_files(home, folder(job.work, copy), job)
 
-    def _prepare_files(self, home: int, name: str, job: Job) -> None:
+    def _prepare_files(self, home: int, name: str, job: FioJob) -> None:
         if job.work.operation == "create":
             shutil.rmtree(name, dir_fd=home)
             nofollow.make_directory(name, 0o700, home, self._owner)

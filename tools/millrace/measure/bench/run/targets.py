@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from millrace.measure.bench.plan.job import Target
-from millrace.measure.bench.plan.steps import Step
-from millrace.measure.bench.result.choices import Layer
+from millrace.measure.bench.plan.steps import RungStep
+from millrace.measure.bench.result.choices import BenchLayer
 from millrace.measure.bench.run import loopback
 from millrace.measure.bench.run.local import USER
 from millrace.plan.defaults import SmbdSettings
@@ -41,7 +41,9 @@ def device_nodes(run: Runner) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(step: Step, directory: Path, nodes: Path, run: Runner, smbd: SmbdSettings | None = None) -> Iterator[Target]:
+def opened(
+    step: RungStep, directory: Path, nodes: Path, run: Runner, smbd: SmbdSettings | None = None
+) -> Iterator[Target]:
     """Open the target of a step: `directory` is the benchmark's own in the pool, `nodes` holds device nodes.
 
     A step over SMB is measured with the settings `smbd`, by default those in force.
@@ -52,7 +54,7 @@ def opened(step: Step, directory: Path, nodes: Path, run: Runner, smbd: SmbdSett
         named = zip(step.names, step.devices, strict=True)
         devices = tuple((name, str(_node(nodes, device, step.work.writes))) for name, device in named)
         yield Target(devices=devices, write_devices=step.work.writes, offset=EDGE)
-    elif step.layer is Layer.L2:
+    elif step.layer is BenchLayer.L2:
         where = scratch() / "mnt" / step.target
         mount = partial(loopback.smb_tcp, wanted=smbd) if smbd else loopback.PROTOCOLS[step.target]
         with mount(directory, where, run) as mounted:

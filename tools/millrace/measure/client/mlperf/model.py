@@ -3,7 +3,7 @@
 
 from typing import Literal
 
-from millrace.measure.client.model import File, Note
+from millrace.measure.client.model import ClientFile, Note
 from millrace.system.documents import Contract
 
 
@@ -45,7 +45,7 @@ class Submission(Contract):
 
     schema_version: Literal[1] = 1
     edition: str
-    system: File
+    system: ClientFile
     unknown: list[str]
     free: int
     sheets: list[Sheet]

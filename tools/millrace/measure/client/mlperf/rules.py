@@ -49,7 +49,7 @@ TRAININGS = [
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class CheckpointRules:
     """`size` is of one checkpoint; binary, whatever the table of the rules says."""
 
     model: str
@@ -58,10 +58,10 @@ class Checkpoint:
 
 
 CHECKPOINTED = [
-    Checkpoint("llama3-8b", 105 * GIB, 8),
-    Checkpoint("llama3-70b", 912 * GIB, 64),
-    Checkpoint("llama3-405b", int(5.29 * TIB), 512),
-    Checkpoint("llama3-1t", 18 * TIB, 1024),
+    CheckpointRules("llama3-8b", 105 * GIB, 8),
+    CheckpointRules("llama3-70b", 912 * GIB, 64),
+    CheckpointRules("llama3-405b", int(5.29 * TIB), 512),
+    CheckpointRules("llama3-1t", 18 * TIB, 1024),
 ]
 
 ACCELERATOR_MEMORY = {"b200": 180 * 10**9, "mi355": 288 * 10**9}

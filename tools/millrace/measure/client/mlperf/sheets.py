@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace.measure.bench.result.choices import Profile
-from millrace.measure.bench.result.model import Run, State
+from millrace.measure.bench.result.choices import BenchProfile
+from millrace.measure.bench.result.model import BenchRun, BenchState
 from millrace.measure.client.mlperf import rules
 from millrace.measure.client.mlperf.model import Forecast, Sheet
 from millrace.measure.client.model import Note
-from millrace.plan.model import Outcome
+from millrace.plan.model import PlanOutcome
 from millrace.system.text import GIB, binary, size
 
 RULES = f"MLPerf Storage {rules.EDITION}, Rules.md"
@@ -37,7 +37,9 @@ class Asked:
     free: int
 
 
-def training(workload: rules.Training, asked: Asked, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> Sheet:
+def training(
+    workload: rules.Training, asked: Asked, runs: Sequence[BenchRun], outcomes: Sequence[PlanOutcome]
+) -> Sheet:
     """Return the sheet of a training workload."""
     prediction = forecast(workload, runs, outcomes)
     count = asked.accelerators or max(1, prediction.count or 1)
@@ -71,8 +73,8 @@ def training(workload: rules.Training, asked: Asked, runs: Sequence[Run], outcom
         notes=[
             Note(
                 text=f"{samples} files: the larger of {rules.STEPS} steps × {workload.batch} samples × {count} "
-                f"accelerators and {rules.MEMORY_MULTIPLE} × {binary(asked.clients * asked.memory)} of memory of all clients. "
-                "datasize prints the number that counts.",
+                f"accelerators and {rules.MEMORY_MULTIPLE} × {binary(asked.clients * asked.memory)} of memory of all "
+                "clients. datasize prints the number that counts.",
                 source=f"{RULES} 3.1.2",
             ),
             Note(text=f"{rules.RUNS} runs without a pause; the first is a warm-up.", source=f"{RULES} 2.1.17"),
@@ -83,7 +85,7 @@ def training(workload: rules.Training, asked: Asked, runs: Sequence[Run], outcom
     )
 
 
-def checkpointing(checkpoint: rules.Checkpoint, asked: Asked) -> Sheet:
+def checkpointing(checkpoint: rules.CheckpointRules, asked: Asked) -> Sheet:
     """Return the sheet of a checkpoint."""
     bytes_ = rules.CHECKPOINTS * checkpoint.size
     each = bytes_ // asked.clients
@@ -175,16 +177,16 @@ def kv_cache(asked: Asked) -> Sheet:
     )
 
 
-def forecast(workload: rules.Training, runs: Sequence[Run], outcomes: Sequence[Outcome]) -> Forecast:
+def forecast(workload: rules.Training, runs: Sequence[BenchRun], outcomes: Sequence[PlanOutcome]) -> Forecast:
     """Return how many accelerators are expected: from the highest layer that was measured, else from the plan."""
     name = workload.accelerator.upper()
     for layer in HIGHEST_FIRST:
         for run in runs:
             for rung in run.rungs:
                 if (
-                    rung.state is not State.DONE
+                    rung.state is not BenchState.DONE
                     or rung.layer != layer
-                    or rung.workload.profile != Profile(workload.model)
+                    or rung.workload.profile != BenchProfile(workload.model)
                 ):
                     continue
                 hit = next((each for each in rung.accelerators if each.accelerator == name), None)

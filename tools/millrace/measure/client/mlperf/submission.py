@@ -7,12 +7,12 @@ from pathlib import Path
 
 from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.result import store
-from millrace.measure.bench.result.model import Run
+from millrace.measure.bench.result.model import BenchRun
 from millrace.measure.bench.run.guard import hypervisor
 from millrace.measure.client.mlperf import rules, sheets, system
 from millrace.measure.client.mlperf.model import Sheet, Submission
 from millrace.measure.client.mlperf.sheets import Asked
-from millrace.measure.client.model import File
+from millrace.measure.client.model import ClientFile
 from millrace.plan.predict import predict
 from millrace.serve.config.model import Config
 from millrace.system import net, paths, sysfs
@@ -45,7 +45,7 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
     described = system.document(
         asked.name,
         site,
-        system.Facts(
+        system.SystemFacts(
             product=product or None,
             virtual=hypervisor(run) is not None,
             links={nic.name: sysfs.number(net.directory(nic.name) / "type") for nic in site.inventory.nics},
@@ -57,7 +57,7 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
     )
     return Submission(
         edition=rules.EDITION,
-        system=File(path=f"systems/{asked.name}.yaml", mode="0644", text=system.yaml(described)),
+        system=ClientFile(path=f"systems/{asked.name}.yaml", mode="0644", text=system.yaml(described)),
         unknown=system.unknown(described),
         free=asked.free,
         sheets=sheet_list,
@@ -89,7 +89,7 @@ def _sheets(asked: Asked, models: list[str], site: Site) -> list[Sheet]:
     ]
 
 
-def _runs() -> list[Run]:
+def _runs() -> list[BenchRun]:
     """The runs that can be read, newest first."""
     found = []
     for name in store.ids():

@@ -24,7 +24,7 @@ Value: TypeAlias = "str | int | bool | list[Value] | Mapping[str, Value]"
 
 
 @dataclass(frozen=True)
-class Facts:
+class SystemFacts:
     """What the inventory does not have. `links` are /sys/class/net/*/type, `roles` the traffic of each port.
 
     `memory` is that of one client in bytes.
@@ -39,7 +39,7 @@ class Facts:
     memory: int
 
 
-def document(name: str, site: Site, facts: Facts) -> Mapping[str, Value]:
+def document(name: str, site: Site, facts: SystemFacts) -> Mapping[str, Value]:
     """Return the description of the system `name`."""
     return {
         "system_under_test": {
@@ -69,7 +69,7 @@ def document(name: str, site: Site, facts: Facts) -> Mapping[str, Value]:
     }
 
 
-def _server(site: Site, facts: Facts) -> Mapping[str, Value]:
+def _server(site: Site, facts: SystemFacts) -> Mapping[str, Value]:
     seen = site.inventory
     return {
         "friendly_description": "File server",
@@ -104,7 +104,7 @@ _POWER: Mapping[str, Value] = {
 }
 
 
-def _ports(nics: Iterable[Nic], facts: Facts) -> list[Value]:
+def _ports(nics: Iterable[Nic], facts: SystemFacts) -> list[Value]:
     def facts_of(nic: Nic) -> tuple[str, bool, int | str, tuple[str, ...]]:
         speed = round(nic.speed / 1000) if nic.speed and nic.speed >= 1000 else UNKNOWN
         kind = facts.links.get(nic.name)
@@ -134,7 +134,7 @@ def _drives(drives: Iterable[Drive]) -> list[Value]:
     ]
 
 
-def _client(facts: Facts) -> Mapping[str, Value]:
+def _client(facts: SystemFacts) -> Mapping[str, Value]:
     return {
         "friendly_description": "Client that runs the benchmark",
         "quantity": facts.clients,

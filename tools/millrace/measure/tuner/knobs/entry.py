@@ -24,7 +24,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Facts:
+class LevelFacts:
     """What levels depend on: the settings of the plan, and of the kernel before any of them was set, by key.
 
     `adaptive`: every network port can adapt its interrupts to the load. `rings`: the longest that every port's driver
@@ -46,7 +46,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Entry:
+class WhitelistEntry:
     """One line of the whitelist; `key` is that of the policy.
 
     `files` are the ends of the paths that it sets, or the command; the first is the one that is read. It has none for
@@ -63,9 +63,9 @@ class Entry:
     cost: Cost
     value: Read
     change: Change
-    levels: Callable[[Facts], Sequence[Level]]
-    default: Callable[[Facts], Level | None] = lambda _: None
-    obstacle: Callable[[Facts], str | None] = lambda _: None
+    levels: Callable[[LevelFacts], Sequence[Level]]
+    default: Callable[[LevelFacts], Level | None] = lambda _: None
+    obstacle: Callable[[LevelFacts], str | None] = lambda _: None
     setting: str = ""
     may_refuse: bool = False
     reported: bool = True

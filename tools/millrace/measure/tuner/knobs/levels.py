@@ -4,8 +4,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from millrace.measure.tuner.knobs.entry import Entry, Facts
-from millrace.measure.tuner.model import Knob, Level
+from millrace.measure.tuner.knobs.entry import LevelFacts, WhitelistEntry
+from millrace.measure.tuner.model import Level, TunerKnob
 from millrace.plan.defaults import ADAPTIVE
 from millrace.system.errors import MillraceError, Refused
 from millrace.tune.knob import Setting
@@ -15,7 +15,7 @@ ERRORS = (OSError, ValueError, MillraceError)
 _NONE = {"nfsd": "the NFS server does not run", "ports": "no driver of a network port reports it"}
 
 
-def knob(entry: Entry, facts: Facts, settings: Mapping[str, Setting]) -> Knob:
+def knob(entry: WhitelistEntry, facts: LevelFacts, settings: Mapping[str, Setting]) -> TunerKnob:
     """Return a knob, `settings` by their labels. Refused: this server lacks it, or there is nothing to choose."""
     obstacle = entry.obstacle(facts)
     if obstacle is not None:
@@ -42,7 +42,7 @@ def knob(entry: Entry, facts: Facts, settings: Mapping[str, Setting]) -> Knob:
     ordered = all(isinstance(level, int) for level in choices)
     if len(choices) < 2:
         raise Refused("this server leaves no other value to choose")
-    return Knob(
+    return TunerKnob(
         name=entry.key,
         title=entry.title,
         setting=entry.setting or ", ".join(dict.fromkeys(_pattern(setting.label) for setting in mine)),
@@ -54,13 +54,13 @@ def knob(entry: Entry, facts: Facts, settings: Mapping[str, Setting]) -> Knob:
     )
 
 
-def of_kernel(entries: Iterable[Entry], settings: Mapping[str, Setting]) -> dict[str, Level]:
+def of_kernel(entries: Iterable[WhitelistEntry], settings: Mapping[str, Setting]) -> dict[str, Level]:
     """Return by key what was set before Millrace set it: as kept, else what is set where nothing is planned."""
     found = {entry.key: _before(entry, settings) for entry in entries}
     return {key: levels[0] for key, levels in found.items() if levels}
 
 
-def sets(entry: Entry, setting: Setting) -> bool:
+def sets(entry: WhitelistEntry, setting: Setting) -> bool:
     """Whether a setting is one of those of a line of the whitelist."""
     return setting.label.endswith(entry.files)
 
@@ -86,7 +86,7 @@ def _pattern(label: str) -> str:
     return f"{block}*/{rest.partition('/')[2]}" if block else command
 
 
-def _before(entry: Entry, settings: Mapping[str, Setting]) -> list[Level]:
+def _before(entry: WhitelistEntry, settings: Mapping[str, Setting]) -> list[Level]:
     """The levels of each device before Millrace set them."""
     if not entry.reported:
         return []

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from millrace.measure.tuner.knobs.checks import check_settings
-from millrace.measure.tuner.knobs.entry import Entry, Facts, Load
+from millrace.measure.tuner.knobs.entry import LevelFacts, Load, WhitelistEntry
 from millrace.measure.tuner.knobs.levels import ERRORS, knob, of_kernel, sets, words
 from millrace.measure.tuner.knobs.links import links
 from millrace.measure.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
-from millrace.measure.tuner.model import Combination, Knob, LeftOut
+from millrace.measure.tuner.model import Combination, LeftOut, TunerKnob
 from millrace.plan.settings import Settings
 from millrace.storage.record.model import Pool
 from millrace.system.errors import Failed, Refused
@@ -31,7 +31,7 @@ from millrace.tune.unmanaged import with_all
 
 
 @dataclass(frozen=True)
-class Change:
+class KnobChange:
     """One setting before it is set: what it is now, as it can be written again, and what it is to be."""
 
     knob: str
@@ -41,13 +41,13 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Surface:
+class KnobSurface:
     """The knobs of one server. `settings` are those of its plan, with the policy and what was measured before."""
 
     settings: Settings
     pool: Pool
     run: Runner
-    knobs: list[Knob]
+    knobs: list[TunerKnob]
     left_out: list[LeftOut]
 
     @property
@@ -62,19 +62,19 @@ class Surface:
             wanted = _entry(name).change(wanted, level)
         return wanted
 
-    def changes(self, combination: Combination) -> list[Change]:
+    def changes(self, combination: Combination) -> list[KnobChange]:
         """Return what differs from a combination, in the order of `tune`. Failed: a setting cannot be read."""
         return [one for found in self._stages(combination) for one in found]
 
-    def endings(self, knobs: Iterable[Knob]) -> list[str]:
+    def endings(self, knobs: Iterable[TunerKnob]) -> list[str]:
         """Return what the labels of all settings of the knobs end in."""
         return sorted({ending for one in knobs for ending in _entry(one.name).files})
 
-    def _stages(self, combination: Combination) -> Iterator[list[Change]]:
+    def _stages(self, combination: Combination) -> Iterator[list[KnobChange]]:
         for found in stages_of(self.wanted(combination), self.pool, self.run):
             yield self._differing(combination, found)
 
-    def _differing(self, combination: Combination, settings: Iterable[Setting]) -> list[Change]:
+    def _differing(self, combination: Combination, settings: Iterable[Setting]) -> list[KnobChange]:
         changes = []
         for setting in settings:
             mine = [name for name in combination if sets(_entry(name), setting)]
@@ -83,12 +83,12 @@ class Surface:
             try:
                 now = setting.read()
                 if not setting.matches(now):
-                    changes.append(Change(mine[0], setting, setting.original() or now, setting.wanted))
+                    changes.append(KnobChange(mine[0], setting, setting.original() or now, setting.wanted))
             except ERRORS as error:
                 raise Failed(f"{setting.label} cannot be read: {error}") from error
         return changes
 
-    def apply(self, combination: Combination, before: Callable[[Sequence[Change]], None]) -> None:
+    def apply(self, combination: Combination, before: Callable[[Sequence[KnobChange]], None]) -> None:
         """Set a combination; `before` is called with the changes of a stage before its first.
 
         Failed: the kernel refuses one, or a port has no link afterwards.
@@ -101,7 +101,7 @@ class Surface:
             if connected is not None:
                 connected.wait()
 
-    def _write(self, changes: Iterable[Change]) -> None:
+    def _write(self, changes: Iterable[KnobChange]) -> None:
         for one in changes:
             try:
                 one.setting.write(one.new)
@@ -111,7 +111,7 @@ class Surface:
             if not one.setting.matches(now):
                 raise Failed(f"{one.setting.label} cannot be set to {one.new}: it is {now} afterwards")
 
-    def refused(self, knobs: Iterable[Knob], before: Callable[[Sequence[Change]], None]) -> list[LeftOut]:
+    def refused(self, knobs: Iterable[TunerKnob], before: Callable[[Sequence[KnobChange]], None]) -> list[LeftOut]:
         """Set each level of the knobs that a driver may refuse; return those that it refuses, with its words.
 
         `before` as for `apply`. Failed: the plan's level cannot be set again.
@@ -133,7 +133,7 @@ class Surface:
         return [one.setting.label for one in self.changes(combination)]
 
 
-def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
+def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> KnobSurface:
     """Return the knobs of this server for a run with this load. Refused: its settings could not be computed."""
     basis = settings.basis
     if basis is None:
@@ -145,14 +145,14 @@ def surface(settings: Settings, pool: Pool, run: Runner, load: Load) -> Surface:
     for setting in labels.values():
         if isinstance(setting, RingKnob):
             rings[setting.direction] = min(setting.most, rings.get(setting.direction, setting.most))
-    facts = Facts(settings, basis.server, basis.arrays, of_kernel(WHITELIST, labels), load, adaptive, rings)
+    facts = LevelFacts(settings, basis.server, basis.arrays, of_kernel(WHITELIST, labels), load, adaptive, rings)
     for entry in WHITELIST:
         try:
             knobs.append(knob(entry, facts, labels))
         except Refused as error:
             left_out.append(LeftOut(name=entry.key, reason=str(error)))
     left_out += [LeftOut(name=name, reason=reason) for name, reason in LEFT_OUT.items()]
-    return Surface(settings, pool, run, knobs, left_out)
+    return KnobSurface(settings, pool, run, knobs, left_out)
 
 
 def settings_of(wanted: Settings, pool: Pool, run: Runner) -> list[Setting]:
@@ -182,5 +182,5 @@ def every_setting(settings: Settings, pool: Pool, run: Runner) -> tuple[dict[str
     return {one.label: one for one in found}, {one.label: one.wanted for one in planned}
 
 
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> WhitelistEntry:
     return next(one for one in WHITELIST if one.key == name)

@@ -6,7 +6,7 @@ Nothing here makes an answer come before the data is safe, and nothing is fixed 
 
 from collections.abc import Callable
 
-from millrace.measure.tuner.knobs.entry import Entry, Facts, field
+from millrace.measure.tuner.knobs.entry import LevelFacts, WhitelistEntry, field
 from millrace.measure.tuner.model import Level
 from millrace.plan.defaults import ADAPTIVE, AIO_BYTES, BUFFERED, CREDITS, RebuildSettings
 from millrace.plan.memory import stripe_cache_memory, thread_memory
@@ -53,65 +53,65 @@ def _with_rebuild(of: Settings, value: Level) -> Settings:
     return of.model_copy(update={"rebuild": RebuildSettings(least=int(value))})
 
 
-def _paces(facts: Facts) -> list[int]:
+def _paces(facts: LevelFacts) -> list[int]:
     most = facts.settings.md.sync_speed_max
     return [one for one in (*REBUILD, most // WITH_ONE, most // WITH_NONE) if one <= most]
 
 
-def _stripes(facts: Facts) -> list[int]:
+def _stripes(facts: LevelFacts) -> list[int]:
     each = stripe_cache_memory(1, facts.arrays.members) * facts.arrays.legs
     return [one for one in STRIPES if one * each <= facts.server.memory * MEMORY]
 
 
-def _threads(facts: Facts) -> list[int]:
+def _threads(facts: LevelFacts) -> list[int]:
     # every pool keeps its fewest threads, whatever the number in all
     least = facts.settings.nfsd.threads_min * facts.pools
     held = thread_memory(facts.settings.nfsd.max_block_size)
     return [one for one in THREADS if least <= one and one * held <= facts.server.memory * MEMORY]
 
 
-def _fewest(facts: Facts) -> list[int]:
+def _fewest(facts: LevelFacts) -> list[int]:
     most = min([*_threads(facts), facts.settings.nfsd.threads_max])
     return [one for one in FEWEST if one * facts.pools <= most]
 
 
-def _limits(facts: Facts) -> list[int]:
+def _limits(facts: LevelFacts) -> list[int]:
     wanted = (64 * MIB, 256 * MIB, GIB, 4 * GIB)
     return [one for one in wanted if one <= facts.server.memory // 4]
 
 
-def _port_cores(facts: Facts) -> int:
+def _port_cores(facts: LevelFacts) -> int:
     return max(facts.server.port_cores.values(), default=facts.server.cores)
 
 
-def _halves(facts: Facts) -> list[int]:
+def _halves(facts: LevelFacts) -> list[int]:
     most = _port_cores(facts)
     return [most >> shift for shift in range(most.bit_length())][:4]
 
 
-def _below(values: tuple[int, ...], key: str) -> Callable[[Facts], list[int]]:
+def _below(values: tuple[int, ...], key: str) -> Callable[[LevelFacts], list[int]]:
     """What the driver can do is known by what the kernel began with: levels are below it."""
     return lambda facts: [one for one in values if one < int(facts.kernel.get(key, 0))]
 
 
-def _no_parity(facts: Facts) -> str | None:
+def _no_parity(facts: LevelFacts) -> str | None:
     return None if facts.arrays.parity else "the pool has no parity array"
 
 
-def _no_clients(facts: Facts) -> str | None:
+def _no_clients(facts: LevelFacts) -> str | None:
     return None if facts.load.clients else "only clients over the network make ports raise interrupts: give --client"
 
 
-def _no_rebuild(facts: Facts) -> str | None:
+def _no_rebuild(facts: LevelFacts) -> str | None:
     return None if facts.load.rebuild else "only beside a rebuild does it do anything: add the goal rebuild"
 
 
-def _no_smb(facts: Facts) -> str | None:
+def _no_smb(facts: LevelFacts) -> str | None:
     return None if facts.load.smb else "no goal is measured over SMB, such as smb-seq-read"
 
 
-def _ring(direction: Direction, title: str) -> Entry:
-    return Entry(
+def _ring(direction: Direction, title: str) -> WhitelistEntry:
+    return WhitelistEntry(
         f"ports.{direction}_ring",
         title,
         (f" {direction}", *FOLLOWING),
@@ -124,8 +124,8 @@ def _ring(direction: Direction, title: str) -> Entry:
     )
 
 
-WHITELIST: tuple[Entry, ...] = (
-    Entry(
+WHITELIST: tuple[WhitelistEntry, ...] = (
+    WhitelistEntry(
         "nfsd.threads",
         "NFS server threads",
         ("nfsdctl threads",),
@@ -136,7 +136,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda _: 16,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "nfsd.threads_min",
         "threads that each pool of the NFS server keeps",
         ("nfsdctl threads",),
@@ -145,7 +145,7 @@ WHITELIST: tuple[Entry, ...] = (
         _fewest,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "nfsd.io_cache_read",
         "how the NFS server reads files",
         ("/nfsd/io_cache_read",),
@@ -155,7 +155,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda _: BUFFERED,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "nfsd.io_cache_write",
         "how the NFS server writes files",
         ("/nfsd/io_cache_write",),
@@ -165,7 +165,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda _: BUFFERED,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "md.stripe_cache_size",
         "stripe cache of each parity array",
         ("/md/stripe_cache_size",),
@@ -175,7 +175,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda _: 256,
         obstacle=_no_parity,
     ),
-    Entry(
+    WhitelistEntry(
         "md.group_thread_cnt",
         "worker threads of each parity array on each node",
         ("/md/group_thread_cnt",),
@@ -185,7 +185,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda _: 0,
         obstacle=_no_parity,
     ),
-    Entry(
+    WhitelistEntry(
         "md.read_ahead_kib",
         "read-ahead of the pool in KiB",
         ("/queue/read_ahead_kb",),
@@ -194,7 +194,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda _: list(READ_AHEAD),
         lambda _: 128,
     ),
-    Entry(
+    WhitelistEntry(
         "md.member_requests",
         "requests that wait in the queue of each drive",
         ("/queue/nr_requests",),
@@ -202,7 +202,7 @@ WHITELIST: tuple[Entry, ...] = (
         *field("members", "requests"),
         _below(REQUESTS, "md.member_requests"),
     ),
-    Entry(
+    WhitelistEntry(
         "md.member_max_kib",
         "largest request to each drive in KiB",
         ("/queue/max_sectors_kb",),
@@ -210,7 +210,7 @@ WHITELIST: tuple[Entry, ...] = (
         *field("members", "max_kib"),
         _below(LARGEST, "md.member_max_kib"),
     ),
-    Entry(
+    WhitelistEntry(
         "md.rebuild_min_kib",
         "what a rebuild gets of each drive at least in KiB/s",
         ("/md/sync_speed_min",),
@@ -223,7 +223,7 @@ WHITELIST: tuple[Entry, ...] = (
         _no_rebuild,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "sysctl.dirty_bytes",
         "dirty page cache at which writers wait",
         ("/vm/dirty_bytes", "/vm/dirty_background_bytes"),
@@ -235,7 +235,7 @@ WHITELIST: tuple[Entry, ...] = (
         lambda facts: facts.server.memory // 5 // PAGE * PAGE,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "ports.rx_usecs",
         "microseconds that each network port waits before an interrupt",
         (" rx-usecs",),
@@ -245,7 +245,7 @@ WHITELIST: tuple[Entry, ...] = (
         obstacle=_no_clients,
         may_refuse=True,
     ),
-    Entry(
+    WhitelistEntry(
         "ports.interrupt_cores",
         "cores of its node that take the interrupts of each network port",
         ("/smp_affinity_list",),
@@ -257,7 +257,7 @@ WHITELIST: tuple[Entry, ...] = (
         may_refuse=True,
         reported=False,
     ),
-    Entry(
+    WhitelistEntry(
         "ports.most_queues",
         "queues of each network port at most",
         (" combined", *FOLLOWING),
@@ -273,7 +273,7 @@ WHITELIST: tuple[Entry, ...] = (
     _ring("rx", "descriptors of each receive ring of the network ports"),
     _ring("tx", "descriptors of each transmit ring of the network ports"),
     # samba 4.25: smb2_server.c smbd_initialize_smb2 takes them for each connection
-    Entry(
+    WhitelistEntry(
         "smbd.max_credits",
         "credits of each connection over SMB",
         (),
@@ -285,7 +285,7 @@ WHITELIST: tuple[Entry, ...] = (
         "smb.conf: smb2 max credits",
     ),
     # samba 4.25: smb2_aio.c schedule_smb2_aio_read compares each request with them
-    Entry(
+    WhitelistEntry(
         "smbd.aio_min_bytes",
         "smallest read or write that smbd does asynchronously",
         (),

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.measure.bench.report.export import named, workbook
 from millrace.measure.bench.result.choices import Format
-from millrace.measure.tuner.model import Run
+from millrace.measure.tuner.model import TunerRun
 from millrace.measure.tuner.report.page import page
 from millrace.measure.tuner.report.sizing import sizing
 from millrace.measure.tuner.report.tables import (
@@ -24,12 +24,12 @@ from millrace.measure.tuner.report.tables import (
 from millrace.system.documents import Contract
 
 
-def as_json(run: Run) -> bytes:
+def as_json(run: TunerRun) -> bytes:
     """Return the contract itself."""
     return run.model_dump_json(indent=2).encode()
 
 
-def as_csv(run: Run) -> bytes:
+def as_csv(run: TunerRun) -> bytes:
     """Return one line for each reading, with the run's id first."""
     out = io.StringIO()
     table = csv.writer(out)
@@ -38,12 +38,12 @@ def as_csv(run: Run) -> bytes:
     return out.getvalue().encode()
 
 
-def as_html(run: Run) -> bytes:
+def as_html(run: TunerRun) -> bytes:
     """Return one page that loads nothing."""
     return page(run).encode()
 
 
-def as_xlsx(run: Run) -> bytes:
+def as_xlsx(run: TunerRun) -> bytes:
     """Return summary, effects with a chart, all runs and the environment."""
     out = io.BytesIO()
     with workbook(out) as book:
@@ -66,10 +66,10 @@ def as_xlsx(run: Run) -> bytes:
     return out.getvalue()
 
 
-FORMATS: dict[Format, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
+FORMATS: dict[Format, Callable[[TunerRun], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
 
 
-def _summary(run: Run) -> Iterable[Iterable[Cell]]:
+def _summary(run: TunerRun) -> Iterable[Iterable[Cell]]:
     yield ["run", run.id]
     yield ["host", run.host]
     yield ["started", run.started]

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from millrace.measure.tuner.model import Run
+from millrace.measure.tuner.model import TunerRun
 from millrace.measure.tuner.report.sizing import sizing
 from millrace.measure.tuner.report.tables import EMULATED, SIDES, changed, emulated, figure, part, titles, verdict
 from millrace.system.render import render
@@ -14,7 +14,7 @@ ROOM = (WIDTH - LEFT - 140) / 2
 
 
 @dataclass(frozen=True)
-class Bar:
+class KnobBar:
     """One knob: a bar right of the middle where the plan's level is better, left of it where it is worse. Pixels."""
 
     name: str
@@ -31,7 +31,7 @@ class Bar:
         return self.top + BAR / 2
 
 
-def page(run: Run) -> str:
+def page(run: TunerRun) -> str:
     """Return the whole page, which loads nothing."""
     hidden = emulated(run)
     standings = [
@@ -72,7 +72,7 @@ def page(run: Run) -> str:
     )
 
 
-def _bars(run: Run) -> list[Bar]:
+def _bars(run: TunerRun) -> list[KnobBar]:
     names = titles(run)
     most = max((max(abs(effect.effect), effect.noise) for effect in run.effects), default=0.0) or 1.0
     bars = []
@@ -81,5 +81,5 @@ def _bars(run: Run) -> list[Bar]:
         left = LEFT + ROOM - (length if effect.effect < 0 else 0)
         noise = round(ROOM * effect.noise / most, 1)
         words, top = part(effect.effect), GAP + number * (BAR + GAP)
-        bars.append(Bar(names.get(effect.knob, effect.knob), words, top, left, length, noise, effect.matters))
+        bars.append(KnobBar(names.get(effect.knob, effect.knob), words, top, left, length, noise, effect.matters))
     return bars

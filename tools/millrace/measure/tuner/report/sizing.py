@@ -8,7 +8,7 @@ not know its own.
 from dataclasses import dataclass
 
 from millrace.measure.bench.result.environment import Environment
-from millrace.measure.tuner.model import Reading, Run
+from millrace.measure.tuner.model import ScoredReading, TunerRun
 from millrace.plan.defaults import CREDITS
 
 MEMORY = 5e9
@@ -22,7 +22,7 @@ KEY = "smbd.max_credits"
 
 
 @dataclass(frozen=True)
-class Sizing:
+class SizingRow:
     """One number by formula: its terms in words, and what was set or measured here."""
 
     name: str
@@ -31,7 +31,7 @@ class Sizing:
     here: str
 
 
-def sizing(run: Run) -> list[Sizing]:
+def sizing(run: TunerRun) -> list[SizingRow]:
     """Return what the formulas give for the server of a run; nothing where its environment is not known."""
     if run.environment is None:
         return []
@@ -43,7 +43,7 @@ def sizing(run: Run) -> list[Sizing]:
     if drive:
         factor = max(round(MEMORY / drive), 1)
         sizings.append(
-            Sizing(
+            SizingRow(
                 "SMB credits by the hardware",
                 f"{environment.cores} cores + {ports * BUFFERED} requests in {_ports(ports)} + {factor} (memory at "
                 f"{MEMORY / 1e9:g} GB/s, over the measured pool) + {OVERHEAD}",
@@ -52,7 +52,7 @@ def sizing(run: Run) -> list[Sizing]:
             )
         )
     sizings.append(
-        Sizing(
+        SizingRow(
             "SMB credits by the threads",
             f"{environment.cores} transport threads + {THREADS} I/O threads + {ports * BUFFERED} requests in "
             f"{_ports(ports)} + {OVERHEAD_OF_THREADS}",
@@ -61,24 +61,24 @@ def sizing(run: Run) -> list[Sizing]:
         )
     )
     sizings.append(
-        Sizing("SMB I/O threads", "enough for all cores, not many more", environment.cores, f"{THREADS} set")
+        SizingRow("SMB I/O threads", "enough for all cores, not many more", environment.cores, f"{THREADS} set")
     )
     sizings += _measured(run, environment)
     return sizings
 
 
-def _measured(run: Run, environment: Environment) -> list[Sizing]:
+def _measured(run: TunerRun, environment: Environment) -> list[SizingRow]:
     """The threads of nfsd are sized by the same rule, and can be changed while it serves."""
     here = _tried(run, "nfsd.threads")
     what = "enough for all cores, not many more"
-    return [Sizing("NFS server threads", what, environment.cores, here)] if here else []
+    return [SizingRow("NFS server threads", what, environment.cores, here)] if here else []
 
 
-def _credits(run: Run) -> str:
+def _credits(run: TunerRun) -> str:
     return _tried(run, KEY) or f"{CREDITS}, or what the policy has ({KEY}); tried where a goal is measured over SMB"
 
 
-def _tried(run: Run, name: str) -> str | None:
+def _tried(run: TunerRun, name: str) -> str | None:
     """What the plan has and what was measured best; None for a setting that the run did not try."""
     for knob in run.knobs:
         if knob.name == name:
@@ -87,10 +87,10 @@ def _tried(run: Run, name: str) -> str | None:
     return None
 
 
-def _speed(run: Run) -> float | None:
+def _speed(run: TunerRun) -> float | None:
     """The fastest stream with the plan's settings, in bytes/s."""
     streams = [goal.name for goal in run.goals if goal.unit == "bytes/s"]
-    first: list[Reading] = [one for one in run.readings if one.phase == "baseline" and one.score is not None]
+    first: list[ScoredReading] = [one for one in run.readings if one.phase == "baseline" and one.score is not None]
     return max((one.figures[name] for one in first for name in streams), default=None)
 
 

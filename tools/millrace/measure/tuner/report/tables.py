@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.measure.tuner.model import Effect, Goal, Run, Side
+from millrace.measure.tuner.model import Effect, Goal, Side, TunerRun
 from millrace.system.text import size
 
 Cell = str | int | float | None
@@ -11,12 +11,12 @@ SIDES: dict[Side, str] = {"candidate": "candidate", "plan": "plan", "default": "
 EMULATED = "Emulated server: only ratios are meaningful, so no bandwidth is shown."
 
 
-def emulated(run: Run) -> bool:
+def emulated(run: TunerRun) -> bool:
     """Whether the figures are a simulation's, of which only ratios count."""
     return run.environment is not None and run.environment.virtual is not None
 
 
-def titles(run: Run) -> dict[str, str]:
+def titles(run: TunerRun) -> dict[str, str]:
     """Return the knobs' titles by their names."""
     return {knob.name: knob.title for knob in run.knobs}
 
@@ -30,7 +30,7 @@ def verdict(one: Effect) -> str:
     return f"stays at {one.planned}" if one.matters else f"stays at {one.planned}: does not matter here"
 
 
-def effect_rows(run: Run) -> Iterator[list[Cell]]:
+def effect_rows(run: TunerRun) -> Iterator[list[Cell]]:
     """Yield what each knob does, the largest effect first; gains as parts of 1."""
     names = titles(run)
     for one in run.effects:
@@ -43,13 +43,13 @@ EFFECT_COLUMNS = ("knob", "setting", "planned", "compared with", "gain of the pl
                   "tried", "gain measured again", "noise of it", "result")  # fmt: skip
 
 
-def run_columns(run: Run) -> list[str]:
+def run_columns(run: TunerRun) -> list[str]:
     """Return the columns of all runs: what was measured, with which settings."""
     goals = [f"{goal.name} ({goal.unit})" for goal in run.goals]
     return ["number", "phase", "started", "seconds", "score", *goals, *_knobs(run), "validity", "reason"]
 
 
-def run_rows(run: Run) -> Iterator[list[Cell]]:
+def run_rows(run: TunerRun) -> Iterator[list[Cell]]:
     """Yield each measured combination with its figures; the score is relative to the first reading of the plan."""
     for one in run.readings:
         figures = [one.figures.get(goal.name) for goal in run.goals]
@@ -58,19 +58,19 @@ def run_rows(run: Run) -> Iterator[list[Cell]]:
         yield [*first, *figures, *levels, one.validity, one.reason]
 
 
-def standing_columns(run: Run) -> list[str]:
+def standing_columns(run: TunerRun) -> list[str]:
     """Return the columns of the comparison."""
     return ["set", "score", "readings", *(f"{goal.name} ({goal.unit})" for goal in run.goals), *_knobs(run)]
 
 
-def standing_rows(run: Run) -> Iterator[list[Cell]]:
+def standing_rows(run: TunerRun) -> Iterator[list[Cell]]:
     """Yield winner, plan and default beside each other; scores relative to the plan."""
     for one in run.outcome.standings if run.outcome else []:
         figures = [one.figures.get(goal.name) for goal in run.goals]
         yield [SIDES[one.side], one.score, one.readings, *figures, *(one.combination[name] for name in _knobs(run))]
 
 
-def changed(run: Run) -> list[str]:
+def changed(run: TunerRun) -> list[str]:
     """Return the winner's settings that are not the plan's, as sentences' parts."""
     if run.outcome is None:
         return []
@@ -96,5 +96,5 @@ def part(value: float | None) -> str:
     return "" if value is None else f"{100 * value:+.1f} %"
 
 
-def _knobs(run: Run) -> list[str]:
+def _knobs(run: TunerRun) -> list[str]:
     return [knob.name for knob in run.knobs]

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.measure.tuner.model import Run, State
+from millrace.measure.tuner.model import TunerRun, TunerState
 from millrace.measure.tuner.report.sizing import sizing
 from millrace.measure.tuner.report.tables import EMULATED, SIDES, changed, emulated, figure, part, titles, verdict
 from millrace.system.printing import Cell, notes, table
@@ -11,7 +11,7 @@ from millrace.system.printing import Cell, notes, table
 EFFECTS = ("Setting", "Planned", "Compared with", "Gain of the plan's", "Noise", "Result")
 
 
-def run(record: Run) -> Iterator[str]:
+def run(record: TunerRun) -> Iterator[str]:
     """Yield what mattered, the winner beside the plan and the default, and the sizing by formula."""
     state = f"{record.id}: {record.state}, {len(record.readings)} readings"
     yield state + (f": {record.reason}" if record.reason else "")
@@ -30,13 +30,13 @@ def run(record: Run) -> Iterator[str]:
         yield ""
         yield record.outcome.reason
         yield from notes(changed(record))
-        if record.outcome.verdict == "candidate" and record.state is State.DONE:
+        if record.outcome.verdict == "candidate" and record.state is TunerState.DONE:
             yield f"Apply it: millrace tuner apply {record.id}"
     for number in sizing(record):
         yield f"{number.name} by formula: {number.value} ({number.terms}); here: {number.here}."
 
 
-def _effects(found: Run) -> Iterator[list[Cell]]:
+def _effects(found: TunerRun) -> Iterator[list[Cell]]:
     names = titles(found)
     for one in found.effects:
         levels = (str(one.planned), str(one.other))
@@ -44,7 +44,7 @@ def _effects(found: Run) -> Iterator[list[Cell]]:
         yield [names.get(one.knob, one.knob), *levels, part(one.effect), noise, verdict(one)]
 
 
-def _standings(found: Run) -> Iterator[list[Cell]]:
+def _standings(found: TunerRun) -> Iterator[list[Cell]]:
     for one in found.outcome.standings if found.outcome else []:
         figures = ["" if emulated(found) else figure(goal, one.figures.get(goal.name)) for goal in found.goals]
         yield [SIDES[one.side], "" if one.score is None else f"{one.score:.3f}", *figures]

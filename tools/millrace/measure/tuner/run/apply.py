@@ -4,7 +4,7 @@
 from pydantic import ValidationError
 
 from millrace.measure.tuner.knobs.whitelist import WHITELIST
-from millrace.measure.tuner.model import Level, Run
+from millrace.measure.tuner.model import Level, TunerRun
 from millrace.measure.tuner.run import store
 from millrace.measure.tuner.run.outputs import Applied, Reverted
 from millrace.measure.tuner.run.tuner_job import JOB
@@ -67,7 +67,7 @@ def values(of: Overrides) -> dict[str, Level]:
     return {name: of.get(name) for name in of.names()}
 
 
-def _document(record: Run, run: Runner) -> MeasuredPolicy:
+def _document(record: TunerRun, run: Runner) -> MeasuredPolicy:
     """What is to be written: each level of the winner that would be another one without it."""
     basis = tuning.current(load_pool(), run).settings.basis
     if basis is None:
@@ -111,7 +111,7 @@ def _checked(wanted: Overrides) -> Overrides:
         raise Refused(f"the settings of this run are no policy of this release: {sentence(error)}") from error
 
 
-def _same_hardware(found: Run, basis: Basis) -> None:
+def _same_hardware(found: TunerRun, basis: Basis) -> None:
     """Refused: the run measured a server with other CPUs or another amount of memory."""
     then = found.environment
     if then is None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.measure.tuner.knobs.surface import Change
+from millrace.measure.tuner.knobs.surface import KnobChange
 from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model, write_model
@@ -30,13 +30,13 @@ class JournalFile(Contract):
     changed: list[Changed] = Field(default_factory=list)
 
 
-class Journal:
+class TunerJournal:
     """The journal of one run. Its file is there from the first change until everything is restored."""
 
     def __init__(self, run: str) -> None:
         self._file = JournalFile(run=run, boot=boot_id())
 
-    def before(self, changes: Sequence[Change]) -> None:
+    def before(self, changes: Sequence[KnobChange]) -> None:
         """Put changes on disk before they are made. OSError: they cannot be written, so none of them may be made."""
         known = {one.setting: one for one in self._file.changed}
         for one in changes:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from threading import Event
 
 from millrace.measure.bench.plan.job import Target
-from millrace.measure.bench.plan.steps import Step, pending
-from millrace.measure.bench.result.choices import Layer
-from millrace.measure.bench.result.fio_output import Outcome
+from millrace.measure.bench.plan.steps import RungStep, pending
+from millrace.measure.bench.result.choices import BenchLayer
+from millrace.measure.bench.result.fio_output import RepeatOutcome
 from millrace.measure.bench.run import space, targets
 from millrace.measure.bench.run.local import Local
 from millrace.measure.bench.run.monitor import Monitor
@@ -22,7 +22,7 @@ from millrace.measure.bench.run.remote.measurer import Remote
 from millrace.measure.bench.run.session import working_directory
 from millrace.measure.bench.run.step_runner import Measurer, StepRunner
 from millrace.measure.tuner.model import Figures, Goal
-from millrace.measure.tuner.run.plan import Prepared
+from millrace.measure.tuner.run.plan import PreparedSearch
 from millrace.measure.tuner.search.goals import GOALS
 from millrace.plan.defaults import SmbdSettings
 from millrace.system.errors import Failed
@@ -33,10 +33,10 @@ from millrace.system.run import Runner
 class Ladder:
     """The steps of all goals at their open places; `open_smb` opens that of a step over SMB."""
 
-    ready: Prepared
+    ready: PreparedSearch
     runner: StepRunner
-    places: dict[tuple[Layer, str], tuple[Target, Measurer]]
-    open_smb: Callable[[Step, SmbdSettings], AbstractContextManager[tuple[Target, Measurer]]]
+    places: dict[tuple[BenchLayer, str], tuple[Target, Measurer]]
+    open_smb: Callable[[RungStep, SmbdSettings], AbstractContextManager[tuple[Target, Measurer]]]
 
     @property
     def remote(self) -> bool:
@@ -58,7 +58,7 @@ class Ladder:
                 by_goal[goal.name] = self._measured(goal, step, *places[step.layer, step.target])
         return by_goal
 
-    def _measured(self, goal: Goal, step: Step, target: Target, measurer: Measurer) -> float:
+    def _measured(self, goal: Goal, step: RungStep, target: Target, measurer: Measurer) -> float:
         rung = self.runner.run(pending(step, self.ready.sizes), step, target, measurer, _silent)
         kind = GOALS[goal.name]
         series = rung.find(kind.quantity, kind.direction)
@@ -68,21 +68,21 @@ class Ladder:
 
 
 @contextmanager
-def opened(ready: Prepared, monitor: Monitor, stop: Event, run: Runner) -> Iterator[Ladder]:
+def opened(ready: PreparedSearch, monitor: Monitor, stop: Event, run: Runner) -> Iterator[Ladder]:
     """Open the places of all goals. Failed: one cannot be mounted or a client does not answer; Refused as well."""
     with ExitStack() as stack:
         directory = space.make(ready.site.mountpoint, ready.space, run)
         stack.callback(space.remove, ready.site.mountpoint, run)
         local = Local(working_directory(), stop)
-        places: dict[tuple[Layer, str], tuple[Target, Measurer]] = {}
+        places: dict[tuple[BenchLayer, str], tuple[Target, Measurer]] = {}
 
         @contextmanager
-        def smb(step: Step, smbd: SmbdSettings) -> Iterator[tuple[Target, Measurer]]:
+        def smb(step: RungStep, smbd: SmbdSettings) -> Iterator[tuple[Target, Measurer]]:
             with targets.opened(step, directory, directory, run, smbd) as target:
                 yield target, local
 
         for step in _one_of_each(ready.steps):
-            if step.layer is Layer.L3:
+            if step.layer is BenchLayer.L3:
                 way = remote.opened(step.target, directory, ready.site.clients, stop, run)
                 target, connections = stack.enter_context(way)
                 places[step.layer, step.target] = target, Remote(local, connections)
@@ -94,9 +94,9 @@ def opened(ready: Prepared, monitor: Monitor, stop: Event, run: Runner) -> Itera
         yield Ladder(ready, StepRunner(ready.sizes, directory, raw, monitor), places, smb)
 
 
-def _one_of_each(steps: Sequence[Step]) -> list[Step]:
+def _one_of_each(steps: Sequence[RungStep]) -> list[RungStep]:
     return list({(one.layer, one.target): one for one in steps}.values())
 
 
-def _silent(number: int, outcome: Outcome | None) -> None:
+def _silent(number: int, outcome: RepeatOutcome | None) -> None:
     """The progress of a run counts readings and tests."""

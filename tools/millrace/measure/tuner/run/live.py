@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from millrace.measure.tuner.model import State
-from millrace.measure.tuner.run.outputs import Progress
+from millrace.measure.tuner.model import TunerState
+from millrace.measure.tuner.run.outputs import TunerProgress
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput
@@ -16,15 +16,15 @@ def file() -> Path:
     return paths.tuner_progress_file()
 
 
-def write(progress: Progress) -> None:
+def write(progress: TunerProgress) -> None:
     """Replace what is known."""
     write_model(file(), progress)
 
 
-def latest() -> Progress | None:
+def latest() -> TunerProgress | None:
     """Return the newest; None where no run was started in this boot."""
     try:
-        return read_model(file(), Progress) if file().exists() else None
+        return read_model(file(), TunerProgress) if file().exists() else None
     except BadInput:
         return None
 
@@ -32,5 +32,5 @@ def latest() -> Progress | None:
 def end_interrupted() -> None:
     """End the progress of a run that was killed."""
     last = latest()
-    if last is not None and last.state is State.RUNNING:
-        write(last.model_copy(update={"state": State.INTERRUPTED, "what": KILLED, "seconds_left": None}))
+    if last is not None and last.state is TunerState.RUNNING:
+        write(last.model_copy(update={"state": TunerState.INTERRUPTED, "what": KILLED, "seconds_left": None}))

@@ -4,17 +4,17 @@
 import time
 from datetime import UTC, datetime
 
-from millrace.measure.tuner.model import State
+from millrace.measure.tuner.model import TunerState
 from millrace.measure.tuner.run import guard, live, store
-from millrace.measure.tuner.run.outputs import Estimate, Progress, Request, Started
-from millrace.measure.tuner.run.plan import DEFAULT, Prepared, prepare
-from millrace.measure.tuner.run.tuner_job import JOB, ORDER, Order
+from millrace.measure.tuner.run.outputs import TunerEstimate, TunerProgress, TunerRequest, TunerStarted
+from millrace.measure.tuner.run.plan import DEFAULT, PreparedSearch, prepare
+from millrace.measure.tuner.run.tuner_job import JOB, ORDER, TunerOrder
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
 
-def estimate(request: Request, run: Runner) -> Estimate:
+def estimate(request: TunerRequest, run: Runner) -> TunerEstimate:
     """Return what a run would try and how long, with all obstacles.
 
     BadInput, Refused: the request cannot be carried out on this server.
@@ -24,7 +24,7 @@ def estimate(request: Request, run: Runner) -> Estimate:
     return ready.estimate.model_copy(update={"obstacles": found})
 
 
-def _too_short(ready: Prepared) -> list[str]:
+def _too_short(ready: PreparedSearch) -> list[str]:
     try:
         ready.check_budget()
     except BadInput as error:
@@ -32,7 +32,7 @@ def _too_short(ready: Prepared) -> list[str]:
     return []
 
 
-def ready(request: Request, run: Runner) -> Prepared:
+def ready(request: TunerRequest, run: Runner) -> PreparedSearch:
     """Return a run that may start now. Refused: there is an obstacle. BadInput: the request is not valid."""
     only_root()
     if JOB.runs(run):
@@ -44,17 +44,19 @@ def ready(request: Request, run: Runner) -> Prepared:
     return found
 
 
-def start(ready: Prepared, run: Runner) -> Started:
+def start(ready: PreparedSearch, run: Runner) -> TunerStarted:
     """Start the unit. Refused: another job keeps it from that. Failed: it does not start; nothing is left behind."""
     request = ready.request
     profile = None if request.goals is not None else request.profile or DEFAULT
-    order = Order(run=store.new_id(), by=invoking_user(), request=request, profile=profile)
+    order = TunerOrder(run=store.new_id(), by=invoking_user(), request=request, profile=profile)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         with JOB.starting(run, f"run {order.run}", order.by):
-            live.write(Progress(run=order.run, time=time.time(), started=now, state=State.RUNNING, what="starting"))
+            live.write(
+                TunerProgress(run=order.run, time=time.time(), started=now, state=TunerState.RUNNING, what="starting")
+            )
             ORDER.write(order)
     except Failed:
         live.file().unlink(missing_ok=True)
         raise
-    return Started(run=order.run, unit=JOB.unit, estimate=ready.estimate)
+    return TunerStarted(run=order.run, unit=JOB.unit, estimate=ready.estimate)

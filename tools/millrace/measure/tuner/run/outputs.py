@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.measure.tuner.model import Combination, Goal, Knob, LeftOut, Level, Phase, State, Verdict
+from millrace.measure.tuner.model import Combination, Goal, LeftOut, Level, Phase, TunerKnob, TunerState, Verdict
 from millrace.plan.measured import MeasuredPolicy
 from millrace.system.documents import Contract, Count
 
 
-class Request(Contract):
+class TunerRequest(Contract):
     """A request for a run. `goals` as in `seq-read=3,fsync=1`, else a `profile`; `budget` in seconds.
 
     `knobs` are names of those that are tried, none for all; `clients` drive the load in place of this server.
@@ -24,7 +24,7 @@ class Request(Contract):
     clients: list[str] = Field(default_factory=list)
 
 
-class Estimate(Contract):
+class TunerEstimate(Contract):
     """What a run would try and how long. `each` are the seconds of one reading, `least` those of the shortest run.
 
     `fewest` is the number of its readings, `layout` the seconds before the first. `obstacles` prevent a start now.
@@ -32,7 +32,7 @@ class Estimate(Contract):
 
     schema_version: Literal[1] = 1
     goals: list[Goal]
-    knobs: list[Knob]
+    knobs: list[TunerKnob]
     left_out: list[LeftOut]
     each: float
     fewest: Count
@@ -43,7 +43,7 @@ class Estimate(Contract):
     obstacles: list[str] = Field(default_factory=list)
 
 
-class Progress(Contract):
+class TunerProgress(Contract):
     """One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`.
 
     `started` is the time of day, null where the run did not begin. `combination` is what is measured now, `goal` the
@@ -54,7 +54,7 @@ class Progress(Contract):
     run: str
     time: float
     started: str | None = None
-    state: State
+    state: TunerState
     what: str
     phase: Phase | None = None
     combination: Combination | None = None
@@ -70,26 +70,26 @@ class Progress(Contract):
         return f"{self.what}: {self.goal.title}" if self.goal else self.what
 
 
-class Started(Contract):
+class TunerStarted(Contract):
     """`millrace tuner start --json`."""
 
     schema_version: Literal[1] = 1
     run: str
     unit: str
-    estimate: Estimate
+    estimate: TunerEstimate
 
 
-class Status(Contract):
+class TunerStatus(Contract):
     """`millrace tuner status --json`. `left` are settings of a run that could not be restored."""
 
     schema_version: Literal[1] = 1
     running: bool
-    progress: Progress | None = None
+    progress: TunerProgress | None = None
     applied: MeasuredPolicy | None = None
     left: list[str] = Field(default_factory=list)
 
 
-class Stopped(Contract):
+class TunerStopped(Contract):
     """`millrace tuner stop --json`. `running` is whether a run was active, `restored` what was put back."""
 
     schema_version: Literal[1] = 1
@@ -97,13 +97,13 @@ class Stopped(Contract):
     restored: list[str]
 
 
-class RunSummary(Contract):
+class TunerRunSummary(Contract):
     """One line of the list. `gain` of the candidate over the plan; `applied`: its settings are in the policy."""
 
     id: str
     started: str
     ended: str | None
-    state: State
+    state: TunerState
     reason: str | None
     profile: str | None
     readings: Count
@@ -112,11 +112,11 @@ class RunSummary(Contract):
     applied: bool
 
 
-class RunList(Contract):
+class TunerRunList(Contract):
     """`millrace tuner list --json`, newest first. `broken` names directories that hold no run."""
 
     schema_version: Literal[1] = 1
-    runs: list[RunSummary]
+    runs: list[TunerRunSummary]
     broken: list[str] = Field(default_factory=list)
 
 

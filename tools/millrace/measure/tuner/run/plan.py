@@ -9,15 +9,15 @@ from millrace.measure.bench.plan import site as sites
 from millrace.measure.bench.plan.estimate import SPEED, amount, estimate, seconds_of
 from millrace.measure.bench.plan.site import Site
 from millrace.measure.bench.plan.sizes import Sizes, sizes
-from millrace.measure.bench.plan.steps import Step, layouts
+from millrace.measure.bench.plan.steps import RungStep, layouts
 from millrace.measure.bench.plan.workloads import WORKS, Work
-from millrace.measure.bench.result.choices import Layer
+from millrace.measure.bench.result.choices import BenchLayer
 from millrace.measure.bench.result.model import RunRequest
 from millrace.measure.tuner.knobs.checks import CheckSetting, check_settings
 from millrace.measure.tuner.knobs.entry import Load
-from millrace.measure.tuner.knobs.surface import Surface, surface
-from millrace.measure.tuner.model import Goal, Knob
-from millrace.measure.tuner.run.outputs import Estimate, Request
+from millrace.measure.tuner.knobs.surface import KnobSurface, surface
+from millrace.measure.tuner.model import Goal, TunerKnob
+from millrace.measure.tuner.run.outputs import TunerEstimate, TunerRequest
 from millrace.measure.tuner.search import budget as budgets
 from millrace.measure.tuner.search.goals import GOALS, REBUILD, Kind, of_profile, parse
 from millrace.system.errors import BadInput, Refused
@@ -38,19 +38,19 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSearch:
     """Everything that is decided before the first setting is changed.
 
     `steps` measure the goals of the ladder, one for each; `checks` are what the goal `rebuild` is measured by.
     """
 
-    request: Request
+    request: TunerRequest
     site: Site
-    surface: Surface
-    knobs: list[Knob]
+    surface: KnobSurface
+    knobs: list[TunerKnob]
     goals: list[Goal]
     sizes: Sizes
-    steps: list[Step]
+    steps: list[RungStep]
     checks: list[CheckSetting] = field(default_factory=list)
 
     @property
@@ -79,13 +79,13 @@ class Prepared:
     def layout(self) -> float:
         """Seconds before the first reading, in which files are written."""
         sets = {one.work.layout: amount(one, self.sizes) for one in self.steps}
-        return sum(sets.values()) / SPEED[Layer.L1]
+        return sum(sets.values()) / SPEED[BenchLayer.L1]
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> TunerEstimate:
         """What it would try and how long; without obstacles."""
         fewest = budgets.fewest(self.knobs)
-        return Estimate(
+        return TunerEstimate(
             goals=self.goals,
             knobs=self.knobs,
             left_out=self.surface.left_out,
@@ -111,7 +111,7 @@ def seconds(text: str) -> float:
     return float(length)
 
 
-def prepare(request: Request, run: Runner) -> Prepared:
+def prepare(request: TunerRequest, run: Runner) -> PreparedSearch:
     """Decide everything about a run on this server.
 
     BadInput: an unknown goal, profile, knob or client. Refused: there is no pool, or no settings that may be tried.
@@ -128,17 +128,17 @@ def prepare(request: Request, run: Runner) -> Prepared:
     here = surface(tuning.current(site.pool, run).settings, site.pool, run, load)
     bench = RunRequest(seconds=SECONDS, repeats=1)
     measure = sizes(bench, site.free, site.memory, site.cores, layouts(steps))
-    return Prepared(request, site, here, _chosen(here, request.knobs), goals, measure, steps, checks)
+    return PreparedSearch(request, site, here, _chosen(here, request.knobs), goals, measure, steps, checks)
 
 
-def goals_of(request: Request) -> list[Goal]:
+def goals_of(request: TunerRequest) -> list[Goal]:
     """Return the goals of a request. BadInput: unknown ones, or goals and a profile."""
     if request.goals is not None and request.profile is not None:
         raise BadInput("--goal and --profile cannot be combined")
     return parse(request.goals) if request.goals is not None else of_profile(request.profile or DEFAULT)
 
 
-def _chosen(here: Surface, names: list[str]) -> list[Knob]:
+def _chosen(here: KnobSurface, names: list[str]) -> list[TunerKnob]:
     known = {one.name: one for one in here.knobs}
     without = {one.name: one.reason for one in here.left_out}
     for name in names:
@@ -149,20 +149,20 @@ def _chosen(here: Surface, names: list[str]) -> list[Knob]:
     return [one for name, one in known.items() if not names or name in names]
 
 
-def _step(kind: Kind, name: str, site: Site) -> Step:
+def _step(kind: Kind, name: str, site: Site) -> RungStep:
     work = _work(name)
     if kind.place == "local":
-        return Step(Layer.L1, "xfs", work)
+        return RungStep(BenchLayer.L1, "xfs", work)
     if kind.place == "smb":
         if site.clients:
             raise Refused(f"{kind.name} is measured on this server: leave out --client, or choose a goal over NFS")
-        return Step(Layer.L2, "smb", work)
+        return RungStep(BenchLayer.L2, "smb", work)
     if site.clients:
-        return Step(Layer.L3, "nfs-tcp", work, copies=len(site.clients))
-    return Step(Layer.L2, "nfs-tcp", work)
+        return RungStep(BenchLayer.L3, "nfs-tcp", work, copies=len(site.clients))
+    return RungStep(BenchLayer.L2, "nfs-tcp", work)
 
 
-def _over_smb(step: Step) -> bool:
+def _over_smb(step: RungStep) -> bool:
     return step.target == "smb"
 
 

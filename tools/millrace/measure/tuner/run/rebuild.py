@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 from millrace.measure.tuner.knobs.checks import CheckSetting
-from millrace.measure.tuner.knobs.surface import Change
+from millrace.measure.tuner.knobs.surface import KnobChange
 from millrace.measure.tuner.search.goals import REBUILD
 from millrace.storage.array import resync
 from millrace.system.errors import Failed
@@ -18,12 +18,14 @@ POLL = 0.5
 
 
 @contextmanager
-def beside(checks: Sequence[CheckSetting], before: Callable[[Sequence[Change]], None]) -> Iterator[Callable[[], float]]:
+def beside(
+    checks: Sequence[CheckSetting], before: Callable[[Sequence[KnobChange]], None]
+) -> Iterator[Callable[[], float]]:
     """Check the arrays while this lasts; what it yields returns the bytes/s of each drive, once.
 
     `before` is called with what begins them first. Failed: md refuses one, or nothing was read.
     """
-    before([Change(REBUILD, check, resync.IDLE, resync.CHECK) for check in checks])
+    before([KnobChange(REBUILD, check, resync.IDLE, resync.CHECK) for check in checks])
     watch = _Watch(checks)
     try:
         watch.begin()

@@ -15,7 +15,7 @@ from millrace.measure.bench.result.fio_output import Full
 from millrace.measure.bench.run import bench_job, space
 from millrace.measure.bench.run import cleanup as bench_cleanup
 from millrace.measure.bench.run.environment import environment
-from millrace.measure.bench.run.local import Stopped
+from millrace.measure.bench.run.local import RepeatStopped
 from millrace.measure.bench.run.monitor import Monitor
 from millrace.measure.bench.run.session import monitor_of
 from millrace.measure.tuner.model import (
@@ -23,20 +23,20 @@ from millrace.measure.tuner.model import (
     Effect,
     Figures,
     Goal,
-    Measured,
-    Outcome,
+    MeasuredCombination,
     Phase,
-    Reading,
-    Run,
-    State,
+    ScoredReading,
+    TunerOutcome,
+    TunerRun,
+    TunerState,
     Versions,
 )
 from millrace.measure.tuner.run import guard, ladder, live, rebuild, restore, store
-from millrace.measure.tuner.run.journal import Journal
+from millrace.measure.tuner.run.journal import TunerJournal
 from millrace.measure.tuner.run.ladder import Ladder
-from millrace.measure.tuner.run.outputs import Progress
-from millrace.measure.tuner.run.plan import Prepared, prepare
-from millrace.measure.tuner.run.tuner_job import JOB, ORDER, Order
+from millrace.measure.tuner.run.outputs import TunerProgress
+from millrace.measure.tuner.run.plan import PreparedSearch, prepare
+from millrace.measure.tuner.run.tuner_job import JOB, ORDER, TunerOrder
 from millrace.measure.tuner.search.goals import REBUILD
 from millrace.measure.tuner.search.tune import tune
 from millrace.plan.defaults import SmbdSettings
@@ -49,7 +49,7 @@ from millrace.tune.tuner_hold import held
 BY_USER = "stopped by the user"
 
 
-def execute(run: Runner = attempt) -> Run:
+def execute(run: Runner = attempt) -> TunerRun:
     """Carry out the order; return the run as it ended. Failed, Refused, BadInput: it could not begin."""
     order = ORDER.read()
     stop = Event()
@@ -65,32 +65,32 @@ def execute(run: Runner = attempt) -> Run:
             ready.check_budget()
             for sentence in guard.obstacles(ready.bench, ready.site, run, own=True):
                 raise Refused(sentence)
-            done = Session(order, ready, run, stop).run_all()
-            if done.state is not State.DONE:
+            done = TunerSession(order, ready, run, stop).run_all()
+            if done.state is not TunerState.DONE:
                 record.end(began, "cancelled" if done.reason == BY_USER else "failed", done.reason)
             return done
     except MillraceError as error:
-        last = Progress(run=order.run, time=time.time(), state=State.FAILED, what=str(error))
+        last = TunerProgress(run=order.run, time=time.time(), state=TunerState.FAILED, what=str(error))
         live.write(last)
         raise
     finally:
         ORDER.remove()
 
 
-class Session:
+class TunerSession:
     """One active run. It takes what the search finds, so that a run that is interrupted shows it."""
 
-    def __init__(self, order: Order, ready: Prepared, run: Runner, stop: Event) -> None:
+    def __init__(self, order: TunerOrder, ready: PreparedSearch, run: Runner, stop: Event) -> None:
         self.ready, self._run, self._stop = ready, run, stop
         self._began = time.monotonic()
-        self._journal = Journal(order.run)
+        self._journal = TunerJournal(order.run)
         self._monitor: Monitor = monitor_of(ready.site, stop)
         self._ladder: Ladder | None = None
         self._measuring: tuple[Combination, Phase] | None = None
-        self.result = Run(
+        self.result = TunerRun(
             id=order.run,
             started=_now(),
-            state=State.RUNNING,
+            state=TunerState.RUNNING,
             host=socket.gethostname(),
             versions=Versions(
                 millrace=__version__, kernel=platform.release(), fio=run(["fio", "--version"]).out.strip()
@@ -103,11 +103,11 @@ class Session:
             clients=order.request.clients,
         )
 
-    def run_all(self) -> Run:
+    def run_all(self) -> TunerRun:
         """Search; at the end the settings are back and only the result remains, in any case."""
         self._keep()
-        live.write(self._line(State.RUNNING, "files are written"))
-        state, reason, outcome = State.FAILED, None, None
+        live.write(self._line(TunerState.RUNNING, "files are written"))
+        state, reason, outcome = TunerState.FAILED, None, None
         try:
             # what a link that comes back starts is not to set the plan's values meanwhile
             tried = held(self.ready.surface.endings(self.ready.knobs))
@@ -115,11 +115,11 @@ class Session:
                 self._monitor.start()
                 self._leave_out_refused()
                 outcome = tune(self.ready.knobs, self.ready.goals, self.measure, self.time_left, self)
-            state, reason = State.DONE, outcome.reason
-        except Stopped:
-            state, reason = State.STOPPED, self._monitor.reason or BY_USER
+            state, reason = TunerState.DONE, outcome.reason
+        except RepeatStopped:
+            state, reason = TunerState.STOPPED, self._monitor.reason or BY_USER
         except Full as error:
-            state, reason = State.STOPPED, str(error)
+            state, reason = TunerState.STOPPED, str(error)
         except (MillraceError, OSError) as error:
             reason = str(error)
         finally:
@@ -127,7 +127,7 @@ class Session:
             state, reason = self._end(state, reason, outcome)
         return self.result
 
-    def measure(self, combination: Combination) -> Measured:
+    def measure(self, combination: Combination) -> MeasuredCombination:
         """Set a combination and measure every goal.
 
         Stopped: the run is to end. Failed: it cannot go on; a client disappeared, or something else changed settings.
@@ -143,7 +143,7 @@ class Session:
         assert self._ladder is not None
         try:
             figures = self._figures(self._ladder, self.ready.surface.wanted(combination).smbd)
-        except (Stopped, Full):
+        except (RepeatStopped, Full):
             raise
         except (Failed, OSError) as error:
             if self._ladder.remote:
@@ -151,7 +151,7 @@ class Session:
             return _failed(started, began, error)
         for label in self.ready.surface.differing(combination):
             raise Failed(f"{label} was changed by something else while it was measured; start the tuner again")
-        return Measured(started=started, seconds=time.monotonic() - began, figures=figures)
+        return MeasuredCombination(started=started, seconds=time.monotonic() - began, figures=figures)
 
     def _figures(self, of: Ladder, smbd: SmbdSettings) -> Figures:
         if not self.ready.checks:
@@ -169,7 +169,7 @@ class Session:
         self._measuring = combination, phase
         self._report_reading()
 
-    def reading(self, one: Reading) -> None:
+    def reading(self, one: ScoredReading) -> None:
         """Keep a reading; the next one, or the end, reports it."""
         self.result = self.result.model_copy(update={"readings": [*self.result.readings, one]})
         self._keep()
@@ -192,18 +192,20 @@ class Session:
         self._keep()
 
     def _go_on(self) -> None:
-        """Stopped, Refused: the run must end."""
+        """RepeatStopped, Refused: the run must end."""
         if self._stop.is_set():
-            raise Stopped(self._monitor.reason or BY_USER)
+            raise RepeatStopped(self._monitor.reason or BY_USER)
         for sentence in guard.obstacles(self.ready.bench, self.ready.site, self._run, own=True, connected=True):
             raise Refused(f"the run has ended: {sentence}")
 
-    def _end(self, state: State, reason: str | None, outcome: Outcome | None) -> tuple[State, str | None]:
+    def _end(
+        self, state: TunerState, reason: str | None, outcome: TunerOutcome | None
+    ) -> tuple[TunerState, str | None]:
         try:
             restore.put_back(self._run)
         except (MillraceError, OSError) as error:
-            why = reason if state is State.FAILED else None
-            state, reason = State.FAILED, "; ".join(filter(None, [why, str(error)]))
+            why = reason if state is TunerState.FAILED else None
+            state, reason = TunerState.FAILED, "; ".join(filter(None, [why, str(error)]))
         with suppress(MillraceError, OSError):
             space.remove(self.ready.site.mountpoint, self._run)
         update = {"state": state, "reason": reason, "outcome": outcome, "ended": _now()}
@@ -215,13 +217,13 @@ class Session:
     def _report_reading(self, goal: Goal | None = None) -> None:
         assert self._measuring is not None
         combination, phase = self._measuring
-        line = self._line(State.RUNNING, f"reading {len(self.result.readings) + 1}")
+        line = self._line(TunerState.RUNNING, f"reading {len(self.result.readings) + 1}")
         live.write(line.model_copy(update={"phase": phase, "combination": combination, "goal": goal}))
 
-    def _line(self, state: State, what: str) -> Progress:
+    def _line(self, state: TunerState, what: str) -> TunerProgress:
         left = max(0.0, self.time_left())
         scores = [reading.score for reading in self.result.readings if reading.score is not None]
-        return Progress(
+        return TunerProgress(
             run=self.result.id,
             time=time.time(),
             started=self.result.started,
@@ -237,8 +239,8 @@ class Session:
         store.save(self.result)
 
 
-def _failed(started: str, began: float, error: Exception) -> Measured:
-    return Measured(started=started, seconds=time.monotonic() - began, validity="failed", reason=str(error))
+def _failed(started: str, began: float, error: Exception) -> MeasuredCombination:
+    return MeasuredCombination(started=started, seconds=time.monotonic() - began, validity="failed", reason=str(error))
 
 
 def _now() -> str:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.measure.bench.result.directories import FILE, Directories
-from millrace.measure.tuner.model import Run, State
-from millrace.measure.tuner.run.outputs import RunList, RunSummary
+from millrace.measure.tuner.model import TunerRun, TunerState
+from millrace.measure.tuner.run.outputs import TunerRunList, TunerRunSummary
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import MillraceError
@@ -30,14 +30,14 @@ def new_id(now: datetime | None = None) -> str:
     return _directories().new_id(now)
 
 
-def save(run: Run) -> None:
+def save(run: TunerRun) -> None:
     """Write a run, all of it or nothing. BadInput: its name is not that of a run."""
     write_model(_directories().of(run.id) / FILE, run)
 
 
-def load(name: str) -> Run:
+def load(name: str) -> TunerRun:
     """Return a run by its name, or the newest one for `latest`. BadInput: there is none."""
-    return read_model(_directories().existing(name), Run)
+    return read_model(_directories().existing(name), TunerRun)
 
 
 def ids() -> list[str]:
@@ -45,7 +45,7 @@ def ids() -> list[str]:
     return _directories().ids()
 
 
-def listing(applied: str | None) -> RunList:
+def listing(applied: str | None) -> TunerRunList:
     """Return all runs, newest first; `applied` is the run whose settings are applied."""
     runs, broken = [], []
     for name in ids():
@@ -53,7 +53,7 @@ def listing(applied: str | None) -> RunList:
             runs.append(_summary(load(name), applied))
         except MillraceError:
             broken.append(name)
-    return RunList(runs=runs, broken=broken)
+    return TunerRunList(runs=runs, broken=broken)
 
 
 def mark_interrupted() -> list[str]:
@@ -64,16 +64,16 @@ def mark_interrupted() -> list[str]:
             run = load(name)
         except MillraceError:
             continue
-        if run.state in (State.PENDING, State.RUNNING):
+        if run.state in (TunerState.PENDING, TunerState.RUNNING):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            save(run.model_copy(update={"state": State.INTERRUPTED, "reason": WHY, "ended": now}))
+            save(run.model_copy(update={"state": TunerState.INTERRUPTED, "reason": WHY, "ended": now}))
             marked.append(name)
     return marked
 
 
-def _summary(run: Run, applied: str | None) -> RunSummary:
+def _summary(run: TunerRun, applied: str | None) -> TunerRunSummary:
     outcome = run.outcome
-    return RunSummary(
+    return TunerRunSummary(
         id=run.id,
         started=run.started,
         ended=run.ended,

@@ -3,16 +3,16 @@
 
 from collections.abc import Iterable, Iterator
 
-from millrace.measure.tuner.model import Knob
+from millrace.measure.tuner.model import TunerKnob
 from millrace.measure.tuner.run.outputs import (
     Applied,
-    Estimate,
-    Progress,
     Reverted,
-    RunList,
-    RunSummary,
-    Status,
-    Stopped,
+    TunerEstimate,
+    TunerProgress,
+    TunerRunList,
+    TunerRunSummary,
+    TunerStatus,
+    TunerStopped,
 )
 from millrace.plan.measured import source
 from millrace.system.printing import Cell, fields, table
@@ -21,7 +21,7 @@ from millrace.system.text import moment, size
 RUNS = ("Run", "Started", "State", "Readings", "Gain", "Notes")
 
 
-def estimate(found: Estimate) -> Iterator[str]:
+def estimate(found: TunerEstimate) -> Iterator[str]:
     """Yield what a run would try, how long it takes, and what prevents it."""
     yield f"Goals: {', '.join(f'{one.title} ({one.weight:.0%})' for one in found.goals)}."
     yield f"{len(found.knobs)} settings, {found.each:.0f} s for each reading:"
@@ -32,7 +32,7 @@ def estimate(found: Estimate) -> Iterator[str]:
     yield from (f"Obstacle: {line}" for line in found.obstacles)
 
 
-def progress(lines: Iterable[Progress]) -> Progress | None:
+def progress(lines: Iterable[TunerProgress]) -> TunerProgress | None:
     """Print a line for each reading, not for each of its tests; return the last line of progress."""
     import click
 
@@ -48,7 +48,7 @@ def progress(lines: Iterable[Progress]) -> Progress | None:
     return last
 
 
-def status(report: Status) -> Iterator[str]:
+def status(report: TunerStatus) -> Iterator[str]:
     """Yield whether a run is active, and what is applied."""
     last = report.progress
     if report.running and last is not None:
@@ -66,13 +66,13 @@ def status(report: Status) -> Iterator[str]:
     yield from (f"warning: {setting} is still as a run set it: millrace tuner stop" for setting in report.left)
 
 
-def stopped(ended: Stopped) -> Iterator[str]:
+def stopped(ended: TunerStopped) -> Iterator[str]:
     """Yield what a stop ended and put back."""
     yield "the tuner has been stopped; the plan's settings are in force" if ended.running else "the tuner does not run"
     yield from (f"restored: {one}" for one in ended.restored)
 
 
-def runs(found: RunList) -> Iterator[str]:
+def runs(found: TunerRunList) -> Iterator[str]:
     """Yield a line for each run."""
     if not found.runs:
         yield "No runs yet: start one with `millrace tuner run`."
@@ -91,12 +91,12 @@ def reverted(found: Reverted) -> Iterator[str]:
     yield f"The settings of run {found.run} are no longer in force: {', '.join(found.values) or 'none'}"
 
 
-def _run(one: RunSummary) -> list[Cell]:
+def _run(one: TunerRunSummary) -> list[Cell]:
     gain = None if one.gain is None else f"{one.gain:+.1%}"
     about = "; ".join(filter(None, ("applied" if one.applied else "", one.reason)))
     return [one.id, moment(one.started), one.state, one.readings, gain, about]
 
 
-def _knob(one: Knob) -> list[Cell]:
+def _knob(one: TunerKnob) -> list[Cell]:
     levels = ", ".join(f"[{level}]" if level == one.planned else str(level) for level in one.levels)
     return [one.name, levels, one.title]

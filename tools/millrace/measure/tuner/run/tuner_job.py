@@ -4,9 +4,9 @@
 from collections.abc import Callable, Iterator
 from time import sleep
 
-from millrace.measure.tuner.model import State
+from millrace.measure.tuner.model import TunerState
 from millrace.measure.tuner.run import live
-from millrace.measure.tuner.run.outputs import Progress, Request
+from millrace.measure.tuner.run.outputs import TunerProgress, TunerRequest
 from millrace.system import paths
 from millrace.system.documents import Contract
 from millrace.system.jobs import kinds
@@ -14,21 +14,21 @@ from millrace.system.jobs.job import KILLED, Document, Glance, Job, by_stopping
 from millrace.system.run import Runner
 
 
-class Order(Contract):
+class TunerOrder(Contract):
     """What the unit reads. `profile` is None where goals were named."""
 
     run: str
     by: str
-    request: Request
+    request: TunerRequest
     profile: str | None = None
 
 
-ORDER = Document(paths.tuner_order_file, Order)
+ORDER = Document(paths.tuner_order_file, TunerOrder)
 
 
-def _running() -> Progress | None:
+def _running() -> TunerProgress | None:
     last = live.latest()
-    return last if last is not None and last.state is State.RUNNING else None
+    return last if last is not None and last.state is TunerState.RUNNING else None
 
 
 def _glance() -> Glance | None:
@@ -45,10 +45,10 @@ JOB = Job(
 )
 
 
-def follow(run: Runner, pause: Callable[[float], None] = sleep) -> Iterator[Progress]:
+def follow(run: Runner, pause: Callable[[float], None] = sleep) -> Iterator[TunerProgress]:
     """Yield what is new until the run has ended and its settings are back, then how it ended."""
     yield from JOB.follow(_running, run, pause)
     last = live.latest()
     if last is not None:
-        killed = {"state": State.INTERRUPTED, "what": KILLED, "seconds_left": None}
-        yield last.model_copy(update=killed) if last.state is State.RUNNING else last
+        killed = {"state": TunerState.INTERRUPTED, "what": KILLED, "seconds_left": None}
+        yield last.model_copy(update=killed) if last.state is TunerState.RUNNING else last

@@ -5,23 +5,23 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from millrace.measure.tuner.model import Knob
+from millrace.measure.tuner.model import TunerKnob
 from millrace.measure.tuner.search.design import default_of, design, plan_of, size
 from millrace.measure.tuner.search.guard import ROUNDS
 from millrace.system.errors import BadInput
 
 
-def fewest(knobs: Sequence[Knob]) -> int:
+def fewest(knobs: Sequence[TunerKnob]) -> int:
     """Return the readings of a run without refinement: the first of the plan, one screen, and the guard."""
     return 1 + size(len(knobs)) + guarded(knobs)
 
 
-def guarded(knobs: Sequence[Knob]) -> int:
+def guarded(knobs: Sequence[TunerKnob]) -> int:
     """Return the readings that are kept for the guard."""
     return ROUNDS * (2 if plan_of(knobs) == default_of(knobs) else 3)
 
 
-def check(knobs: Sequence[Knob], budget: float, each: float, before: float = 0.0) -> None:
+def check(knobs: Sequence[TunerKnob], budget: float, each: float, before: float = 0.0) -> None:
     """Check a budget of `budget` seconds for readings of `each` seconds, `before` seconds after the start.
 
     BadInput: no knob, or one screen is longer.
@@ -36,7 +36,7 @@ def check(knobs: Sequence[Knob], budget: float, each: float, before: float = 0.0
         )
 
 
-def changes(knobs: Sequence[Knob]) -> dict[str, int]:
+def changes(knobs: Sequence[TunerKnob]) -> dict[str, int]:
     """Return how often the screen changes each knob, from the plan's settings on."""
     runs = design(knobs).runs
     return {knob.name: sum(one[knob.name] != two[knob.name] for one, two in pairwise(runs)) for knob in knobs}

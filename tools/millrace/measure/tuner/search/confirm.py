@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace.measure.tuner.model import Combination, Knob
+from millrace.measure.tuner.model import Combination, TunerKnob
 from millrace.measure.tuner.search.design import design_of
 from millrace.measure.tuner.search.meter import Meter
 from millrace.measure.tuner.search.statistics import clipped, repeats, together
@@ -42,7 +42,9 @@ def moved(candidate: Combination, plan: Combination) -> list[str]:
     return [name for name in plan if candidate[name] != plan[name]]
 
 
-def confirm(candidate: Combination, plan: Combination, knobs: Sequence[Knob], meter: Meter, keep: int) -> Confirmed:
+def confirm(
+    candidate: Combination, plan: Combination, knobs: Sequence[TunerKnob], meter: Meter, keep: int
+) -> Confirmed:
     """Measure a design of the moved knobs alone, the candidate's level of each against the plan's.
 
     Twice where the time is enough for `keep` readings after that. The noise is one standard error: from what the design

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace.measure.tuner.model import Combination, Cost, Knob, Level
+from millrace.measure.tuner.model import Combination, Cost, Level, TunerKnob
 from millrace.measure.tuner.search.statistics import contrast
 
 SMALLEST = 16
@@ -16,7 +16,7 @@ _COSTS: dict[Cost, int] = {"restart": 0, "link": 0, "pause": 1, "none": 2}
 class Design:
     """The runs of a screen in their order: `rows` of the matrix, and the column of each knob."""
 
-    knobs: list[Knob]
+    knobs: list[TunerKnob]
     rows: list[int]
     columns: list[int]
 
@@ -48,17 +48,17 @@ class Design:
         return sum(contrast(values, self.signs(column)) ** 2 for column in free) * len(self.rows) / 4
 
 
-def plan_of(knobs: Sequence[Knob]) -> Combination:
+def plan_of(knobs: Sequence[TunerKnob]) -> Combination:
     """Return every knob at the plan's level."""
     return {knob.name: knob.planned for knob in knobs}
 
 
-def default_of(knobs: Sequence[Knob]) -> Combination:
+def default_of(knobs: Sequence[TunerKnob]) -> Combination:
     """Return every knob at the kernel's default."""
     return {knob.name: knob.default for knob in knobs}
 
 
-def alternative(knob: Knob) -> Level:
+def alternative(knob: TunerKnob) -> Level:
     """Return what the plan's level is screened against.
 
     The kernel's default; where the plan has that, a level half the range away, or the next category.
@@ -80,12 +80,12 @@ def size(knobs: int) -> int:
     return runs
 
 
-def design(knobs: Sequence[Knob]) -> Design:
+def design(knobs: Sequence[TunerKnob]) -> Design:
     """Return a screen of all knobs; the knobs that interrupt most change least, and the first run is the plan's."""
     return design_of(knobs, size(len(knobs)))
 
 
-def design_of(knobs: Sequence[Knob], runs: int) -> Design:
+def design_of(knobs: Sequence[TunerKnob], runs: int) -> Design:
     """Return a design of `runs` runs, a power of two above the number of knobs.
 
     Columns of a Sylvester-Hadamard matrix. Those of an odd number of bits come first: as long as they last (half as

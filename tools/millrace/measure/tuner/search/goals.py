@@ -43,7 +43,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Profile:
+class GoalProfile:
     """Weights for one use of a server, with the reason for them."""
 
     weights: dict[str, float]
@@ -69,20 +69,20 @@ GOALS: dict[str, Kind] = {
 } | {REBUILD: Kind(REBUILD, "a rebuild beside the other goals, of each drive", None, "arrays", "bandwidth", "read")}
 """By name; without a prefix over NFS, which is what the pool is for."""
 
-PROFILES: dict[str, Profile] = {
-    "training": Profile(
+PROFILES: dict[str, GoalProfile] = {
+    "training": GoalProfile(
         {"seq-read": 4, "rand-read": 2, "checkpoint-save": 1},
         "Training reads its samples in every epoch, large ones and small ones, and saves a checkpoint now and then.",
     ),
-    "checkpoint": Profile(
+    "checkpoint": GoalProfile(
         {"checkpoint-save": 4, "checkpoint-load": 2, "fsync": 1},
         "Accelerators wait while a checkpoint is saved; it is loaded after a failure only; small metadata is synced.",
     ),
-    "mixed": Profile(
+    "mixed": GoalProfile(
         {"seq-read": 2, "seq-write": 2, "rand-read": 1, "rand-write": 1, "fsync": 1, "create": 1},
         "Many users at once: large files first, and nothing small may fall behind for them.",
     ),
-    "smb": Profile(
+    "smb": GoalProfile(
         {"smb-seq-read": 3, "smb-seq-write": 3, "smb-rand-read": 1, "smb-create": 1},
         "Workstations copy large files both ways, and browse directories of small ones.",
     ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from millrace.measure.tuner.model import Combination, Reading, Side, Standing
+from millrace.measure.tuner.model import Combination, ScoredReading, Side, Standing
 from millrace.measure.tuner.search.meter import Meter
 from millrace.measure.tuner.search.statistics import clipped, gain, paired
 
@@ -47,7 +47,7 @@ def sides(candidate: Combination, plan: Combination, default: Combination) -> di
 
 def guard(compared: dict[Side, Combination], meter: Meter) -> Guarded:
     """Measure the sides in rounds, every other one backwards, until the difference is beyond noise or time is up."""
-    taken: dict[Side, list[Reading]] = {side: [] for side in compared}
+    taken: dict[Side, list[ScoredReading]] = {side: [] for side in compared}
     comparison = Guarded(None, None, 0, [])
     while meter.affordable >= len(compared) and (comparison.rounds < ROUNDS or _undecided(comparison)):
         order = list(compared) if comparison.rounds % 2 == 0 else list(compared)[::-1]
@@ -65,7 +65,7 @@ def _undecided(found: Guarded) -> bool:
     return found.gain <= found.noise and found.gain + found.noise > WORTH
 
 
-def _compare(compared: dict[Side, Combination], taken: dict[Side, list[Reading]]) -> Guarded:
+def _compare(compared: dict[Side, Combination], taken: dict[Side, list[ScoredReading]]) -> Guarded:
     rounds = len(taken["plan"])
     standings = _standings(compared, taken)
     # a candidate that fails once, or is ended for being slow, has lost; the default need not even work
@@ -82,11 +82,11 @@ def _compare(compared: dict[Side, Combination], taken: dict[Side, list[Reading]]
     return Guarded(difference, noise, rounds, standings)
 
 
-def _logs(readings: Sequence[Reading]) -> list[float]:
+def _logs(readings: Sequence[ScoredReading]) -> list[float]:
     return clipped([math.log(one.score) for one in readings if one.score])
 
 
-def _standings(compared: dict[Side, Combination], taken: dict[Side, list[Reading]]) -> list[Standing]:
+def _standings(compared: dict[Side, Combination], taken: dict[Side, list[ScoredReading]]) -> list[Standing]:
     middle = {side: _middle(readings) for side, readings in taken.items()}
     plan = middle["plan"]
     return [
@@ -101,11 +101,11 @@ def _standings(compared: dict[Side, Combination], taken: dict[Side, list[Reading
     ]
 
 
-def _middle(readings: Sequence[Reading]) -> float | None:
+def _middle(readings: Sequence[ScoredReading]) -> float | None:
     known = [math.log(one.score) for one in readings if one.score]
     return median(known) if known else None
 
 
-def _figures(readings: Sequence[Reading]) -> dict[str, float]:
+def _figures(readings: Sequence[ScoredReading]) -> dict[str, float]:
     known = [one.figures for one in readings if one.score]
     return {name: median(one[name] for one in known) for name in known[0]} if known else {}

@@ -6,11 +6,20 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Protocol
 
-from millrace.measure.tuner.model import Combination, Effect, Figures, Goal, Level, Measured, Phase, Reading
+from millrace.measure.tuner.model import (
+    Combination,
+    Effect,
+    Figures,
+    Goal,
+    Level,
+    MeasuredCombination,
+    Phase,
+    ScoredReading,
+)
 from millrace.measure.tuner.search.goals import score
 from millrace.system.errors import Failed
 
-Measure = Callable[[Combination], Measured]
+Measure = Callable[[Combination], MeasuredCombination]
 """Set a combination and measure every goal. What it raises ends the search and goes through."""
 TimeLeft = Callable[[], float]
 """Seconds of the budget that are left."""
@@ -24,7 +33,7 @@ class Notes(Protocol):
     def begins(self, combination: Combination, phase: Phase) -> None:
         """Take what is measured next, right before it is set."""
 
-    def reading(self, one: Reading) -> None:
+    def reading(self, one: ScoredReading) -> None:
         """Take a reading, right after it was measured."""
 
     def effects(self, found: list[Effect]) -> None:
@@ -37,7 +46,7 @@ class Meter:
     def __init__(self, goals: Sequence[Goal], measure: Measure, time_left: TimeLeft, notes: Notes) -> None:
         self.goals = list(goals)
         self.notes = notes
-        self.readings: list[Reading] = []
+        self.readings: list[ScoredReading] = []
         self._measure = measure
         self._time_left = time_left
         self._reference: Figures = {}
@@ -52,13 +61,13 @@ class Meter:
         why = (reading.reason or "a figure is missing").rstrip(".")
         raise Failed(f"The plan's settings could not be measured: {why}.")
 
-    def take(self, combination: Combination, phase: Phase) -> Reading:
+    def take(self, combination: Combination, phase: Phase) -> ScoredReading:
         """Measure a combination and note the reading."""
         self.notes.begins(combination, phase)
         measured = self._measure(combination)
         reference = self._reference or measured.figures
         known = None if measured.validity == "failed" else score(self.goals, measured.figures, reference)
-        reading = Reading(
+        reading = ScoredReading(
             number=len(self.readings),
             phase=phase,
             combination=dict(combination),

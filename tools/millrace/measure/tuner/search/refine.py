@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from millrace.measure.tuner.model import Combination, Effect, Knob, Level
+from millrace.measure.tuner.model import Combination, Effect, Level, TunerKnob
 from millrace.measure.tuner.search.design import alternative
 from millrace.measure.tuner.search.meter import Meter
 
@@ -17,7 +17,7 @@ FIRST, AGAIN = 0.02, 0.01
 
 
 def refine(
-    start: Combination, knobs: Sequence[Knob], table: Sequence[Effect], meter: Meter, reserve: Reserve
+    start: Combination, knobs: Sequence[TunerKnob], table: Sequence[Effect], meter: Meter, reserve: Reserve
 ) -> Combination:
     """Return the best combination found from `start` on, while more readings are affordable than `reserve` keeps."""
     search = _Refinement(dict(start), meter, reserve)
@@ -47,14 +47,14 @@ class _Refinement:
         self._meter = meter
         self._reserve = reserve
 
-    def climb(self, knob: Knob, tried: set[Level]) -> bool:
+    def climb(self, knob: TunerKnob, tried: set[Level]) -> bool:
         """Try levels of one knob that were not tried, from its level on; return whether one was better."""
         moved = False
         while any(self._better(knob, level, tried) for level in _neighbours(knob, self.best[knob.name], tried)):
             moved = True
         return moved
 
-    def _better(self, knob: Knob, level: Level, tried: set[Level]) -> bool:
+    def _better(self, knob: TunerKnob, level: Level, tried: set[Level]) -> bool:
         candidate = {**self.best, knob.name: level}
         # both of its readings must be affordable
         if self._meter.affordable < self._reserve(candidate) + 2:
@@ -71,7 +71,7 @@ class _Refinement:
         return True
 
 
-def _neighbours(knob: Knob, level: Level, tried: set[Level]) -> list[Level]:
+def _neighbours(knob: TunerKnob, level: Level, tried: set[Level]) -> list[Level]:
     """The levels beside an ordered one, all others of a category, without those that were tried."""
     place = knob.levels.index(level)
     beside = [place + 1, place - 1] if knob.ordered else range(len(knob.levels))

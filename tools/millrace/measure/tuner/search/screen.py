@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from millrace.measure.tuner.model import Combination, Effect, Knob
+from millrace.measure.tuner.model import Combination, Effect, TunerKnob
 from millrace.measure.tuner.search.design import Design, alternative, design
 from millrace.measure.tuner.search.meter import Meter
 from millrace.measure.tuner.search.statistics import chance, clipped, gain
@@ -13,7 +13,7 @@ LEAST = 0.02
 """A smaller effect (as a logarithm) is none: facts of the simulation, about what one reading varies by."""
 
 
-def screen(knobs: Sequence[Knob], meter: Meter) -> list[Effect]:
+def screen(knobs: Sequence[TunerKnob], meter: Meter) -> list[Effect]:
     """Measure every run of the design; return the effects, the largest first. Failed: half of the runs failed."""
     found = design(knobs)
     logs = [meter.log(run, "screen") for run in found.runs]

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from millrace.measure.tuner.model import Combination, Effect, Goal, Knob, Outcome
+from millrace.measure.tuner.model import Combination, Effect, Goal, TunerKnob, TunerOutcome
 from millrace.measure.tuner.search.budget import guarded
 from millrace.measure.tuner.search.confirm import confirm, moved, readings
 from millrace.measure.tuner.search.design import default_of, plan_of
@@ -14,7 +14,9 @@ from millrace.measure.tuner.search.screen import preferred, screen
 from millrace.measure.tuner.search.statistics import gain, percent
 
 
-def tune(knobs: Sequence[Knob], goals: Sequence[Goal], measure: Measure, time_left: TimeLeft, notes: Notes) -> Outcome:
+def tune(
+    knobs: Sequence[TunerKnob], goals: Sequence[Goal], measure: Measure, time_left: TimeLeft, notes: Notes
+) -> TunerOutcome:
     """Return the best combination that is proven, or the plan's.
 
     Failed: the plan's settings, or half of the screen, could not be measured. What `measure` raises goes through.
@@ -41,7 +43,12 @@ def tune(knobs: Sequence[Knob], goals: Sequence[Goal], measure: Measure, time_le
 
 
 def _confirmed(
-    candidate: Combination, plan: Combination, knobs: Sequence[Knob], table: Sequence[Effect], meter: Meter, keep: int
+    candidate: Combination,
+    plan: Combination,
+    knobs: Sequence[TunerKnob],
+    table: Sequence[Effect],
+    meter: Meter,
+    keep: int,
 ) -> tuple[Combination, list[Effect]]:
     """The candidate without the knobs that do nothing, and the table with what was measured of them."""
     if not readings(len(moved(candidate, plan))):
@@ -62,8 +69,8 @@ def _final(one: Effect, candidate: Combination, plan: Combination) -> Effect:
 
 def _outcome(
     comparison: Guarded, candidate: Combination, plan: Combination, default: Combination, measured: int
-) -> Outcome:
-    return Outcome(
+) -> TunerOutcome:
+    return TunerOutcome(
         verdict="candidate" if comparison.kept else "plan",
         winner=candidate if comparison.kept else plan,
         plan=plan,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from millrace.observe.health.deliveries import MOST, RESTORE, UNIT, Deliveries, Delivery, reported
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
 from millrace.system.errors import BadInput
 from millrace.system.names import several
@@ -22,7 +22,7 @@ LATE = timedelta(hours=1)
 """A message that waits for longer is a warning; a receiver that is restarted is back earlier."""
 
 
-def check(host: Host, now: datetime | None = None) -> list[Finding]:
+def check(host: Host, now: datetime | None = None) -> list[HealthFinding]:
     """Return each route that does not deliver, else one finding; nothing where there is no route.
 
     BadInput, Failed: the report of the service cannot be read.
@@ -40,10 +40,10 @@ def check(host: Host, now: datetime | None = None) -> list[Finding]:
     if late or not report.deliveries:
         return late
     sentence = f"Alerts go out through {several([delivery.route for delivery in report.deliveries])}."
-    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[Finding]:
+def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[HealthFinding]:
     waiting, oldest = report.queued.get(delivery.route, 0), report.oldest.get(delivery.route)
     age = _age(oldest, now) if oldest else timedelta()
     if age <= LATE and waiting < MOST:
@@ -65,7 +65,7 @@ def _age(stamp: str, now: datetime) -> timedelta:
         raise BadInput(f"{paths.alert_report_file()}: {shown(stamp)} is no time") from error
 
 
-def _silent(host: Host) -> list[Finding]:
+def _silent(host: Host) -> list[HealthFinding]:
     if host.starting or host.active_state(UNIT) == "active":
         # its first report comes within a second or two
         return []
@@ -73,5 +73,5 @@ def _silent(host: Host) -> list[Finding]:
     return [_warning(STOPPED, "", sentence, f"systemctl restart {UNIT}; if it fails: journalctl -u {UNIT}")]
 
 
-def _warning(kind: str, subject: str, sentence: str, todo: str) -> Finding:
-    return Finding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)
+def _warning(kind: str, subject: str, sentence: str, todo: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)

@@ -4,7 +4,7 @@
 from shlex import quote
 
 from millrace.observe.health.host import REPLACE, Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.array.live_arrays import MISSING, live_arrays, member_states
 from millrace.storage.record import apart_record
 from millrace.storage.record.apart_record import Apart, in_words
@@ -14,7 +14,7 @@ NAME = "apart"
 KEEP = "Copy what is needed from it in another server"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return a finding for each member that is kept apart, and one for each array whose members ran twice."""
     kept, undecided = apart_record.recorded(), apart_record.undecided()
     if host.pool is None or not (kept or undecided):
@@ -30,7 +30,7 @@ def check(host: Host) -> list[Finding]:
     return [*findings, *(_undecided(name, why) for name, why in undecided.items())]
 
 
-def _apart(host: Host, member: Apart, in_use: bool) -> Finding:
+def _apart(host: Host, member: Apart, in_use: bool) -> HealthFinding:
     place = host.place(member.serial)
     lacks = "the array may lack its last changes" if member.started else "each has changes that the other lacks"
     sentence = f"{place[0].upper()}{place[1:]} {in_words(member)}; it is kept apart, because {lacks}."
@@ -42,9 +42,13 @@ def _apart(host: Host, member: Apart, in_use: bool) -> Finding:
     if in_use:
         # a member of another array, and no drive to erase
         todo = host.replace(member.serial)
-    return Finding(check=NAME, kind=member.array, subject=member.serial, level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(
+        check=NAME, kind=member.array, subject=member.serial, level=Level.WARN, sentence=sentence, todo=todo
+    )
 
 
-def _undecided(name: str, why: str) -> Finding:
+def _undecided(name: str, why: str) -> HealthFinding:
     sentence, _, todo = why.partition(". ")
-    return Finding(check=NAME, kind="undecided", subject=name, level=Level.FAIL, sentence=f"{sentence}.", todo=todo)
+    return HealthFinding(
+        check=NAME, kind="undecided", subject=name, level=Level.FAIL, sentence=f"{sentence}.", todo=todo
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 from millrace.observe.health.host import REPLACE, Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
 from millrace.storage.array.area import Area, minus
@@ -32,7 +32,7 @@ _DEAD = {"clear", "inactive", "broken"}
 _GONE = ("missing", "faulty")
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for the state of each array of the pool, and one for each further problem of it."""
     if host.pool is None:
         return []
@@ -42,7 +42,7 @@ def check(host: Host) -> list[Finding]:
     ]
 
 
-def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
+def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[HealthFinding]:
     if now.device is None:
         return [_absent(host, record, now)]
     md = block(now.device) / "md"
@@ -62,7 +62,7 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
     return [_redundant(host, record, now, int(_read(md, "degraded"))), *_bad_blocks(host, now), *_mismatch(now, md)]
 
 
-def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
+def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> HealthFinding:
     present = {drive.serial for drive in host.drives}
     lost = [one for one in now.members if record.members and one.serial not in present]
     if record.members and not lost and (behind := _behind(host, now)):
@@ -104,7 +104,7 @@ def _put_back(now: LiveArray, todo: str) -> str:
     return f"{todo}. If they do not come back: {RESCUE}" if now.role is Role.LOG else todo
 
 
-def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) -> Finding:
+def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) -> HealthFinding:
     title, gone = _title(now), _gone(now)
     doing = _progress(now)
     if missing:
@@ -129,7 +129,7 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
 
-def _bad_blocks(host: Host, now: LiveArray) -> list[Finding]:
+def _bad_blocks(host: Host, now: LiveArray) -> list[HealthFinding]:
     """md(4): a rebuild that met sectors it could not read lists them and ends as if nothing were lost."""
     serials = {member.device: member.serial for member in now.members if member.device and member.state != "faulty"}
     listed = {serials[name]: areas for name, areas in bad_blocks(now.device or "").items() if name in serials and areas}
@@ -151,7 +151,7 @@ def _bad_blocks(host: Host, now: LiveArray) -> list[Finding]:
     return findings
 
 
-def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost: Sequence[Area]) -> Finding:
+def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost: Sequence[Area]) -> HealthFinding:
     drives = [
         host.place(serial) for serial, areas in listed.items() if any(_overlap(a, b) for a in areas for b in lost)
     ]
@@ -173,7 +173,7 @@ def _overlap(one: Area, other: Area) -> bool:
     return one.begin < other.end and other.begin < one.end
 
 
-def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
+def _mismatch(now: LiveArray, md: Path) -> list[HealthFinding]:
     """What another program's check found; what ours did is a finding of the checks, with its place."""
     sectors = int(_text(md / "mismatch_cnt") or 0)
     if not sectors or now.sync is not None or _text(md / "last_sync_action") != "check":
@@ -184,8 +184,8 @@ def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
     return [_finding(now, Level.WARN, sentence, "Check it to the end: millrace pool scrub start", "mismatch")]
 
 
-def _finding(now: LiveArray, level: Level, sentence: str, todo: str | None = None, kind: str = "") -> Finding:
-    return Finding(check=NAME, kind=kind, subject=now.name, level=level, sentence=sentence, todo=todo)
+def _finding(now: LiveArray, level: Level, sentence: str, todo: str | None = None, kind: str = "") -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=now.name, level=level, sentence=sentence, todo=todo)
 
 
 def _title(now: LiveArray) -> str:

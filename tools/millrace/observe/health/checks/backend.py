@@ -2,7 +2,7 @@
 """Is the external device under the pool there, once, and may it be written?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.array.devices import block
 from millrace.storage.assemble import external_device
 from millrace.storage.provision.filesystem import OnPartition
@@ -13,14 +13,14 @@ from millrace.system.mounts import mounted
 NAME = "backend"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each external device of the pool; none for a pool on arrays."""
     if host.pool is None:
         return []
     return [_device(host, host.pool, one) for one in external_device.parts(host.pool)]
 
 
-def _device(host: Host, pool: Pool, part: OnPartition) -> Finding:
+def _device(host: Host, pool: Pool, part: OnPartition) -> HealthFinding:
     devices = external_device.devices(part.record.partuuid)
     title = f"External device {part.serial} ({part.record.role.value})"
     if not devices:
@@ -44,5 +44,5 @@ def _connect(pool: Pool, serial: str) -> str:
     return f"Connect {serial} again, then: {external_device.AGAIN}"
 
 
-def _finding(one: OnPartition, level: Level, sentence: str, todo: str | None, kind: str) -> Finding:
-    return Finding(check=NAME, kind=kind, subject=one.serial, level=level, sentence=sentence, todo=todo)
+def _finding(one: OnPartition, level: Level, sentence: str, todo: str | None, kind: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=one.serial, level=level, sentence=sentence, todo=todo)

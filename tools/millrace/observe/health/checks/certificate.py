@@ -2,7 +2,7 @@
 """Is the certificate of the web console and of NFS over TLS good for some time, and for this server?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.certificate import cockpit, files, pem
 from millrace.serve.certificate.identity import days_left, identity, is_early, not_named
 from millrace.serve.certificate.model import Current
@@ -15,24 +15,24 @@ _MAKE = "systemctl start millrace-certificate.service"
 SOON_DAYS = RENEW_DAYS - 3
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the certificate in use, with or without a pool."""
     used = files.find_current()
     if used is None:
         sentence = "This server has made no certificate: the web console makes one for localhost, NFS over TLS fails."
-        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=_MAKE)]
+        return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo=_MAKE)]
     findings = [*_end(used), *_mismatch(used, host), *_others()]
     fine = f"The certificate is good until {used.certificate.not_after[:10]}."
-    return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
+    return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=fine)]
 
 
-def _end(used: Current) -> list[Finding]:
+def _end(used: Current) -> list[HealthFinding]:
     if is_early(used.certificate):
         day = used.certificate.not_before[:10]
         todo = "Is the clock right (timedatectl)? If so: "
         todo += "millrace certificate install FILE…" if used.origin == "installed" else _MAKE
         sentence = f"The certificate is not valid before {day}: browsers warn, and NFS over TLS does not mount."
-        return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
     left = days_left(used.certificate)
     if left >= SOON_DAYS:
         return []
@@ -40,28 +40,28 @@ def _end(used: Current) -> list[Finding]:
     day = used.certificate.not_after[:10]
     if left < 0:
         sentence = f"The certificate ended on {day}: browsers warn, and NFS over TLS does not mount."
-        return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
-    return [Finding(check=NAME, level=Level.WARN, sentence=f"The certificate ends on {day}.", todo=todo)]
+        return [HealthFinding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, level=Level.WARN, sentence=f"The certificate ends on {day}.", todo=todo)]
 
 
-def _mismatch(used: Current, host: Host) -> list[Finding]:
+def _mismatch(used: Current, host: Host) -> list[HealthFinding]:
     chain = files.current() / files.CHAIN
     if not chain.exists() or pem.digest(chain.read_text()) != used.sha256 or not (files.current() / files.KEY).exists():
         sentence = f"{files.current()} was changed by hand: the certificate may not fit its key."
         todo = "millrace certificate renew --own"
-        return [Finding(check=NAME, kind="edited", level=Level.FAIL, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="edited", level=Level.FAIL, sentence=sentence, todo=todo)]
     lacking = not_named(used, identity(files.settings().names, lambda: host.ports))
     if not lacking:
         return []
     todo = "millrace certificate install FILE…" if used.origin == "installed" else _MAKE
     sentence = f"The certificate does not name {', '.join(lacking)}."
-    return [Finding(check=NAME, kind="names", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="names", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _others() -> list[Finding]:
+def _others() -> list[HealthFinding]:
     todo = "Install it with millrace certificate install, and delete it there: NFS has another one now"
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="others",
             subject=name,

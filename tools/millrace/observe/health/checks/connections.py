@@ -2,7 +2,7 @@
 """Are the subsystems of NVMe over Fabrics connected that should be, over each of their paths?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.fabrics import nvme_host
 from millrace.storage.fabrics.connect import UNIT
 from millrace.storage.fabrics.connection_store import connections
@@ -11,12 +11,12 @@ from millrace.storage.fabrics.fabrics_model import ConnectionRow, PathRow
 NAME = "connections"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each connection; nothing where there is none."""
     return [_connection(host, nvme_host.row(one)) for one in connections()]
 
 
-def _connection(host: Host, row: ConnectionRow) -> Finding:
+def _connection(host: Host, row: ConnectionRow) -> HealthFinding:
     away = [path for path in row.paths if path.state != nvme_host.LIVE]
     if not away:
         return _finding(row, Level.OK, f"{row.nqn} is connected.", None, "")
@@ -33,5 +33,5 @@ def _todo(away: list[PathRow]) -> str:
     return f"Start the target, or see to the network between; it is connected again by itself. For the reason: {log}"
 
 
-def _finding(row: ConnectionRow, level: Level, sentence: str, todo: str | None, kind: str) -> Finding:
-    return Finding(check=NAME, kind=kind, subject=row.nqn, level=level, sentence=sentence, todo=todo)
+def _finding(row: ConnectionRow, level: Level, sentence: str, todo: str | None, kind: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=row.nqn, level=level, sentence=sentence, todo=todo)

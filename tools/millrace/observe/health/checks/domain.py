@@ -2,7 +2,7 @@
 """Does the domain know this server, and does this server reach the domain?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.config import store
 from millrace.serve.domain.model import DomainReport
 from millrace.serve.join.conditions import MOST_SECONDS
@@ -14,7 +14,7 @@ NAME = "domain"
 CLOCK_WARNING = MOST_SECONDS // 2
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the membership of a server that is in a domain."""
     domain = store.read().config.domain
     if domain is None:
@@ -24,10 +24,10 @@ def check(host: Host) -> list[Finding]:
         return [host.absent(NAME, "winbind does not respond.", "systemctl status winbind.service")]
     findings = [*_reached(report, host), *_clock(report)]
     fine = f"This server is {domain.machine} in {domain.zone}; {report.controller} responds and trusts this server."
-    return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
+    return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=fine)]
 
 
-def _reached(report: DomainReport, host: Host) -> list[Finding]:
+def _reached(report: DomainReport, host: Host) -> list[HealthFinding]:
     assert report.domain is not None
     zone = report.domain.zone
     if report.controller is None:
@@ -39,15 +39,15 @@ def _reached(report: DomainReport, host: Host) -> list[Finding]:
     if not any(key.principal.startswith("nfs/") for key in report.keys):
         todo = "net ads keytab create -P"
         sentence = "There is no key for NFS with Kerberos."
-        return [Finding(check=NAME, kind="keys", level=Level.WARN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="keys", level=Level.WARN, sentence=sentence, todo=todo)]
     return []
 
 
-def _clock(report: DomainReport) -> list[Finding]:
+def _clock(report: DomainReport) -> list[HealthFinding]:
     offset = report.clock_offset
     if offset is None or abs(offset) < CLOCK_WARNING:
         return []
     level = Level.FAIL if abs(offset) > MOST_SECONDS else Level.WARN
     sentence = f"The clock is {abs(offset)} s off the domain's; Kerberos takes {MOST_SECONDS} s."
     todo = "Set an NTP server: timedatectl timesync-status"
-    return [Finding(check=NAME, kind="clock", level=level, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="clock", level=level, sentence=sentence, todo=todo)]

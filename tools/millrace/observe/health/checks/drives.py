@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from millrace.inventory.model import Drive
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.drives import audit_drives
 from millrace.plan.finding import REPLACE_DRIVE, Severity
 from millrace.storage.drive import drive_history, smart, wear
@@ -26,7 +26,7 @@ SOON = timedelta(days=90)
 _LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Level.FAIL}
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each drive that warns, wears out or does not answer; with or without a pool."""
     report = smart.last()
     if report is None:
@@ -46,11 +46,11 @@ def check(host: Host) -> list[Finding]:
     known = [reading for reading in report.drives if reading.known]
     fine = f"SMART of {len(known)} drives has no warning." if known else "No drive of this server has SMART of NVMe."
     if not any(finding.level is not Level.OK for finding in findings):
-        findings.insert(0, Finding(check=NAME, level=Level.OK, sentence=fine))
+        findings.insert(0, HealthFinding(check=NAME, level=Level.OK, sentence=fine))
     return findings
 
 
-def _about(host: Host, reading: DriveSmart, drive: Drive) -> list[Finding]:
+def _about(host: Host, reading: DriveSmart, drive: Drive) -> list[HealthFinding]:
     if not reading.known:
         return [_silent(reading, _place(host, reading))]
     findings = [
@@ -74,7 +74,7 @@ def _about(host: Host, reading: DriveSmart, drive: Drive) -> list[Finding]:
     return findings
 
 
-def _wearing(host: Host, one: DriveSmart, steps: Sequence[WearStep]) -> list[Finding]:
+def _wearing(host: Host, one: DriveSmart, steps: Sequence[WearStep]) -> list[HealthFinding]:
     """A drive that is bought in time: its endurance ends soon at the rate of the last year."""
     today = datetime.now(UTC).date()
     end = wear.ends(steps, today) if one.known else None
@@ -93,7 +93,7 @@ def _todo(host: Host, one: DriveSmart, todo: str) -> str:
     return host.replace(one.serial) if todo == REPLACE_DRIVE else todo
 
 
-def _silent(one: DriveSmart, place: str) -> Finding:
+def _silent(one: DriveSmart, place: str) -> HealthFinding:
     if one.transport != "nvme":
         what = f"SMART is not known: this server reads that of NVMe, not {one.transport}."
         return _finding(one, Level.OK, place, what, None, "silent")
@@ -102,11 +102,13 @@ def _silent(one: DriveSmart, place: str) -> Finding:
     )
 
 
-def _finding(one: DriveSmart, level: Level, place: str, what: str, todo: str | None, kind: str) -> Finding:
+def _finding(one: DriveSmart, level: Level, place: str, what: str, todo: str | None, kind: str) -> HealthFinding:
     sentence = f"{place[0].upper()}{place[1:]}: {what}"
-    return Finding(check=NAME, kind=kind, subject=one.serial or one.name, level=level, sentence=sentence, todo=todo)
+    return HealthFinding(
+        check=NAME, kind=kind, subject=one.serial or one.name, level=level, sentence=sentence, todo=todo
+    )
 
 
-def _unread(sentence: str) -> Finding:
+def _unread(sentence: str) -> HealthFinding:
     todo = "systemctl status millrace-smart.timer millrace-smart.service"
-    return Finding(check=NAME, kind="unread", level=Level.UNKNOWN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind="unread", level=Level.UNKNOWN, sentence=sentence, todo=todo)

@@ -4,7 +4,7 @@
 from millrace.lifecycle.encryption import root
 from millrace.lifecycle.encryption.model import Need
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 
 NAME = "encryption"
 REBIND = "millrace encryption rebind"
@@ -30,18 +30,18 @@ WARNINGS: dict[Need, tuple[str, str]] = {
 """By what may keep root closed: the sentence of its warning, and the remedy."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return what is wrong with the keys of root, else one finding; none where the image is not signed for it."""
     now = root.show(host.query)
     if now.device is None and root.signer() is None:
         return []
     if now.device is None:
         sentence = f"The root file system is not encrypted: {now.without or 'it was made before this could be'}."
-        return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+        return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
     sentence = "The root file system is encrypted: the TPM of this server opens it, and a recovery key exists."
-    return [_warn(need) for need in now.needs] or [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+    return [_warn(need) for need in now.needs] or [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _warn(need: Need) -> Finding:
+def _warn(need: Need) -> HealthFinding:
     sentence, todo = WARNINGS[need]
-    return Finding(check=NAME, kind=need, level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind=need, level=Level.WARN, sentence=sentence, todo=todo)

@@ -5,7 +5,7 @@ import re
 
 from millrace.observe.health import heartbeat_client
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan import xfs_features
 from millrace.storage.provision.mount_unit import REMOUNT, differences
 from millrace.system.mounts import mounted
@@ -26,14 +26,14 @@ MOUNT_SECONDS = 900
 _ROOM = "Delete or move what is not needed any more."
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the pool's file system: mounted, read-write, written and read just now, percentage in use, features."""
     if host.pool is None:
         return []
     return not_mounted(host) or [_failure(host) or _space(host), *_options(host), *_features(host)]
 
 
-def not_mounted(host: Host) -> list[Finding]:
+def not_mounted(host: Host) -> list[HealthFinding]:
     """Return what needs no access to the pool and no privileges: it is not mounted, or read-only."""
     if host.pool is None:
         return []
@@ -45,24 +45,24 @@ def not_mounted(host: Host) -> list[Finding]:
         return [host.absent(NAME, f"{mountpoint} is not mounted.", f"systemctl status {UNIT} millrace-pool.service")]
     if "ro" in mount.options:
         todo = "journalctl -k | grep XFS; then restart the server, and repair offline if it comes back like this"
-        return [Finding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
+        return [HealthFinding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
     return []
 
 
-def waiting(host: Host, check: str, who: str) -> list[Finding]:
+def waiting(host: Host, check: str, who: str) -> list[HealthFinding]:
     """Return WARN for a server that starts when the pool is mounted, while it is being mounted; else empty."""
     if host.pool is None or not _is_mounting(host, host.pool.filesystem.mountpoint):
         return []
     sentence = f"{who} are served when {host.pool.filesystem.mountpoint} is mounted."
-    return [Finding(check=check, level=Level.WARN, sentence=sentence, todo=f"systemctl status {UNIT}")]
+    return [HealthFinding(check=check, level=Level.WARN, sentence=sentence, todo=f"systemctl status {UNIT}")]
 
 
-def unserved(host: Host, check: str, who: str) -> list[Finding]:
+def unserved(host: Host, check: str, who: str) -> list[HealthFinding]:
     """Return FAIL with the cause for a server whose pool has failed: it serves nothing; empty where the pool is up."""
     if host.pool is None or not_mounted(host) or not host.heartbeat.problem or not host.heartbeat.known:
         return []
     sentence = f"{who} get errors: the file system of the pool has failed."
-    return [Finding(check=check, level=Level.FAIL, sentence=sentence, todo=_recover(host))]
+    return [HealthFinding(check=check, level=Level.FAIL, sentence=sentence, todo=_recover(host))]
 
 
 def _recover(host: Host) -> str:
@@ -72,27 +72,27 @@ def _recover(host: Host) -> str:
     return f"Connect the external device {devices} again, then restart the server: systemctl reboot"
 
 
-def _options(host: Host) -> list[Finding]:
+def _options(host: Host) -> list[HealthFinding]:
     assert host.pool is not None
     filesystem = host.pool.filesystem
     found = mounted(filesystem.mountpoint)
     differ = differences(filesystem, found.options if found else [])
     sentence = f"{filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}."
-    finding = Finding(check=NAME, kind="options", level=Level.WARN, sentence=sentence, todo=REMOUNT)
+    finding = HealthFinding(check=NAME, kind="options", level=Level.WARN, sentence=sentence, todo=REMOUNT)
     return [finding] if differ else []
 
 
-def _features(host: Host) -> list[Finding]:
+def _features(host: Host) -> list[HealthFinding]:
     assert host.pool is not None
     flags = host.heartbeat.features
     if flags is None or not (lacking := xfs_features.missing(flags)):
         return []
     sentence = f"{host.pool.filesystem.mountpoint} was made {'; '.join(xfs_features.clauses(flags))}."
     todo = xfs_features.remedy(lacking)
-    return [Finding(check=NAME, kind="features", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="features", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _failure(host: Host) -> Finding | None:
+def _failure(host: Host) -> HealthFinding | None:
     assert host.pool is not None
     mountpoint, beat = host.pool.filesystem.mountpoint, host.heartbeat
     if beat.problem is None:
@@ -100,7 +100,7 @@ def _failure(host: Host) -> Finding | None:
     if not beat.known:
         sentence = f"{mountpoint} could not be written to and read: {beat.problem}."
         todo = f"systemctl status {heartbeat_client.UNIT}"
-        return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo=todo)
+        return HealthFinding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo=todo)
     if beat.error == "":
         sentence = f"{mountpoint} does not answer: {beat.problem}."
         what = "no drive comes" if host.pool.backend == "md" else "the external device does not come"
@@ -111,14 +111,14 @@ def _failure(host: Host) -> Finding | None:
     else:
         sentence = f"{mountpoint} cannot be written to: {beat.problem}."
         todo = _ROOM if beat.error == "ENOSPC" else "journalctl -u millrace-heartbeat.service; journalctl -k | grep XFS"
-    return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
 def _is_mounting(host: Host, mountpoint: str) -> bool:
     return mounted(mountpoint) is None and host.active_state(UNIT) == "activating"
 
 
-def _mounting(host: Host, mountpoint: str) -> Finding:
+def _mounting(host: Host, mountpoint: str) -> HealthFinding:
     """There is no time limit on a mount: the finding reports what it does, and is a failure where that takes long."""
     stamps = ["InactiveExitTimestamp", "InactiveExitTimestampMonotonic"]
     shown = host.query(["systemctl", "show", *(f"--property={stamp}" for stamp in stamps), UNIT]).out
@@ -128,13 +128,13 @@ def _mounting(host: Host, mountpoint: str) -> Finding:
     # Where systemd does not tell, from the start of the server on. In microseconds, by a clock that is never put right.
     began = properties.get(stamps[1], "")
     if host.uptime - int(began if began.isdecimal() else 0) / 10**6 <= MOUNT_SECONDS:
-        return Finding(
+        return HealthFinding(
             check=NAME,
             level=Level.WARN,
             sentence=f"{mountpoint} is being mounted{since}: XFS is replaying its log or counting quotas.",
             todo="Wait: clients are served as soon as it is done. Progress: journalctl -k | grep XFS",
         )
-    return Finding(
+    return HealthFinding(
         check=NAME,
         level=Level.FAIL,
         sentence=f"{mountpoint} is still being mounted{since}, and no client is served: to replay the log of XFS or to "
@@ -144,12 +144,12 @@ def _mounting(host: Host, mountpoint: str) -> Finding:
     )
 
 
-def _space(host: Host) -> Finding:
+def _space(host: Host) -> HealthFinding:
     assert host.pool is not None
     beat = host.heartbeat
     used = round(100 * (1 - (beat.free or 0) / (beat.size or 1)))
     level = Level.FAIL if used >= FULL else Level.WARN if used >= SCARCE else Level.OK
-    return Finding(
+    return HealthFinding(
         check=NAME,
         kind="space",
         level=level,

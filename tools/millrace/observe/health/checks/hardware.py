@@ -6,7 +6,7 @@ from millrace.inventory.model import Inventory
 from millrace.inventory.refresh import refreshed
 from millrace.observe.health.checks import drives, heat
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan import finding as audit_finding
 from millrace.plan.audit import Audited, audit, audited_plan
 from millrace.plan.finding import Severity, merged
@@ -20,7 +20,7 @@ NAME = "hardware"
 _LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Level.FAIL}
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each thing that costs speed or safety; nothing before there is a pool or a plan."""
     audited = _audited(host)
     if audited is None:
@@ -28,7 +28,7 @@ def check(host: Host) -> list[Finding]:
     if not paths.inventory_file().exists():
         # Serving does not wait for the inventory: in a boot it comes a little later.
         return [
-            Finding(
+            HealthFinding(
                 check=NAME,
                 level=Level.WARN if host.starting else Level.UNKNOWN,
                 sentence=f"The hardware has not been inspected {'yet' if host.starting else 'in this boot'}.",
@@ -40,16 +40,20 @@ def check(host: Host) -> list[Finding]:
     elsewhere = drives.SMART | ({heat.AUDITED} if error_counters.throttled_packages(paths.ROOT) else set())
     findings = [finding for finding in merged(audit(inventory, audited)) if finding.name not in elsewhere]
     if not findings:
-        return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]
+        return [
+            HealthFinding(
+                check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety."
+            )
+        ]
     return [_found(finding) for finding in findings]
 
 
-def _found(one: audit_finding.Finding) -> Finding:
+def _found(one: audit_finding.PlanFinding) -> HealthFinding:
     """What is merely good to know has no remedy."""
     level = _LEVELS[one.severity]
     todo = None if level is Level.OK else one.todo
     sentence = f"{one.subject}: {one.what}"
-    return Finding(check=NAME, kind=one.name, subject=one.subject, level=level, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind=one.name, subject=one.subject, level=level, sentence=sentence, todo=todo)
 
 
 def _audited(host: Host) -> Audited | None:

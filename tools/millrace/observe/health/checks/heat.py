@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from millrace.inventory import error_counters
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.drive import hardware_errors, rises, smart
 from millrace.storage.drive.smart import DriveSmart
 from millrace.system import paths
@@ -18,7 +18,7 @@ DAYS = 2
 COOL = "Check the fans, the air filters, the covers of empty bays and the room temperature."
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each CPU socket and drive that was too hot; nothing where none was."""
     today = datetime.now(UTC).date()
     packages = error_counters.throttled_packages(paths.ROOT)
@@ -36,7 +36,7 @@ def check(host: Host) -> list[Finding]:
     return [*findings, *(finding for drive in drives for finding in _drive(host, drive, grown))]
 
 
-def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[Finding]:
+def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[HealthFinding]:
     times, since = sums.get(hardware_errors.cpu_key(number, hardware_errors.TIMES), (0, ""))
     if not times:
         return []
@@ -46,7 +46,7 @@ def _package(number: int, sums: dict[str, tuple[int, str]]) -> list[Finding]:
     return [_finding("cpu", str(number), sentence)]
 
 
-def _drive(host: Host, drive: DriveSmart, grown: dict[str, int]) -> list[Finding]:
+def _drive(host: Host, drive: DriveSmart, grown: dict[str, int]) -> list[HealthFinding]:
     def rose(kind: str) -> int:
         return grown.get(hardware_errors.drive_key(drive.serial, kind), 0)
 
@@ -72,5 +72,5 @@ def _times(count: int) -> str:
     return f"{count} time{'s' * (count != 1)}"
 
 
-def _finding(kind: str, subject: str, sentence: str) -> Finding:
-    return Finding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=COOL)
+def _finding(kind: str, subject: str, sentence: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=COOL)

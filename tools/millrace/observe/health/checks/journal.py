@@ -4,7 +4,7 @@
 import time
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy import policy_in_force
 from millrace.serve.log_forward import forward
 
@@ -13,7 +13,7 @@ NAME = "journal"
 LATE_S = 600.0
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check forwarding where the policy names a host."""
     url = policy_in_force.find().policy.journal.forward
     if url is None:
@@ -21,7 +21,7 @@ def check(host: Host) -> list[Finding]:
     settings = forward.settings_file()
     if not settings.exists():
         sentence = f"The policy forwards the journal to {url}, and the server does not."
-        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace journal apply")]
+        return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace journal apply")]
     sent = forward.sent_file()
     since = max(settings.stat().st_mtime, sent.stat().st_mtime if sent.exists() else 0.0)
     # After a boot it gets its time again.
@@ -29,5 +29,5 @@ def check(host: Host) -> list[Finding]:
     if late > LATE_S:
         sentence = f"The journal has not reached {url} for {late / 60:.0f} minutes."
         todo = f"Check that the receiver is up and trusts this server's certificate: journalctl -u {forward.UNIT}"
-        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
-    return [Finding(check=NAME, level=Level.OK, sentence=f"The journal is forwarded to {url}.")]
+        return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=f"The journal is forwarded to {url}.")]

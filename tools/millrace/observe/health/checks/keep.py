@@ -7,7 +7,7 @@ from millrace.lifecycle.keep import home
 from millrace.lifecycle.keep.keeping import status
 from millrace.lifecycle.keep.model import KeepStatus, KeptElsewhere
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system.text import moment
 
 NAME = "keep"
@@ -18,7 +18,7 @@ OLD = timedelta(days=2)
 AGAIN = "millrace keep now; if it fails: journalctl -u millrace-keep.service"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return what is wrong with the kept state, else one finding; nothing without a pool."""
     if host.pool is None:
         return []
@@ -29,18 +29,20 @@ def check(host: Host) -> list[Finding]:
     if findings:
         return findings
     if kept.verified is None or kept.written is None:
-        return [Finding(check=NAME, level=Level.OK, sentence="The state of this server is not kept on the pool yet.")]
+        return [
+            HealthFinding(check=NAME, level=Level.OK, sentence="The state of this server is not kept on the pool yet.")
+        ]
     since = f"written {moment(kept.written)} and verified {moment(kept.verified)}"
     sentence = f"The state of this server is kept on the pool: generation {kept.generation}, {since}."
-    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _elsewhere(one: KeptElsewhere) -> Finding:
+def _elsewhere(one: KeptElsewhere) -> HealthFinding:
     sentence = f"The pool is not served: {home.sentence(one)}."
-    return Finding(check=NAME, kind="elsewhere", level=Level.FAIL, sentence=sentence, todo=home.DECIDE)
+    return HealthFinding(check=NAME, kind="elsewhere", level=Level.FAIL, sentence=sentence, todo=home.DECIDE)
 
 
-def _age(found: KeepStatus, created: str, now: datetime) -> list[Finding]:
+def _age(found: KeepStatus, created: str, now: datetime) -> list[HealthFinding]:
     if found.problem:
         last = f"It was last kept {moment(found.verified)}." if found.verified else "It was never kept."
         sentence = f"The state of this server is not kept on the pool: {found.problem}. {last}"
@@ -52,7 +54,7 @@ def _age(found: KeepStatus, created: str, now: datetime) -> list[Finding]:
     return []
 
 
-def _content(kept: KeepStatus) -> list[Finding]:
+def _content(kept: KeepStatus) -> list[HealthFinding]:
     findings = []
     if kept.unread:
         more = f" and {len(kept.unread) - 1} more" if len(kept.unread) > 1 else ""
@@ -65,5 +67,5 @@ def _content(kept: KeepStatus) -> list[Finding]:
     return findings
 
 
-def _warning(kind: str, sentence: str, todo: str, subject: str = "") -> Finding:
-    return Finding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)
+def _warning(kind: str, sentence: str, todo: str, subject: str = "") -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from millrace.inventory import patched
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.array import md
 from millrace.system import paths
 
@@ -26,7 +26,7 @@ REBUILT = "Install an image that was built without --stock-modules."
 RESTART = "Restart the server: systemctl reboot. If this warning stays, install the image again."
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check which patches the running raid456 has: WARN where it lacks one, with what that costs.
 
     Nothing without a parity array, or where none is loaded.
@@ -47,22 +47,24 @@ def check(host: Host) -> list[Finding]:
     return [_unknown(switched, RESTART if image is not None else REBUILT)]
 
 
-def _good() -> Finding:
-    return Finding(check=NAME, level=Level.OK, sentence=f"The RAID module has all {len(WITHOUT)} fixes of Millrace.")
+def _good() -> HealthFinding:
+    return HealthFinding(
+        check=NAME, level=Level.OK, sentence=f"The RAID module has all {len(WITHOUT)} fixes of Millrace."
+    )
 
 
-def _lacking(kind: str, what: str, lacking: Collection[str], todo: str) -> Finding:
+def _lacking(kind: str, what: str, lacking: Collection[str], todo: str) -> HealthFinding:
     costs = "; ".join(WITHOUT[one] for one in sorted(lacking))
     sentence = f"The RAID module {what}: {costs}."
-    return Finding(check=NAME, kind=kind, level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind=kind, level=Level.WARN, sentence=sentence, todo=todo)
 
 
 def _fixes(lacking: Collection[str]) -> str:
     return f"fix{'es' * (len(lacking) > 1)} {', '.join(sorted(lacking))} of Millrace"
 
 
-def _unknown(switched: bool, todo: str) -> Finding:
+def _unknown(switched: bool, todo: str) -> HealthFinding:
     """A module of another build: the parameter of one patch is all that is known of it."""
     known = "" if switched else f" It lacks fix {SWITCHED}: {WITHOUT[SWITCHED]}."
     sentence = f"The RAID module is from another build than the image, and its fixes are not known.{known}"
-    return Finding(check=NAME, kind="unknown", level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind="unknown", level=Level.WARN, sentence=sentence, todo=todo)

@@ -6,14 +6,14 @@ from shlex import quote
 from millrace.observe.health import latency
 from millrace.observe.health.host import Host
 from millrace.observe.health.latency import DriveLatency
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 
 NAME = "latency"
 SILENT_SECONDS = 20.0
 """Longer than any request takes that a drive carries out."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each drive that is slow or silent; nothing where none is."""
     found = latency.last()
     here = {one.serial for one in host.drives} if found and any(_is_wrong(one) for one in found.drives) else set()
@@ -24,7 +24,7 @@ def _is_wrong(one: DriveLatency) -> bool:
     return one.slow or one.silent_seconds >= SILENT_SECONDS
 
 
-def _about(host: Host, drive: DriveLatency) -> Finding:
+def _about(host: Host, drive: DriveLatency) -> HealthFinding:
     place = host.place(drive.serial)
     title = f"{place[0].upper()}{place[1:]}"
     if drive.silent_seconds >= SILENT_SECONDS:
@@ -34,10 +34,12 @@ def _about(host: Host, drive: DriveLatency) -> Finding:
         todo = (
             f"If the kernel does not give it up within 2 minutes, pull it: millrace drive locate {quote(drive.serial)}"
         )
-        return Finding(check=NAME, kind="silent", subject=drive.serial, level=Level.FAIL, sentence=sentence, todo=todo)
+        return HealthFinding(
+            check=NAME, kind="silent", subject=drive.serial, level=Level.FAIL, sentence=sentence, todo=todo
+        )
     took = f"its {drive.direction} take {_ms(drive.latency_ms)}, those of its neighbours {_ms(drive.neighbours_ms)}"
     sentence = f"{title}: {took} (median); each row of its array waits for it."
-    return Finding(
+    return HealthFinding(
         check=NAME,
         kind="slow",
         subject=drive.serial,

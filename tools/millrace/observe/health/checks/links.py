@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 
 from millrace.inventory import error_counters
-from millrace.inventory.error_counters import Link
+from millrace.inventory.error_counters import CountedLink
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.drive import hardware_errors, rises
 from millrace.system import paths
 
@@ -32,7 +32,7 @@ _REMEDIES = {
 }
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each link with errors; nothing where there are none."""
     links = error_counters.links(paths.ROOT, host.drives)
     counted = hardware_errors.of_links(links)
@@ -44,7 +44,7 @@ def check(host: Host) -> list[Finding]:
     return [finding for one in links for finding in _link(host, one, risen)]
 
 
-def _link(host: Host, link: Link, risen: rises.RisenDays) -> list[Finding]:
+def _link(host: Host, link: CountedLink, risen: rises.RisenDays) -> list[HealthFinding]:
     lost = _ends(link, risen, hardware_errors.UNCORRECTED, 1)
     corrected = _ends(link, risen, hardware_errors.CORRECTED, CORRECTED_A_DAY)
     findings = []
@@ -58,7 +58,7 @@ def _link(host: Host, link: Link, risen: rises.RisenDays) -> list[Finding]:
     return findings
 
 
-def _ends(link: Link, risen: rises.RisenDays, kind: str, least: int) -> dict[str, Mapping[date, int]]:
+def _ends(link: CountedLink, risen: rises.RisenDays, kind: str, least: int) -> dict[str, Mapping[date, int]]:
     """The ends with so many errors on a day, in words."""
     found: dict[str, Mapping[date, int]] = {}
     for end in link.ends:
@@ -69,13 +69,13 @@ def _ends(link: Link, risen: rises.RisenDays, kind: str, least: int) -> dict[str
     return found
 
 
-def _title(host: Host, link: Link) -> str:
+def _title(host: Host, link: CountedLink) -> str:
     if link.kind == "drive":
         place = host.place(link.subject)
         return f"{place[0].upper()}{place[1:]}"
     return f"Network card of {link.subject}" if link.kind == "card" else f"PCIe switch {link.subject}"
 
 
-def _finding(link: Link, kind: str, sentence: str) -> Finding:
+def _finding(link: CountedLink, kind: str, sentence: str) -> HealthFinding:
     todo = _REMEDIES[link.kind]
-    return Finding(check=NAME, kind=kind, subject=link.subject, level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind=kind, subject=link.subject, level=Level.WARN, sentence=sentence, todo=todo)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from millrace.inventory import error_counters
 from millrace.inventory.error_counters import Module
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.drive import hardware_errors, rises
 from millrace.system import paths
 
@@ -22,7 +22,7 @@ DAYS = 7
 """So many days such errors are reported: a module that failed once in a week is the same module."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each module with errors, else one for all; nothing where the kernel counts none."""
     modules = error_counters.modules(paths.ROOT)
     if not modules:
@@ -31,10 +31,10 @@ def check(host: Host) -> list[Finding]:
     counted = hardware_errors.of_modules(modules)
     risen = rises.days(host.rises, counted, rises.boot_id(), today, DAYS)
     found = [finding for one in modules for finding in _module(one, risen)]
-    return found or [Finding(check=NAME, level=Level.OK, sentence="ECC reports no memory that fails.")]
+    return found or [HealthFinding(check=NAME, level=Level.OK, sentence="ECC reports no memory that fails.")]
 
 
-def _module(module: Module, risen: rises.RisenDays) -> list[Finding]:
+def _module(module: Module, risen: rises.RisenDays) -> list[HealthFinding]:
     lost = risen.get(hardware_errors.memory_key(module.key, hardware_errors.UNCORRECTED), {})
     corrected = risen.get(hardware_errors.memory_key(module.key, hardware_errors.CORRECTED), {})
     findings = []
@@ -60,5 +60,5 @@ def _errors(count: int) -> str:
     return f"{count} error{'s' * (count != 1)}"
 
 
-def _finding(one: Module, kind: str, level: Level, sentence: str, todo: str) -> Finding:
-    return Finding(check=NAME, kind=kind, subject=one.key, level=level, sentence=sentence, todo=todo)
+def _finding(one: Module, kind: str, level: Level, sentence: str, todo: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=one.key, level=level, sentence=sentence, todo=todo)

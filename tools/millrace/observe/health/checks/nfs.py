@@ -3,7 +3,7 @@
 
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy import policy_in_force
 from millrace.serve.config import store
 from millrace.serve.share import nfs
@@ -16,7 +16,7 @@ NAME = "nfs"
 TLSHD = "tlshd.service"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the NFS server, wherever there is a pool to serve."""
     if host.pool is None:
         return []
@@ -38,19 +38,21 @@ def check(host: Host) -> list[Finding]:
     findings = []
     if has_rdma_device() and RDMA_LISTENER not in listeners:
         sentence = "An RDMA device is present, but the NFS server does not listen on it."
-        findings.append(Finding(check=NAME, kind="rdma", level=Level.WARN, sentence=sentence, todo="millrace tune"))
+        findings.append(
+            HealthFinding(check=NAME, kind="rdma", level=Level.WARN, sentence=sentence, todo="millrace tune")
+        )
     if _names_tls() and host.active_state(TLSHD) != "active":
         sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
         todo = f"systemctl restart {TLSHD}"
-        findings.append(Finding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
+        findings.append(HealthFinding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
     findings += _closed(host)
     transports = ", ".join(dict.fromkeys(listeners))
     threads = nfsd.lines("threads")[0]
-    fine = Finding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
+    fine = HealthFinding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
     return findings or [fine]
 
 
-def _closed(host: Host) -> list[Finding]:
+def _closed(host: Host) -> list[HealthFinding]:
     """Shares that are for NFS and wait for a client network; those of SMB alone lack none."""
     config = store.read().config
     waiting = [one.name for one in config.shares if one.nfs.follows_networks]
@@ -58,7 +60,7 @@ def _closed(host: Host) -> list[Finding]:
         return []
     found = found_networks(host.ports, config.management)
     sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
-    return [Finding(check=NAME, kind="networks", level=Level.WARN, sentence=sentence, todo=remedy(found))]
+    return [HealthFinding(check=NAME, kind="networks", level=Level.WARN, sentence=sentence, todo=remedy(found))]
 
 
 def _names_tls() -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from millrace.inventory.cpus import cpu_list
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths, sysfs
 from millrace.system.nfsd import is_serving
 from millrace.tune.topology import node_cpus
@@ -19,7 +19,7 @@ from millrace.tune.topology import node_cpus
 NAME = "nfsd_nodes"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding wherever nfsd serves a pool."""
     if host.pool is None or not is_serving():
         return []
@@ -27,7 +27,7 @@ def check(host: Host) -> list[Finding]:
     idle = unreached({node: set(cpus) for node, cpus in nodes.items()}) if len(nodes) > 1 else []
     if not idle:
         where = f"all {len(nodes)} NUMA nodes" if len(nodes) > 1 else "all CPUs"
-        return [Finding(check=NAME, level=Level.OK, sentence=f"Threads of the NFS server run on {where}.")]
+        return [HealthFinding(check=NAME, level=Level.OK, sentence=f"Threads of the NFS server run on {where}.")]
     named = ", ".join(map(str, idle))
     return [
         host.absent(

@@ -2,7 +2,7 @@
 """Is the policy that the server serves by the one in its file?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy import policy_in_force
 from millrace.plan.policy.policy_file import source
 from millrace.system.errors import BadInput
@@ -10,15 +10,17 @@ from millrace.system.errors import BadInput
 NAME = "policy"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the policy in force: WARN where an earlier one had to replace the file, FAIL where there is none."""
     todo = "Correct the file, then: millrace share render"
     try:
         problem = policy_in_force.find().problem
     except BadInput as error:
-        return [Finding(check=NAME, level=Level.FAIL, sentence=f"{error}. No earlier policy can be read.", todo=todo)]
+        return [
+            HealthFinding(check=NAME, level=Level.FAIL, sentence=f"{error}. No earlier policy can be read.", todo=todo)
+        ]
     if problem:
-        return [Finding(check=NAME, level=Level.WARN, sentence=f"{problem}.", todo=todo)]
+        return [HealthFinding(check=NAME, level=Level.WARN, sentence=f"{problem}.", todo=todo)]
     path = source()
     sentence = f"The policy in {path} is in force." if path else "There is no policy: the defaults are in force."
-    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]

@@ -3,7 +3,7 @@
 
 from millrace.lifecycle.adopt.search_result import recorded
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
 from millrace.storage.record.model import Pool, Transaction
 from millrace.system import paths
@@ -14,7 +14,7 @@ from millrace.system.text import moment
 NAME = "pool"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the pool, provisioning under way, or the plan that waits for its approval."""
     if host.pool is not None:
         return [_exists(host.pool), *_rescue()]
@@ -30,13 +30,13 @@ def check(host: Host) -> list[Finding]:
     return [_proposed(plan.proposal, plan.sha256 or plan.proposal.digest())]
 
 
-def _carried() -> Finding | None:
+def _carried() -> HealthFinding | None:
     """The pool that another boot drive created: it comes before any plan."""
     search = recorded()
     if search is None or search.pool is None:
         return None
     if search.problem:
-        return Finding(
+        return HealthFinding(
             check=NAME,
             level=Level.FAIL,
             sentence=f"The drives carry a pool that cannot be adopted: {search.problem}.",
@@ -44,7 +44,7 @@ def _carried() -> Finding | None:
         )
     kept = search.pool.kept
     of = f" of {kept.host}, with {len(kept.shares)} shares, kept {moment(kept.written)}" if kept else ""
-    return Finding(
+    return HealthFinding(
         check=NAME,
         level=Level.WARN,
         sentence=f"No pool yet on this boot drive. The drives carry a pool{of}.",
@@ -52,14 +52,16 @@ def _carried() -> Finding | None:
     )
 
 
-def _exists(pool: Pool) -> Finding:
+def _exists(pool: Pool) -> HealthFinding:
     arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
     devices = ", ".join(f"external device {one.serial}" for one in pool.drives)
     what = devices if pool.backend == "external" else arrays
-    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {what}.")
+    return HealthFinding(
+        check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {what}."
+    )
 
 
-def _rescue() -> list[Finding]:
+def _rescue() -> list[HealthFinding]:
     """A rescue waits for its next step to be confirmed, in every boot."""
     if not paths.rescue_file().exists():
         return []
@@ -70,13 +72,15 @@ def _rescue() -> list[Finding]:
     sentence = "The rescue of the pool, whose log was lost, is not finished"
     if work is not None and work.state != "done":
         sentence += f": step '{work.step}' {'is running' if work.state == 'running' else 'did not end well'}"
-    return [Finding(check=NAME, kind="rescue", level=Level.FAIL, sentence=f"{sentence}.", todo="millrace pool rescue")]
+    return [
+        HealthFinding(check=NAME, kind="rescue", level=Level.FAIL, sentence=f"{sentence}.", todo="millrace pool rescue")
+    ]
 
 
-def _under_way(transaction: Transaction) -> Finding:
+def _under_way(transaction: Transaction) -> HealthFinding:
     done = sum(step.state == "done" for step in transaction.steps)
     current = next((step.name for step in transaction.steps if step.state != "done"), "finishing")
-    return Finding(
+    return HealthFinding(
         check=NAME,
         level=Level.WARN,
         sentence=f"The pool is being built: {done} of {len(transaction.steps)} steps done, now {current}.",
@@ -84,9 +88,9 @@ def _under_way(transaction: Transaction) -> Finding:
     )
 
 
-def _unplanned(host: Host) -> Finding:
+def _unplanned(host: Host) -> HealthFinding:
     level = Level.WARN if host.starting else Level.UNKNOWN
-    return Finding(
+    return HealthFinding(
         check=NAME,
         level=level,
         sentence="No pool yet, and no plan in this boot.",
@@ -94,9 +98,9 @@ def _unplanned(host: Host) -> Finding:
     )
 
 
-def _refused(refusal: Refusal) -> list[Finding]:
+def _refused(refusal: Refusal) -> list[HealthFinding]:
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             subject=", ".join(drive.serial or drive.name for drive in obstacle.drives),
             level=Level.WARN,
@@ -108,15 +112,15 @@ def _refused(refusal: Refusal) -> list[Finding]:
     ]
 
 
-def _proposed(plan: Plan, digest: str) -> Finding:
+def _proposed(plan: Plan, digest: str) -> HealthFinding:
     if paths.approval_file().exists():
-        return Finding(
+        return HealthFinding(
             check=NAME,
             level=Level.WARN,
             sentence=f"No pool yet. An approved plan was not built; current plan: {plan.title}.",
             todo="journalctl -u millrace-provision",
         )
-    return Finding(
+    return HealthFinding(
         check=NAME,
         level=Level.WARN,
         sentence=f"No pool yet. The plan: {plan.title}.",

@@ -2,7 +2,7 @@
 """Do the ports have the addresses that an administrator gave them, and is no client network on a management port?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy import policy_in_force
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
@@ -14,7 +14,7 @@ from millrace.system.names import several
 NAME = "ports"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each port that lacks an address or has clients and must not, or one for all ports."""
     config = store.read().config
     wanted = config.ports
@@ -30,14 +30,14 @@ def check(host: Host) -> list[Finding]:
             todo = f"journalctl -u systemd-networkd; networkctl status {link.name}"
             sentence = f"{link.name} lacks {several(lacking)}" + ("." if link.carrier else ": it has no link.")
         if lacking:
-            finding = Finding(check=NAME, subject=port.name, level=Level.WARN, sentence=sentence, todo=todo)
+            finding = HealthFinding(check=NAME, subject=port.name, level=Level.WARN, sentence=sentence, todo=todo)
             findings.append(finding)
     findings += _clients_on_management(host, config)
     fine = "All ports have their static addresses." if wanted else "No static addresses are configured."
-    return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
+    return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=fine)]
 
 
-def _clients_on_management(host: Host, config: Config) -> list[Finding]:
+def _clients_on_management(host: Host, config: Config) -> list[HealthFinding]:
     """A lease may put a management port into a client network long after that was confirmed."""
     if not config.management:
         return []
@@ -53,4 +53,4 @@ def _clients_on_management(host: Host, config: Config) -> list[Finding]:
     )
     sentence = f"The client network {shared}: NFS is exported through that port."
     todo = f"Give the management port an address in another network (millrace port set), or {others}"
-    return [Finding(check=NAME, kind="management", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="management", level=Level.WARN, sentence=sentence, todo=todo)]

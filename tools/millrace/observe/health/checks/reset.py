@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from millrace.lifecycle.reset import reset
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system.text import moment
 
 NAME = "reset"
@@ -14,14 +14,16 @@ SHOWN = timedelta(days=1)
 """So long a reset is a warning, which alerts report; `millrace reset show` shows it afterwards, too."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return the reset that this server came back from, and one that failed; nothing where neither was lately."""
     last, failed = reset.last(), reset.last_failure()
     if failed is not None:
         sentence = f"A factory reset failed: {failed.problem}."
-        return [Finding(check=NAME, kind="failed", level=Level.WARN, sentence=sentence, todo="millrace reset show")]
+        return [
+            HealthFinding(check=NAME, kind="failed", level=Level.WARN, sentence=sentence, todo="millrace reset show")
+        ]
     if last is not None and datetime.now(UTC) - datetime.fromisoformat(last.at) < SHOWN:
         sentence = f"This server was reset to factory state by {last.by}, {moment(last.at)}, and its pool was adopted."
         todo = "Nothing, if this was meant to be; millrace reset show"
-        return [Finding(check=NAME, kind="done", level=Level.WARN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="done", level=Level.WARN, sentence=sentence, todo=todo)]
     return []

@@ -4,7 +4,7 @@
 from datetime import UTC, datetime
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.assemble import failures, readd, revivals
 from millrace.storage.assemble.readd import MOST, Return
 from millrace.storage.assemble.revival import REVIVE
@@ -13,7 +13,7 @@ from millrace.system.names import several
 NAME = "returns"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return a finding for each drive whose last return within a day left it out of an array or was not recorded."""
     now = datetime.now(UTC)
     latest = {(one.serial, one.array): one for one in readd.recent(now)}
@@ -21,10 +21,10 @@ def check(host: Host) -> list[Finding]:
     return [*out, *_unrecorded(host, readd.unrecorded(now)), *_revived(host, now), *_unidentified(host)]
 
 
-def _unidentified(host: Host) -> list[Finding]:
+def _unidentified(host: Host) -> list[HealthFinding]:
     """Members that are whole drives without a serial number."""
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="unidentified",
             subject=record.array.name,
@@ -38,7 +38,7 @@ def _unidentified(host: Host) -> list[Finding]:
     ]
 
 
-def _revived(host: Host, now: datetime) -> list[Finding]:
+def _revived(host: Host, now: datetime) -> list[HealthFinding]:
     """Arrays that were started again so often that they are not any more, until a day has passed."""
     known = revivals.recent(now.isoformat())
     spent = [
@@ -47,7 +47,7 @@ def _revived(host: Host, now: datetime) -> list[Finding]:
         if revivals.times(record, known) >= revivals.MOST
     ]
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="revived",
             subject=record.array.name,
@@ -60,7 +60,7 @@ def _revived(host: Host, now: datetime) -> list[Finding]:
     ]
 
 
-def _unrecorded(host: Host, returns: list[Return]) -> list[Finding]:
+def _unrecorded(host: Host, returns: list[Return]) -> list[HealthFinding]:
     """Until a later return is recorded, or a day has passed."""
     if not returns:
         return []
@@ -70,17 +70,17 @@ def _unrecorded(host: Host, returns: list[Return]) -> list[Finding]:
         f"after a restart a drive that comes and goes is re-added {MOST} more times."
     )
     todo = "Free space on the boot drive: du -xh --max-depth=3 / | sort -h | tail; journalctl --vacuum-size=200M"
-    return [Finding(check=NAME, kind="unrecorded", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="unrecorded", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _out(host: Host, returned: Return) -> Finding:
+def _out(host: Host, returned: Return) -> HealthFinding:
     place = host.place(returned.serial)
     why = (
         f"has returned to array {returned.array} more than {MOST} times in 24 hours and is left out"
         if returned.outcome == "left-out"
         else f"has returned to array {returned.array} and could not be re-added"
     )
-    return Finding(
+    return HealthFinding(
         check=NAME,
         kind=returned.array,
         subject=returned.serial,

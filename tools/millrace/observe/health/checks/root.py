@@ -6,7 +6,7 @@ import os
 from millrace.inventory.boot_disk import same_boot_partition
 from millrace.observe.health.checks.filesystem import FULL, SCARCE
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
 from millrace.system.mounts import mounted
 from millrace.system.text import size
@@ -17,12 +17,12 @@ NAME = "root"
 _READ_ONLY = {"ro", "emergency_ro", "shutdown"}
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return findings with or without a pool; nothing where the system runs from memory."""
     return [*_twins(), *_file_system()]
 
 
-def _twins() -> list[Finding]:
+def _twins() -> list[HealthFinding]:
     """Two drives of one image: the next boot takes loader, system and state from either of them (systemd-gpt-auto)."""
     twins = same_boot_partition(paths.ROOT)
     if not twins:
@@ -31,10 +31,10 @@ def _twins() -> list[Finding]:
         f"Drives {' and '.join(twins)} have the same boot partition: a restart may take either, with its own state."
     )
     todo = "Switch the server off and leave in the boot drive that it is to run from."
-    return [Finding(check=NAME, kind="twins", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="twins", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _file_system() -> list[Finding]:
+def _file_system() -> list[HealthFinding]:
     mount = mounted("/")
     if mount is None:
         return []
@@ -43,14 +43,14 @@ def _file_system() -> list[Finding]:
             "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
         )
         sentence = "The root file system is read-only: changes are lost."
-        return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
     space = os.statvfs(paths.ROOT)
     used = _percent(space.f_bavail, space.f_blocks)
     inodes = _percent(space.f_favail, space.f_files)
     level = Level.FAIL if max(used, inodes) >= FULL else Level.WARN if max(used, inodes) >= SCARCE else Level.OK
     free = size(space.f_bavail * space.f_frsize)
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="space",
             level=level,

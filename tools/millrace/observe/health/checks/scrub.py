@@ -4,7 +4,7 @@
 from datetime import datetime, timedelta
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.model import Role
 from millrace.plan.policy.model import ScrubPolicy
 from millrace.plan.policy.policy_in_force import find
@@ -34,12 +34,12 @@ XFS_LATE = timedelta(days=16)
 """Two periods of millrace-xfs-scrub.timer, and the time that a check takes."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each array and for XFS where its check is late or found something, else one for all."""
     if host.pool is None:
         return []
     policy, now = find().policy.scrub, datetime.now().astimezone()
-    record, findings, checked = load(), list[Finding](), list[str]()
+    record, findings, checked = load(), list[HealthFinding](), list[str]()
     pace, problem = scrub_pace.seen(host.pool, policy, record)
     for array in scrub_due.arrays(host.pool):
         last = record.of(array.uuid, array.array.name).last
@@ -56,10 +56,10 @@ def check(host: Host) -> list[Finding]:
         return findings
     ended = moment(min(checked)) if checked else None
     since = f"The last check of all arrays ended {ended}." if ended else "No array has been checked yet."
-    return [Finding(check=NAME, level=Level.OK, sentence=since)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=since)]
 
 
-def _mismatch(host: Host, array: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Finding]:
+def _mismatch(host: Host, array: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[HealthFinding]:
     """A repair by hand, of which md keeps no count, ends it until the next boot; the next check counts again."""
     device, kept = array_device(array.array.name), record.of(array.uuid, "")
     known = sysfs.text(block(device) / "md/last_sync_action") if device else None
@@ -88,15 +88,15 @@ def _mismatch(host: Host, array: ArrayRecord, record: ScrubRecord, last: Scrubbe
     return [_finding(array, sentence, todo, "mismatch")]
 
 
-def _period(pool: Pool, problem: str, todo: str | None) -> Finding:
+def _period(pool: Pool, problem: str, todo: str | None) -> HealthFinding:
     """That checks take longer than their period is one finding that the policy can mend, and none of each array."""
     sentence, where = problem.removesuffix(f" {todo}."), pool.filesystem.mountpoint
-    return Finding(check=NAME, kind="period", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind="period", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
 
 
 def _late(
     pool: Pool, policy: ScrubPolicy, record: ArrayRecord, last: Scrubbed | None, now: datetime, days: int
-) -> list[Finding]:
+) -> list[HealthFinding]:
     """`days` is in how many days checks come round at the rate of now."""
     if policy.every == "never":
         return []
@@ -108,14 +108,14 @@ def _late(
     return [_finding(record, sentence, "See what stops it: millrace pool scrub status", "late")]
 
 
-def _filesystem(pool: Pool, last: FilesystemScrub) -> Finding:
+def _filesystem(pool: Pool, last: FilesystemScrub) -> HealthFinding:
     where = pool.filesystem.mountpoint
     sentence = f"The check of XFS on {where} that ended {moment(last.ended)} has a finding: {last.problem}."
     todo = f"xfs_scrub -v -n {where} shows all findings"
-    return Finding(check=NAME, kind="filesystem", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, kind="filesystem", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
 
 
-def _filesystem_late(host: Host, pool: Pool, last: FilesystemScrub | None, now: datetime) -> list[Finding]:
+def _filesystem_late(host: Host, pool: Pool, last: FilesystemScrub | None, now: datetime) -> list[HealthFinding]:
     age = now - datetime.fromisoformat(last.ended if last else pool.created)
     if age <= XFS_LATE:
         return []
@@ -125,12 +125,12 @@ def _filesystem_late(host: Host, pool: Pool, last: FilesystemScrub | None, now: 
     todo = "Check it now: millrace pool scrub filesystem"
     if host.active_state(XFS_UNIT) in ("active", "activating"):
         sentence, todo = f"XFS on {where} {when}; a check is under way.", f"systemctl status {XFS_UNIT}"
-    return [Finding(check=NAME, kind=kind, subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind=kind, subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _title(one: ArrayRecord) -> str:
     return f"Array {one.array.name} ({one.array.level.upper()})"
 
 
-def _finding(one: ArrayRecord, sentence: str, todo: str, kind: str) -> Finding:
-    return Finding(check=NAME, kind=kind, subject=one.array.name, level=Level.WARN, sentence=sentence, todo=todo)
+def _finding(one: ArrayRecord, sentence: str, todo: str, kind: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=one.array.name, level=Level.WARN, sentence=sentence, todo=todo)

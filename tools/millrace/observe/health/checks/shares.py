@@ -3,7 +3,7 @@
 
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy import policy_in_force
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
@@ -22,13 +22,13 @@ from millrace.system.smb_passwords import DIRECT
 NAME = "shares"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the desired state and the files that were rendered from it, wherever there is a pool to serve."""
     loaded = store.read()
     findings = []
     if loaded.problem:
         todo = "Look at millrace config history; any change, or millrace config rollback, writes a valid one"
-        finding = Finding(check=NAME, kind="state", level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo)
+        finding = HealthFinding(check=NAME, kind="state", level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo)
         findings.append(finding)
     if host.pool is None:
         return findings
@@ -39,14 +39,14 @@ def check(host: Host) -> list[Finding]:
     findings += failed or _deleted(host.pool.filesystem.mountpoint)
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
-    return findings or [Finding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
+    return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
 
 
-def _drift() -> list[Finding]:
+def _drift() -> list[HealthFinding]:
     todo = "{} restores it and keeps the edited file in /var/lib/millrace/replaced"
     other = {forward.SETTINGS: "millrace journal apply"}
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="edited",
             subject=f"/{name}",
@@ -58,10 +58,10 @@ def _drift() -> list[Finding]:
     ]
 
 
-def _foreign() -> list[Finding]:
+def _foreign() -> list[HealthFinding]:
     todo = "Create a share for it (millrace share create) and delete the file, or keep it: the export stays active"
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="foreign",
             subject=str(path),
@@ -73,7 +73,7 @@ def _foreign() -> list[Finding]:
     ]
 
 
-def _dropped(host: Host) -> list[Finding]:
+def _dropped(host: Host) -> list[HealthFinding]:
     """What our file exports must stand in the table, while the NFS server runs (which is for another check)."""
     path = paths.ROOT / "var/lib/nfs/etab"
     if not path.exists() or not is_serving():
@@ -87,7 +87,7 @@ def _dropped(host: Host) -> list[Finding]:
     return [host.absent(NAME, f"NFS does not export {several(lost)}.", "exportfs -ra says why", kind="not-exported")]
 
 
-def _limits(host: Host, config: Config) -> list[Finding]:
+def _limits(host: Host, config: Config) -> list[HealthFinding]:
     limited = [share.name for share in config.shares if share.size or share.soft_size or share.child_size]
     if not limited or host.pool is None:
         return []
@@ -97,10 +97,10 @@ def _limits(host: Host, config: Config) -> list[Finding]:
         return []
     sentence = f"The limits of {several(limited)} are not enforced: the pool is mounted without project quotas."
     todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint
-    return [Finding(check=NAME, kind="limits", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="limits", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _children(host: Host, config: Config) -> list[Finding]:
+def _children(host: Host, config: Config) -> list[HealthFinding]:
     """Directories of a share that should have a quota each, and have none."""
     named = [share.name for share in config.shares if share.child_size]
     if not named or host.pool is None or mounted(host.pool.filesystem.mountpoint) is None:
@@ -108,17 +108,17 @@ def _children(host: Host, config: Config) -> list[Finding]:
     if host.active_state(CHILD_QUOTA) != "active":
         sentence = f"New directories of {several(named)} have no quota: {CHILD_QUOTA} is not running."
         todo = f"systemctl restart {CHILD_QUOTA} assigns all of them; journalctl -u {CHILD_QUOTA} shows why it ended"
-        return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
     problems = child_quota_problems()
     if not problems:
         return []
     more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
     sentence = f"A directory has no complete quota: {problems[0]}{more}."
     todo = f"It is tried again every minute; journalctl -u {CHILD_QUOTA} lists all of them"
-    return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _direct(host: Host, config: Config) -> list[Finding]:
+def _direct(host: Host, config: Config) -> list[HealthFinding]:
     """Shares over SMB Direct that are not served, or served on ports that nobody named."""
     named = [share.name for share in config.shares if share.smb.enabled and share.smb.direct]
     rendered_for = (paths.ROOT / paths.SMB_DIRECT).exists()
@@ -129,20 +129,20 @@ def _direct(host: Host, config: Config) -> list[Finding]:
     if problem and active:
         sentence = f"The kernel's SMB server still answers: {problem}."
         todo = "millrace share render stops it"
-        return [Finding(check=NAME, kind="direct-open", level=Level.FAIL, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="direct-open", level=Level.FAIL, sentence=sentence, todo=todo)]
     if not named:
         return []
     if problem:
         sentence = f"{several(named)} is not served over SMB Direct: {problem}."
         todo = "Then: millrace share render. Or serve it by Samba: millrace share set NAME --no-smb-direct"
-        return [Finding(check=NAME, kind="direct", level=Level.FAIL, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="direct", level=Level.FAIL, sentence=sentence, todo=todo)]
     if not active:
         sentence = f"{several(named)} is not served over SMB Direct: {DIRECT} is not running."
         return [host.absent(NAME, sentence, f"journalctl -u {DIRECT} shows why", kind="direct")]
     return []
 
 
-def _accounts(config: Config) -> list[Finding]:
+def _accounts(config: Config) -> list[HealthFinding]:
     path = paths.ROOT / "etc/passwd"
     accounts = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
     lost = [user.name for user in config.users if accounts and user.name not in accounts]
@@ -150,7 +150,7 @@ def _accounts(config: Config) -> list[Finding]:
         return []
     todo = "systemctl restart millrace-users.service, then millrace user passwd"
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             kind="accounts",
             level=Level.WARN,
@@ -160,17 +160,17 @@ def _accounts(config: Config) -> list[Finding]:
     ]
 
 
-def _deleted(mountpoint: str) -> list[Finding]:
+def _deleted(mountpoint: str) -> list[HealthFinding]:
     trash = paths.ROOT / mountpoint.lstrip("/") / directories.TRASH
     left = sorted(path.name for path in trash.iterdir()) if trash.is_dir() else []
     if not left:
         return []
     sentence = f"Data of removed shares is still being deleted, or was left by an interruption: {several(left)}."
     todo = f"If nothing deletes it any more: rm -rf {mountpoint}/{directories.TRASH}/*"
-    return [Finding(check=NAME, kind="deleted", level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="deleted", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _io_uring(config: Config) -> list[Finding]:
+def _io_uring(config: Config) -> list[HealthFinding]:
     """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
     refused = sysfs.number(paths.ROOT / "proc/sys/kernel/io_uring_disabled")
     on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring and not one.smb.direct]
@@ -179,7 +179,7 @@ def _io_uring(config: Config) -> list[Finding]:
         return []
     sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."
     todo = "sysctl kernel.io_uring_disabled=0, or without io_uring: millrace share set NAME --no-io-uring"
-    return [Finding(check=NAME, kind="io-uring", level=Level.FAIL, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="io-uring", level=Level.FAIL, sentence=sentence, todo=todo)]
 
 
 _WITHOUT = ("mixed", "home")

@@ -3,7 +3,7 @@
 
 from millrace.inventory.hotplug import without_addresses
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
 from millrace.system.errors import MillraceError
 
@@ -12,7 +12,7 @@ NAME = "slots"
 ONLY_OFF = "Put a drive in there only while the server is off."
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding of all such slots; a warning where hot plug is on there, or a new drive is to be expected."""
     slots = without_addresses(paths.ROOT)
     if not slots:
@@ -28,8 +28,8 @@ def check(host: Host) -> list[Finding]:
     return [_finding(Level.WARN, sentence, todo)]
 
 
-def _finding(level: Level, sentence: str, todo: str | None = None) -> Finding:
-    return Finding(check=NAME, level=level, sentence=sentence, todo=todo)
+def _finding(level: Level, sentence: str, todo: str | None = None) -> HealthFinding:
+    return HealthFinding(check=NAME, level=level, sentence=sentence, todo=todo)
 
 
 def _is_incomplete(host: Host) -> bool:

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.config import store
 from millrace.system import net
 from millrace.system.listeners import SMB_PORT, Address, not_listening
@@ -15,7 +15,7 @@ from millrace.system.names import several
 NAME = "smb"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Check the SMB server, wherever there is a pool to serve."""
     if host.pool is None:
         return []
@@ -29,17 +29,17 @@ def check(host: Host) -> list[Finding]:
         failed = filesystem.unserved(host, NAME, "Clients of SMB")
         return failed or _answer(host, [address.ip for port in ports for address in port.addresses])
     if state == "activating":
-        return [Finding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]
+        return [HealthFinding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]
     return filesystem.waiting(host, NAME, "Clients of SMB") or [
         host.absent(NAME, f"The SMB server is {state}.", "systemctl status smbd.service millrace-share.service")
     ]
 
 
-def _answer(host: Host, addresses: Sequence[Address]) -> list[Finding]:
+def _answer(host: Host, addresses: Sequence[Address]) -> list[HealthFinding]:
     """Where it listens: on loopback mostly, and where it does not, on an address of a port."""
     heard = [one for one in (ip_address("127.0.0.1"), *addresses) if not not_listening([one], SMB_PORT)]
     problem = host.probes.smb(str(heard[0])) if heard else None
     if problem is not None:
         sentence = f"The SMB server does not respond: {problem}."
         return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
-    return [Finding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]

@@ -4,7 +4,7 @@
 from datetime import datetime, timedelta
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy.policy_in_force import find
 from millrace.storage.trim import trim_due
 from millrace.storage.trim.trim_record import load
@@ -16,7 +16,7 @@ LATE = timedelta(days=62)
 """A trim of a large pool takes several windows of a week, and a check of the arrays comes first in each of them."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding where the pool is to be trimmed: that it is, that it is late, or that the kernel refuses."""
     pool, policy = host.pool, find().policy
     if pool is None or trim_due.hindrance(pool, policy):
@@ -28,13 +28,15 @@ def check(host: Host) -> list[Finding]:
             "Compare the arrays with the plan: millrace tune --diff; "
             'discard = "never" in [md] of the policy ends the attempts'
         )
-        return [Finding(check=NAME, kind="refused", subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
+        return [
+            HealthFinding(check=NAME, kind="refused", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
+        ]
     last = record.last
     age = datetime.now().astimezone() - datetime.fromisoformat(last.ended if last else pool.created)
     if age > LATE:
         when = f"was last trimmed {age.days} days ago" if last else f"has not been trimmed in {age.days} days"
         sentence = f"Free space on {where} {when}; the window of the policy is {policy.scrub.window}."
         todo = "See what stops it: millrace pool trim status"
-        return [Finding(check=NAME, kind="late", subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="late", subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
     ended = f"The last trim of {where} ended {moment(last.ended)}." if last else f"{where} has not been trimmed yet."
-    return [Finding(check=NAME, level=Level.OK, sentence=ended)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=ended)]

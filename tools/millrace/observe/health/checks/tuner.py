@@ -2,7 +2,7 @@
 """Are settings of a run of the tuner still in force after its end?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
 from millrace.system.run import quickly
 
@@ -11,7 +11,7 @@ SHOWN = 2
 """How many settings a sentence has; `millrace tuner status` lists all."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return a finding where a run has ended and left settings; nothing while one is active or where none did."""
     if not paths.tuner_journal_file().exists():
         return []
@@ -24,4 +24,4 @@ def check(host: Host) -> list[Finding]:
     names = [f"{change.setting} is {change.new}" for change in left.changed]
     more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     sentence = f"Tuner run {left.run} has ended and left settings: {', '.join(names[:SHOWN])}{more}."
-    return [Finding(check=NAME, kind="left", level=Level.WARN, sentence=sentence, todo="millrace tuner stop")]
+    return [HealthFinding(check=NAME, kind="left", level=Level.WARN, sentence=sentence, todo="millrace tuner stop")]

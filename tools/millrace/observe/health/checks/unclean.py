@@ -2,7 +2,7 @@
 """Was an array started although a power cut had left it unclean while it was degraded?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.assemble import unclean
 from millrace.storage.assemble.unclean import Unclean, UncleanStarts
 from millrace.system.text import moment
@@ -10,13 +10,13 @@ from millrace.system.text import moment
 NAME = "unclean"
 
 
-def check(_: Host) -> list[Finding]:
+def check(_: Host) -> list[HealthFinding]:
     """Return one finding for each start that is not acknowledged."""
     found = unclean.pending()
     return [_start(one, found) for one in found.starts] if found else []
 
 
-def _start(one: Unclean, found: UncleanStarts) -> Finding:
+def _start(one: Unclean, found: UncleanStarts) -> HealthFinding:
     if one.outside:
         return _outside(one, found)
     missing = f" without {', '.join(one.missing)}" if one.missing else ""
@@ -24,7 +24,7 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
     return _finding(one, happened, _todo(one, found))
 
 
-def _outside(one: Unclean, found: UncleanStarts) -> Finding:
+def _outside(one: Unclean, found: UncleanStarts) -> HealthFinding:
     seen, since = found.suspects, one.since or one.last_write
     listed = "the pool is searched for them once it is mounted" if seen is None else f"{_files(seen.count)} found"
     return _finding(
@@ -36,8 +36,8 @@ def _outside(one: Unclean, found: UncleanStarts) -> Finding:
     )
 
 
-def _finding(one: Unclean, happened: str, todo: str) -> Finding:
-    return Finding(
+def _finding(one: Unclean, happened: str, todo: str) -> HealthFinding:
+    return HealthFinding(
         check=NAME,
         kind=one.started,
         subject=one.array,

@@ -2,17 +2,17 @@
 """Did any unit fail?"""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 
 NAME = "units"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each failed unit."""
     if not host.failed_units:
-        return [Finding(check=NAME, level=Level.OK, sentence="No unit has failed.")]
+        return [HealthFinding(check=NAME, level=Level.OK, sentence="No unit has failed.")]
     return [
-        Finding(
+        HealthFinding(
             check=NAME,
             subject=unit,
             level=Level.FAIL,

@@ -7,7 +7,7 @@ from millrace.lifecycle.etc import factory
 from millrace.lifecycle.update import records
 from millrace.lifecycle.update.model import LastUpdate
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.system.os_release import image_version
 from millrace.system.text import moment
 
@@ -17,31 +17,31 @@ SHOWN = timedelta(days=14)
 """So long a version that failed is a warning; `millrace update status` shows it afterwards, too."""
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return what is wrong with the last update, else one finding; then what there is to say of /etc."""
     return [*_version(host), *_etc()]
 
 
-def _etc() -> list[Finding]:
+def _etc() -> list[HealthFinding]:
     problem = factory.trouble()
     if problem is not None:
         sentence = f"/etc is not as version {image_version()} brings it: {problem}."
         todo = "journalctl -b -u millrace-etc.service; the next boot tries again"
-        return [Finding(check=NAME, kind="etc", level=Level.WARN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="etc", level=Level.WARN, sentence=sentence, todo=todo)]
     kept = factory.unlike()
     if not kept:
         return []
     files = ", ".join(f"/{factory.ETC}/{name}" for name in kept[:3]) + (", …" if len(kept) > 3 else "")
     sentence = f"Changed on this server and kept, version {image_version()} has others: {files}."
-    return [Finding(check=NAME, kind="etc", level=Level.OK, sentence=sentence)]
+    return [HealthFinding(check=NAME, kind="etc", level=Level.OK, sentence=sentence)]
 
 
-def _version(host: Host) -> list[Finding]:
+def _version(host: Host) -> list[HealthFinding]:
     last, trial = records.last(), records.trial()
     if trial is not None and trial.version == image_version() and not host.starting:
         sentence = f"Version {trial.version} runs and is not accepted."
         todo = "journalctl -u millrace-boot-check.service; to go back: millrace update rollback --reboot now"
-        return [Finding(check=NAME, kind="trial", level=Level.WARN, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind="trial", level=Level.WARN, sentence=sentence, todo=todo)]
     if last and last.state == "failed" and datetime.now(UTC) - datetime.fromisoformat(last.at) < SHOWN:
         return [_failed(last)]
     if trial is not None:
@@ -50,12 +50,12 @@ def _version(host: Host) -> list[Finding]:
         sentence = f"Version {last.version} was accepted {moment(last.at)}."
     else:
         sentence = f"This server runs version {image_version()}."
-    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _failed(last: LastUpdate) -> Finding:
+def _failed(last: LastUpdate) -> HealthFinding:
     sentence = f"Version {last.version} failed on this server, {last.before} runs again. {' '.join(last.problems)}"
     todo = "Install a later version: millrace update check"
-    return Finding(
+    return HealthFinding(
         check=NAME, kind="failed", subject=last.version, level=Level.WARN, sentence=sentence.strip(), todo=todo
     )

@@ -2,7 +2,7 @@
 """Are the volumes served that should be, and is their space their own? No check opens the pool."""
 
 from millrace.observe.health.host import Host
-from millrace.observe.health.model import Finding, Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.volume.configfs import Nvmet
 from millrace.serve.volume.model import NSID, VolumeList, VolumeRow
 from millrace.serve.volume.serve import UNIT
@@ -15,7 +15,7 @@ NAME = "volumes"
 AGAIN = f"systemctl reload-or-restart {UNIT}; if it fails: journalctl -u {UNIT}"
 
 
-def check(host: Host) -> list[Finding]:
+def check(host: Host) -> list[HealthFinding]:
     """Return what is wrong with each volume, else one finding; nothing where there is none."""
     if host.pool is None or not paths.volumes_file().exists():
         return []
@@ -26,10 +26,10 @@ def check(host: Host) -> list[Finding]:
         return findings
     exported = sum(volume.export is not None for volume in volumes)
     sentence = f"{len(volumes)} volume{'s' if len(volumes) != 1 else ''}, {exported} exported."
-    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
-def _served(volume: VolumeRow, tree: Nvmet, host: Host) -> list[Finding]:
+def _served(volume: VolumeRow, tree: Nvmet, host: Host) -> list[HealthFinding]:
     if volume.export is None:
         return []
     problem = volume.problem
@@ -42,7 +42,7 @@ def _served(volume: VolumeRow, tree: Nvmet, host: Host) -> list[Finding]:
     return [host.absent(NAME, f"Volume {volume.name} is not served: {problem}.", AGAIN, "not-served", volume.name)]
 
 
-def _space(one: VolumeRow) -> list[Finding]:
+def _space(one: VolumeRow) -> list[HealthFinding]:
     if one.allocated >= one.size:
         return []
     sentence = (
@@ -50,4 +50,4 @@ def _space(one: VolumeRow) -> list[Finding]:
         "and others have taken the space. Its host can get write errors."
     )
     todo = f"Free space on the pool; then: {AGAIN}"
-    return [Finding(check=NAME, kind="space", subject=one.name, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [HealthFinding(check=NAME, kind="space", subject=one.name, level=Level.WARN, sentence=sentence, todo=todo)]

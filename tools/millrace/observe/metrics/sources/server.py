@@ -6,8 +6,8 @@ from datetime import datetime
 
 from millrace import __version__
 from millrace.measure.bench.result import store
-from millrace.measure.bench.result.model import State
-from millrace.observe.health.model import SEVERITY, Finding, Health, Level
+from millrace.measure.bench.result.model import BenchState
+from millrace.observe.health.model import SEVERITY, Health, HealthFinding, Level
 from millrace.observe.metrics.family import Family, gauge, info, stateset
 from millrace.system import paths
 from millrace.system.documents import read_model
@@ -51,7 +51,7 @@ def benchmark_families() -> list[Family]:
     names = store.ids()
     run = store.load(names[0]) if names else None
     headlines = store.headlines(run) if run else []
-    started, complete = (_seconds(run.started), run.state is State.DONE) if run else (None, None)
+    started, complete = (_seconds(run.started), run.state is BenchState.DONE) if run else (None, None)
     return [
         gauge("benchmark_start_timestamp_seconds", "Time of the last benchmark.", (started, {})),
         gauge("benchmark_complete", "Whether the last benchmark ended as planned.", (complete, {})),
@@ -66,7 +66,7 @@ def benchmark_families() -> list[Family]:
     ]
 
 
-def _about(one: Finding) -> dict[str, str]:
+def _about(one: HealthFinding) -> dict[str, str]:
     return {"key": one.key, "check": one.check, "subject": one.subject, "level": str(one.level)}
 
 

@@ -3,9 +3,8 @@
 
 from collections.abc import Sequence
 
-from millrace.serve.config.model import Config
-from millrace.serve.config.model import Share as DesiredShare
-from millrace.serve.render.registry import Entry, Service, Settled
+from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.render.registry import FileEntry, RenderedService, Settled
 from millrace.serve.share.direct.configuration import configuration, served
 from millrace.serve.share.model import Share
 from millrace.system import paths
@@ -14,12 +13,12 @@ from millrace.system.smb_passwords import DIRECT
 from millrace.system.units import is_active
 
 
-def service(shares: Sequence[Share], run: Runner) -> Service:
+def service(shares: Sequence[Share], run: Runner) -> RenderedService:
     """Return the service with the file that it reads, which is there only while a share needs it."""
     wanted = bool(served(shares))
-    return Service(
+    return RenderedService(
         DIRECT,
-        [Entry(paths.SMB_DIRECT, lambda: configuration(shares), when=wanted, recorded=False)],
+        [FileEntry(paths.SMB_DIRECT, lambda: configuration(shares), when=wanted, recorded=False)],
         lambda settled: _reload(wanted, settled, run),
     )
 

@@ -10,7 +10,7 @@ from millrace.serve.config.model import Config
 from millrace.serve.share.direct.configuration import configuration, served, write_users
 from millrace.serve.share.direct.listener import is_listening
 from millrace.serve.share.model import Share
-from millrace.serve.share.server import Server
+from millrace.serve.share.server import ShareServer
 from millrace.serve.share.smb_account import account
 from millrace.serve.share.smb_parameters import CHECKER
 from millrace.system import paths
@@ -27,7 +27,7 @@ RETRIES = (0.5, 1.0, 2.0, 4.0)
 SECONDS = "60"
 
 
-def verify(wanted: Sequence[Share], every: Sequence[Share], config: Config, server: Server) -> list[str]:
+def verify(wanted: Sequence[Share], every: Sequence[Share], config: Config, server: ShareServer) -> list[str]:
     """Return what was verified of the shares `wanted`, of `every` one of the server, in words.
 
     Failed: the kernel's SMB server does not answer over RDMA, or one of them cannot be mounted from this server.

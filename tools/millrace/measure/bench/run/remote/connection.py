@@ -14,7 +14,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from millrace.measure.bench.result.client import ClientFacts
-from millrace.measure.bench.run.local import Stopped
+from millrace.measure.bench.run.local import RepeatStopped
 from millrace.system.errors import Failed, Refused
 from millrace.system.text import one_line
 from millrace_client import VERSION, listen, sealed
@@ -38,7 +38,7 @@ class Unreachable(Refused):
     """A client that does not answer, or not in the way it must."""
 
 
-class Connection:
+class ClientConnection:
     """The control connection of a client; when it ends, the client undoes everything."""
 
     def __init__(self, name: str, address: str, token: str | None, stop: Event | None = None) -> None:
@@ -93,7 +93,7 @@ class Connection:
         """Prove to the client that the token is known here, and have it do the same."""
         try:
             first = self._parsed(self._line(HELLO_SECONDS))
-        except Stopped:
+        except RepeatStopped:
             raise
         except Failed as error:
             raise Unreachable(f"{error}; another server may be using this client") from error
@@ -114,7 +114,7 @@ class Connection:
             raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`") from error
         except OSError as error:
             raise Unreachable(unreachable(self.name, error)) from error
-        except Stopped:
+        except RepeatStopped:
             raise
         except Failed as error:
             raise Unreachable(str(error)) from error
@@ -131,7 +131,7 @@ class Connection:
         while b"\n" not in self._rest:
             if self._stop.is_set() and not even_when_stopped:
                 self.close()
-                raise Stopped(STOPPED)
+                raise RepeatStopped(STOPPED)
             try:
                 piece = self._socket.recv(READ)
             except TimeoutError:

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
-from millrace.measure.bench.plan.job import OWN, Job, directory_of, job_file, own_program
+from millrace.measure.bench.plan.job import OWN, FioJob, directory_of, job_file, own_program
 from millrace.measure.bench.result import fio_output
-from millrace.measure.bench.result.fio_output import Document, Outcome
+from millrace.measure.bench.result.fio_output import Document, RepeatOutcome
 from millrace.measure.bench.result.model import Direction
 from millrace.measure.bench.run.local import CREATED, Live, Local
-from millrace.measure.bench.run.remote.connection import Connection
+from millrace.measure.bench.run.remote.connection import ClientConnection
 from millrace.system.errors import Failed
 from millrace_client import au
 from millrace_client.au import Probe, Training
@@ -34,9 +34,9 @@ class Remote:
     """Measures on clients. `local` lays files out on this server; each client has a copy of its own."""
 
     local: Local
-    clients: Sequence[Connection]
+    clients: Sequence[ClientConnection]
 
-    def run(self, job: Job, live: Live | None = None) -> Outcome:
+    def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         """Measure one repeat on all clients.
 
         Failed: it did not get to its end on a client; Full where space ran out, Stopped where the run was stopped.
@@ -50,24 +50,24 @@ class Remote:
         requests = [{"verb": "fio", "job": job_file(copy)} for copy in self.copies(job)]
         return self._summed(requests, self._length(job), CREATED.get(job.work.engine))
 
-    def copies(self, job: Job) -> list[Job]:
+    def copies(self, job: FioJob) -> list[FioJob]:
         """Return the same job for each client, on its own files."""
         return [replace(job, target=replace(job.target, copy=number)) for number in range(len(self.clients))]
 
     @staticmethod
-    def _length(job: Job) -> float:
+    def _length(job: FioJob) -> float:
         """Seconds of a repeat: as asked, or for its bytes and files at the slowest that is worth waiting for."""
         count = job.jobs * job.files.per_job
         return job.seconds or count * job.files.most / SLOWEST + count / FEWEST
 
-    def _own(self, job: Job) -> Outcome:
+    def _own(self, job: FioJob) -> RepeatOutcome:
         arguments = [own_program(copy, directory_of(copy)) for copy in self.copies(job)]
         return self._summed([{"verb": "run", "arguments": one} for one in arguments], job.seconds or 0)
 
     def _summed(
         self, requests: Sequence[dict[str, Any]], seconds: float, as_direction: Direction | None = None
-    ) -> Outcome:
-        total = Outcome()
+    ) -> RepeatOutcome:
+        total = RepeatOutcome()
         for client, document in zip(self.clients, self._run_on_all(requests, seconds), strict=True):
             one = understood(client, lambda document=document: fio_output.outcome(document, as_direction))  # type: ignore[misc]
             one.parts = dict(zip([client.address], one.parts.values(), strict=False))
@@ -75,7 +75,7 @@ class Remote:
             total.raw[client.name] = document
         return total
 
-    def _trained(self, job: Job) -> Outcome:
+    def _trained(self, job: FioJob) -> RepeatOutcome:
         """One search over all clients: each number of accelerators is spread over them evenly."""
         trainings = [one for one in au.TRAININGS if one.profile == job.work.profile]
         most = sum(au.MOST_PER_CPU * one.facts.cpus for one in self.clients)
@@ -83,7 +83,7 @@ class Remote:
         document = json.loads(text)
         return fio_output.outcome(document)
 
-    def _probe(self, job: Job, training: Training, count: int, seconds: float) -> Probe:
+    def _probe(self, job: FioJob, training: Training, count: int, seconds: float) -> Probe:
         shares = [
             count // len(self.clients) + (number < count % len(self.clients)) for number in range(len(self.clients))
         ]
@@ -99,19 +99,19 @@ class Remote:
     def _run_on_all(self, requests: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
         """Return the reply of each client, all having run at the same time; none of one without a job."""
 
-        def measured(client: Connection, request: dict[str, Any]) -> Document:
+        def measured(client: ClientConnection, request: dict[str, Any]) -> Document:
             return report(client, client.request(seconds=START + PATIENCE * seconds, **request)) if request else {}
 
         with ThreadPoolExecutor(len(self.clients)) as pool:
             return list(pool.map(measured, self.clients, requests))
 
 
-def report(client: Connection, reply: dict[str, Any]) -> Document:
+def report(client: ClientConnection, reply: dict[str, Any]) -> Document:
     """Return the report in a client's reply. Failed: its load did not get to its end; Full where space ran out."""
     return understood(client, lambda: fio_output.final(str(reply["out"]), int(reply["status"]), str(reply["err"])))
 
 
-def understood(client: Connection, read: Callable[[], Understood]) -> Understood:
+def understood(client: ClientConnection, read: Callable[[], Understood]) -> Understood:
     """Return what `read` parses from a client's reply, which may be anything. Failed: it is no report."""
     try:
         return read()

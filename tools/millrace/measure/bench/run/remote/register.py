@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from millrace.measure.bench.plan import clients
 from millrace.measure.bench.result.client import BenchClient, BenchClients
 from millrace.measure.bench.run.remote import tokens
-from millrace.measure.bench.run.remote.connection import Connection, Unreachable
+from millrace.measure.bench.run.remote.connection import ClientConnection, Unreachable
 from millrace.measure.bench.run.remote.measurer import report
 from millrace.system.errors import BadInput, Failed
 from millrace.system.users import only_root
@@ -24,7 +24,7 @@ def add(name: str, typed: str) -> BenchClient:
     only_root()
     token = tokens.checked(typed)
     address = resolved(name)
-    with Connection(name, address, token) as connection:
+    with ClientConnection(name, address, token) as connection:
         works(connection)
         client = BenchClient(
             name=name,
@@ -60,7 +60,7 @@ def resolved(name: str) -> str:
     return str(found[0][4][0])
 
 
-def works(connection: Connection) -> None:
+def works(connection: ClientConnection) -> None:
     """Have the client run an empty load once. Unreachable: it does not work."""
     try:
         report(connection, connection.request("fio", SECONDS, job=NOTHING))

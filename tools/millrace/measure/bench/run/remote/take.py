@@ -14,9 +14,9 @@ from millrace.measure.bench.plan.workloads import WORKS, digest
 from millrace.measure.bench.result import figures, fio_output
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.ceilings import with_ceilings
-from millrace.measure.bench.result.choices import CheckpointModel, Layer
+from millrace.measure.bench.result.choices import BenchLayer, CheckpointModel
 from millrace.measure.bench.result.client import ClientFacts
-from millrace.measure.bench.result.model import Provenance, Run, Rung, RunRequest, State
+from millrace.measure.bench.result.model import BenchRun, BenchState, Provenance, Rung, RunRequest
 from millrace.measure.bench.run import guard
 from millrace.measure.bench.run.environment import environment
 from millrace.measure.bench.run.local import CREATED
@@ -35,7 +35,7 @@ LARGEST = 256 << 20
 """Bytes of a file that are looked at."""
 
 
-class Mount(Contract):
+class ClientMount(Contract):
     """How the directory was mounted on the client."""
 
     source: Words
@@ -45,7 +45,7 @@ class Mount(Contract):
     target: str = Field(pattern="^(nfs-tcp|nfs-rdma|smb)$")
 
 
-class Measured(Contract):
+class ClientMeasurement(Contract):
     """One workload; `raw` holds fio's output of each repeat, `error` why there is none."""
 
     id: str
@@ -63,13 +63,13 @@ class ByHand(Contract):
     plan: str
     model: CheckpointModel
     facts: ClientFacts
-    mount: Mount
+    mount: ClientMount
     started: float = Field(ge=0, le=LATEST)
     ended: float = Field(ge=0, le=LATEST)
-    rungs: list[Measured] = Field(min_length=1)
+    rungs: list[ClientMeasurement] = Field(min_length=1)
 
 
-def take(file: Path, site: Site, run: Runner) -> Run:
+def take(file: Path, site: Site, run: Runner) -> BenchRun:
     """Read a file and store it as a run. BadInput: it is not a result; nothing is stored."""
     only_root()
     result = _read(file)
@@ -91,13 +91,15 @@ def take(file: Path, site: Site, run: Runner) -> Run:
         for rung, raw in zip(rungs, raws, strict=True)
     ]
     facts = result.facts
-    record = Run(
+    record = BenchRun(
         id=name,
         started=_clock(result.started),
         ended=_clock(result.ended),
-        state=State.DONE,
+        state=BenchState.DONE,
         reason=f"measured by hand on {facts.host} ({result.mount.source}); this server was not watched meanwhile",
-        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(rung.workload.profile for rung in kept))),
+        request=RunRequest(
+            layers=[BenchLayer.L3], profiles=list(dict.fromkeys(rung.workload.profile for rung in kept))
+        ),
         labels=["emulated"] if guard.hypervisor(run) else [],
         provenance=Provenance(
             version=__version__,
@@ -130,23 +132,23 @@ def _read(file: Path) -> ByHand:
     return result
 
 
-def _rung(measured: Measured, result: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
+def _rung(measured: ClientMeasurement, result: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
     """The workload is this server's own by that name, whatever the file has for it."""
     work = {work.name: work for work in WORKS}.get(measured.id)
     if work is None or (measured.error is None and not measured.raw):
         raise BadInput(f"{file} has a workload {measured.id} that this server does not know, or nothing of it")
     rung = Rung(
         id=f"L3/{result.mount.target}/{work.name}",
-        layer=Layer.L3,
+        layer=BenchLayer.L3,
         target=result.mount.target,
         workload=work.workload(measured.scaled),
-        state=State.PENDING,
+        state=BenchState.PENDING,
         jobs=measured.jobs,
         size=measured.size,
         flags=["scaled"] if measured.scaled else [],
     )
     if measured.error is not None:
-        return rung.model_copy(update={"state": State.FAILED, "reason": f"{work.name}: {measured.error}"}), []
+        return rung.model_copy(update={"state": BenchState.FAILED, "reason": f"{work.name}: {measured.error}"}), []
     try:
         repeats = [
             fio_output.outcome(fio_output.final(json.dumps(raw), 0, ""), CREATED.get(work.engine))

@@ -12,7 +12,7 @@ from millrace.measure.bench.result.client import BenchClient
 from millrace.measure.bench.run import loopback
 from millrace.measure.bench.run.export import exported
 from millrace.measure.bench.run.remote import tokens
-from millrace.measure.bench.run.remote.connection import MOUNT_SECONDS, Connection
+from millrace.measure.bench.run.remote.connection import MOUNT_SECONDS, ClientConnection
 from millrace.system.errors import Failed
 from millrace.system.run import Runner
 
@@ -26,11 +26,11 @@ OPTIONS = {
 @contextmanager
 def opened(
     target: str, directory: Path, chosen: Sequence[BenchClient], stop: Event, run: Runner
-) -> Iterator[tuple[Target, list[Connection]]]:
+) -> Iterator[tuple[Target, list[ClientConnection]]]:
     """Connect to all clients and prepare them for measuring; afterwards undo everything on them."""
     with ExitStack() as stack:
         connections = [
-            stack.enter_context(Connection(client.name, client.address, tokens.of(client.name), stop))
+            stack.enter_context(ClientConnection(client.name, client.address, tokens.of(client.name), stop))
             for client in chosen
         ]
         where = ""
@@ -43,7 +43,7 @@ def opened(
         yield Target(directory=Path(where), copies=len(connections)), connections
 
 
-def _release(connection: Connection) -> None:
+def _release(connection: ClientConnection) -> None:
     # a client that is gone, or was disconnected, does it by itself
     with suppress(Failed):
         connection.request("release", MOUNT_SECONDS, even_when_stopped=True)

@@ -41,7 +41,7 @@ WORDS = {
 }
 # A command's help says what the command does.
 NO_VERB = re.compile(r"(The|A|An|What|How|Who|Those|Where|One|Two|It|Is|Which)\b")
-SAID = {"BadInput", "Refused", "Failed", "Finding", "Unreachable", "Note", "echo"}
+SAID = {"BadInput", "Refused", "Failed", "HealthFinding", "PlanFinding", "Unreachable", "Note", "echo"}
 
 
 def page_texts() -> Iterator[tuple[str, str]]:

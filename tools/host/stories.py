@@ -14,7 +14,9 @@ from host.layout import REPO
 MARK = "soak"
 WHOLE = Path("tests/soak")
 """Every test in it is a story of soak; elsewhere those with the mark are."""
-MARKED = (Path("tests/vm"), Path("tests/kernel"), Path("tests/perf"))
+SERVERS = Path("tests/vm")
+"""A story there goes on with the server that the one before it left, with the mark or without."""
+MARKED = (SERVERS, Path("tests/kernel"), Path("tests/perf"))
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,9 @@ class Module:
 
     @property
     def selection(self) -> tuple[str, ...]:
-        """The arguments with which pytest runs its stories of soak and no others."""
-        return (self.path,) if Path(self.path).is_relative_to(WHOLE) else (self.path, "-m", MARK)
+        """The arguments with which pytest runs its stories of soak, and the stories that these need."""
+        whole = any(Path(self.path).is_relative_to(directory) for directory in (WHOLE, SERVERS))
+        return (self.path,) if whole else (self.path, "-m", MARK)
 
 
 def modules(repo: Path = REPO) -> list[Module]:

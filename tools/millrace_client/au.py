@@ -201,7 +201,7 @@ class Accelerator:
     def work(self) -> tuple[float, int, int]:
         """Work until the time is over; return utilisation, bytes and files that counted."""
         readers = range(self._training.readers)
-        threads = [threading.Thread(target=self._reader, args=(one,), daemon=True) for one in readers]
+        threads = [threading.Thread(target=self._reader, args=(reader,), daemon=True) for reader in readers]
         begin = time.monotonic()
         for thread in threads:
             thread.start()
@@ -276,11 +276,11 @@ def probe(
     # threads of one process hold each other up over small files
     processes = min(count, len(os.sched_getaffinity(0)))
     shares = [range(first, count, processes) for first in range(processes)]
-    workers = [together.process(target=_host, args=(training, files, one, read, together)) for one in shares]
+    workers = [together.process(target=_host, args=(training, files, numbers, read, together)) for numbers in shares]
     for worker in workers:
         worker.daemon = True
         worker.start()
-    found: list[tuple[float, int, int]] = []
+    outcomes: list[tuple[float, int, int]] = []
     try:
         while any(worker.is_alive() for worker in workers) or not together.results.empty():
             tell(together.bytes.value, together.files.value)
@@ -290,15 +290,15 @@ def probe(
             said = together.results.get()
             if isinstance(said, OSError):
                 raise said
-            found.append(said)
+            outcomes.append(said)
     finally:
         for worker in workers:
             worker.terminate()
             worker.join()
-    if len(found) != count:
+    if len(outcomes) != count:
         raise OSError(errno.EPIPE, "an emulated accelerator ended before its time")
-    au = sum(one[0] for one in found) / count
-    size, number = sum(one[1] for one in found), sum(one[2] for one in found)
+    au = sum(outcome[0] for outcome in outcomes) / count
+    size, number = sum(outcome[1] for outcome in outcomes), sum(outcome[2] for outcome in outcomes)
     return Probe(count, au, size, number, together.end.value - together.begin.value)
 
 
@@ -366,12 +366,12 @@ def searched(
         def probe_one(count: int, length: float, training: Training = training) -> Probe:
             return probe_of(training, count, length)
 
-        found = search(training, probe_one, seconds, most)
-        said = {"accelerator": training.accelerator, "count": found.count, "floor": training.floor}
-        said.update(au=found.best.au, bandwidth=found.best.bandwidth, probes=[asdict(one) for one in found.probes])
+        limit = search(training, probe_one, seconds, most)
+        said = {"accelerator": training.accelerator, "count": limit.count, "floor": training.floor}
+        said.update(au=limit.best.au, bandwidth=limit.best.bandwidth, probes=[asdict(trial) for trial in limit.probes])
         more.append(said)
-        bests.append(found.best)
-    best = max(bests, key=lambda one: one.bandwidth)
+        bests.append(limit.best)
+    best = max(bests, key=lambda trial: trial.bandwidth)
     return document(best.bytes, best.files, best.seconds, accelerators=more)
 
 
@@ -385,14 +385,18 @@ def main(arguments: Sequence[str]) -> int:
     """Run; 1 where a file cannot be read."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("directory", help="files to read")
-    parser.add_argument("profile", choices=sorted({one.profile for one in TRAININGS}))
+    parser.add_argument("profile", choices=sorted({training.profile for training in TRAININGS}))
     parser.add_argument("--seconds", type=float, default=30.0, help="what the number found is confirmed over")
     parser.add_argument("--accelerator", help="only this one")
     parser.add_argument("--count", type=int, help="no search: so many accelerators")
     parser.add_argument("--most", type=int, default=MOST_PER_CPU * len(os.sched_getaffinity(0)))
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    chosen = [one for one in TRAININGS if one.profile == given.profile and given.accelerator in (None, one.accelerator)]
+    chosen = [
+        training
+        for training in TRAININGS
+        if training.profile == given.profile and given.accelerator in (None, training.accelerator)
+    ]
     if not chosen:
         parser.error(f"{given.accelerator} has no computation time for {given.profile}")
     progress = ProgressReporter()

@@ -52,7 +52,7 @@ def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
         begin = time.time()
         where = tempfile.mkdtemp(prefix=PREFIX, dir=directory)
         try:
-            rungs = [rung(one, where, plan["repeats"]) for one in plan["rungs"]]
+            rungs = [rung(rung_plan, where, plan["repeats"]) for rung_plan in plan["rungs"]]
         finally:
             shutil.rmtree(where, ignore_errors=True)
     except Wrong as error:
@@ -73,7 +73,7 @@ def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
         with open(part, "x") as file:
             json.dump({**said, "rungs": rungs}, file)
         os.replace(part, output)
-    done = sum(one["error"] is None for one in rungs)
+    done = sum(measured_rung["error"] is None for measured_rung in rungs)
     print(f"{done} of {len(rungs)} workloads are measured; on the server: millrace bench clients take {output}")
     return 0 if done == len(rungs) else 1
 
@@ -86,18 +86,18 @@ def mounted(directory: str, table: str) -> dict[str, str]:
     here = os.path.realpath(directory)
     if not os.path.isdir(here):
         raise Wrong(f"{directory} is not a directory")
-    found = {"where": "", "type": ""}
+    mount = {"where": "", "type": ""}
     for line in table.splitlines():
         source, where, kind, options = line.split()[:4]
         where = where.replace("\\040", " ")
         inside = here == where or here.startswith(where.rstrip("/") + "/")
-        if inside and len(where) >= len(found["where"]):
-            found = {"source": source, "where": where, "type": kind, "options": options}
-    rdma = "proto=rdma" in found.get("options", "").split(",")
+        if inside and len(where) >= len(mount["where"]):
+            mount = {"source": source, "where": where, "type": kind, "options": options}
+    rdma = "proto=rdma" in mount.get("options", "").split(",")
     targets = {"nfs4": "nfs-rdma" if rdma else "nfs-tcp", "nfs": "nfs-rdma" if rdma else "nfs-tcp", "cifs": "smb"}
-    if found["type"] not in targets:
+    if mount["type"] not in targets:
         raise Wrong(f"{directory} is not in a share of a server: mount one (`millrace client recipe`), then name it")
-    return {**found, "target": targets[found["type"]]}
+    return {**mount, "target": targets[mount["type"]]}
 
 
 def room(directory: str, needed: int) -> None:
@@ -123,7 +123,11 @@ def rung(plan: dict[str, Any], where: str, repeats: int) -> dict[str, Any]:
         jobs = [plan["warm"]] * (plan["own"] is None) + [plan["job"]] * repeats
         for job in jobs:
             ready(plan, files)
-            own = plan["own"] and [sys.executable, sys.argv[0], *(one.replace(PLACE, where) for one in plan["own"])]
+            own = plan["own"] and [
+                sys.executable,
+                sys.argv[0],
+                *(argument.replace(PLACE, where) for argument in plan["own"]),
+            ]
             raw.append(run(own) if own else run(FIO, local(job, where)))
         raw = raw[-repeats:]
     except (Wrong, OSError) as problem:
@@ -183,8 +187,8 @@ def ready(plan: dict[str, Any], files: Inside) -> None:
     with files.opened() as here:
         if plan["before"] == "small":
             for number in range(plan["jobs"]):
-                for one in range(plan["per_job"]):
-                    small(f"f.{number}.{one}", plan["size"], here)
+                for file_number in range(plan["per_job"]):
+                    small(f"f.{number}.{file_number}", plan["size"], here)
             return
         for name in os.listdir(here):
             if not name.startswith("f."):
@@ -227,16 +231,16 @@ def run(argv: Sequence[str], stdin: str = "") -> dict[str, Any]:
     """Run a load; return the last document that it printed. Wrong: it failed."""
     done = subprocess.run(list(argv), input=stdin.encode(), capture_output=True, check=False)
     said, place, decoder = done.stdout.decode("utf-8", "replace"), 0, json.JSONDecoder()
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     while True:
         place = said.find("{", place)
         if place < 0:
             break
         try:
-            found, place = decoder.raw_decode(said, place)
+            document, place = decoder.raw_decode(said, place)
         except ValueError:
             break
-    if done.returncode or any(job.get("error") for job in found.get("jobs", [])):
+    if done.returncode or any(job.get("error") for job in document.get("jobs", [])):
         complaint = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"status {done.returncode}"]
         raise Wrong(complaint[0])
-    return found
+    return document

@@ -72,13 +72,13 @@ def check_options(expect: dict[str, Any], options: dict[str, str]) -> list[Findi
 
 def _option(key: str, wanted: str, options: dict[str, str]) -> Finding:
     shown = f"{key}={wanted}" if wanted else key
-    found = options.get(key)
-    if key == "proto" and found == wanted + "6":
-        found = wanted
-    more_is_better = key in AT_LEAST and found is not None and found.isdigit()
-    if found == wanted or (more_is_better and int(found or 0) >= int(wanted)):
-        return Finding(key, OK, f"{key}={found}" if found else key)
-    here = "is not set" if found is None else f"is {found}"
+    setting = options.get(key)
+    if key == "proto" and setting == wanted + "6":
+        setting = wanted
+    more_is_better = key in AT_LEAST and setting is not None and setting.isdigit()
+    if setting == wanted or (more_is_better and int(setting or 0) >= int(wanted)):
+        return Finding(key, OK, f"{key}={setting}" if setting else key)
+    here = "is not set" if setting is None else f"is {setting}"
     if key == "nconnect":
         fix = "an older mount of this server decided it: umount all mounts of the server, then mount this one first"
     elif key in ("rsize", "wsize"):
@@ -90,13 +90,13 @@ def _option(key: str, wanted: str, options: dict[str, str]) -> Finding:
 
 def check_transport_security(expect: dict[str, Any], options: dict[str, str]) -> Finding:
     """Check whether the traffic is encrypted, and by what."""
-    wanted, found = expect["options"].get("xprtsec"), options.get("xprtsec", "none")
-    if wanted and found not in (wanted, "mtls"):
+    wanted, security = expect["options"].get("xprtsec"), options.get("xprtsec", "none")
+    if wanted and security not in (wanted, "mtls"):
         fix = f"umount, systemctl enable --now tlshd.service, put xprtsec={wanted} into the options and mount again"
-        return Finding("encryption", FAIL, f"xprtsec is {found}, should be {wanted}", fix)
-    if found in ("tls", "mtls"):
-        whose = "server and client show certificates" if found == "mtls" else "the server shows its certificate"
-        return Finding("encryption", OK, f"TLS, {whose} (xprtsec={found})")
+        return Finding("encryption", FAIL, f"xprtsec is {security}, should be {wanted}", fix)
+    if security in ("tls", "mtls"):
+        whose = "server and client show certificates" if security == "mtls" else "the server shows its certificate"
+        return Finding("encryption", OK, f"TLS, {whose} (xprtsec={security})")
     if options.get("sec") == "krb5p":
         return Finding("encryption", OK, "Kerberos (sec=krb5p)")
     return Finding("encryption", OK, "none; the share does not ask for it")
@@ -104,9 +104,9 @@ def check_transport_security(expect: dict[str, Any], options: dict[str, str]) ->
 
 def check_nfs_lanes(expect: dict[str, Any], transports: list[Transport], reached: set[str]) -> list[Finding]:
     """Check that there are as many connections as the recipe opens, all of them used."""
-    up = sum(1 for one in transports if one.connects > 0)
+    up = sum(1 for transport in transports if transport.connects > 0)
     text = f"{up} of {expect['lanes']} connections"
-    missing = [one for one in expect["lane_addresses"] if reached and one not in reached]
+    missing = [address for address in expect["lane_addresses"] if reached and address not in reached]
     if missing:
         fix = "mount the lanes of the recipe (/run/millrace/lanes) and see that these addresses answer: ping, port 2049"
         return [Finding("lanes", FAIL, f"{text}; none to {', '.join(missing)}", fix)]
@@ -123,33 +123,35 @@ def check_smb_lanes(expect: dict[str, Any], sessions: list[Session]) -> list[Fin
     if not sessions:
         fix = "load the cifs module of a kernel that has /proc/fs/cifs and mount again"
         return [Finding("lanes", FAIL, "the kernel shows no session for this mount", fix)]
-    least = min(one.channels for one in sessions)
+    least = min(session.channels for session in sessions)
     text = f"{least} of {expect['lanes']} channels"
     if least >= expect["lanes"]:
-        found = [Finding("lanes", OK, text)]
+        findings = [Finding("lanes", OK, text)]
     else:
         fix = "see `dmesg | grep CIFS`: an address that the server advertises may be out of reach from here"
-        found = [Finding("lanes", FAIL, text, fix)]
+        findings = [Finding("lanes", FAIL, text, fix)]
     if expect["encrypted"]:
-        good = all(one.encrypted for one in sessions)
+        good = all(session.encrypted for session in sessions)
         fix = "" if good else "umount, add seal to the options and mount again"
-        found.append(Finding("encryption", OK if good else FAIL, "encrypted" if good else "not encrypted", fix))
-    return found
+        findings.append(Finding("encryption", OK if good else FAIL, "encrypted" if good else "not encrypted", fix))
+    return findings
 
 
 def check_modules(expect: dict[str, Any], system: System) -> list[Finding]:
     """Check parameters of the kernel modules."""
-    found = []
-    for one in expect["modules"]:
-        found.append(_parameter(one["module"], one["parameter"], one["at_least"], FAIL, system))
-    wanted = {(one["module"], one["parameter"]) for one in expect["modules"]}
+    findings = []
+    for parameter in expect["modules"]:
+        findings.append(_parameter(parameter["module"], parameter["parameter"], parameter["at_least"], FAIL, system))
+    wanted = {(parameter["module"], parameter["parameter"]) for parameter in expect["modules"]}
     if expect["fstype"] == "nfs":
-        brakes = [one for one in LOW_MODULE_PARAMS if one[:2] not in wanted]
-        found += [one for one in (_parameter(*brake, WARN, system) for brake in brakes) if one.status != OK]
+        brakes = [brake for brake in LOW_MODULE_PARAMS if brake[:2] not in wanted]
+        findings += [
+            finding for finding in (_parameter(*brake, WARN, system) for brake in brakes) if finding.status != OK
+        ]
         if (system.read("sys/module/nfs/parameters/nfs4_disable_idmapping") or "Y").strip() != "Y":
             fix = "remove nfs4_disable_idmapping from /etc/modprobe.d and reload nfs: owners are numbers with sec=sys"
-            found.append(Finding("nfs4_disable_idmapping", WARN, "N, the default is Y", fix))
-    return found
+            findings.append(Finding("nfs4_disable_idmapping", WARN, "N, the default is Y", fix))
+    return findings
 
 
 def _parameter(module: str, name: str, least: int, status: str, system: System) -> Finding:
@@ -169,7 +171,7 @@ def check_route(expect: dict[str, Any], route: Route, slots: int) -> list[Findin
 
 
 def _mtu(expect: dict[str, Any], route: Route) -> Finding:
-    smallest = min((one for one in (route.mtu, route.path_mtu) if one), default=None)
+    smallest = min((mtu for mtu in (route.mtu, route.path_mtu) if mtu), default=None)
     if smallest is None:
         return Finding("mtu", WARN, "the MTU to the server could not be read", "install iproute2")
     text = f"{smallest} bytes over {route.interface or 'an unknown interface'}"
@@ -212,28 +214,28 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
         fix = "see that the server runs and is reachable; a hard mount waits until it is"
         return [Finding("answer", FAIL, f"the server of {where} does not answer", fix)]
     mount = _mounted(where, system)
-    found = [check_mount(expect, mount, where)]
-    if mount is None or found[0].status != OK:
-        return found
+    findings = [check_mount(expect, mount, where)]
+    if mount is None or findings[0].status != OK:
+        return findings
     if expect["fstype"] == "nfs":
         options, transports = _transports(expect, where, system)
         # mountstats has the defaults too; what one mount has for itself is in the table of mounts only.
         own: dict[str, str] = {key: mount.options[key] for key in OF_THE_MOUNT if key in mount.options}
         options = {**(options or mount.options), **own}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
-        found += [*check_options(expect, options), check_transport_security(expect, options)]
-        found += check_nfs_lanes(expect, transports, reached)
+        findings += [*check_options(expect, options), check_transport_security(expect, options)]
+        findings += check_nfs_lanes(expect, transports, reached)
     else:
         options = mount.options
-        found += check_options(expect, options) + check_smb_lanes(expect, _sessions(expect, mount, system))
-    found += check_modules(expect, system)
+        findings += check_options(expect, options) + check_smb_lanes(expect, _sessions(expect, mount, system))
+    findings += check_modules(expect, system)
     slots = system.number("sys/module/nfs/parameters/max_session_slots") or DEFAULT_SLOTS
     # TCP tells the round trip also where the mount itself goes over RDMA.
     port = 2049 if expect["fstype"] == "nfs" else expect["port"]
     route = system.route(options.get("addr", ""), port)
-    found += check_route(expect, route, slots)
+    findings += check_route(expect, route, slots)
     maker = expect.get("gpu")
-    return [*found, *gpu.examine(maker, where, options, route.interface, system)] if maker else found
+    return [*findings, *gpu.examine(maker, where, options, route.interface, system)] if maker else findings
 
 
 def _mounted(where: str, system: System) -> Mount | None:
@@ -260,8 +262,8 @@ def _sessions(expect: dict[str, Any], mount: Mount, system: System) -> list[Sess
     waited = 0.0
     while True:
         sessions = parse_debug_data(system.read("proc/fs/cifs/DebugData") or "")
-        mine = [one for one in sessions if tree in (name.lower() for name in one.trees)]
-        if waited >= CHANNEL_WAIT or all(one.channels >= expect["lanes"] for one in mine):
+        mine = [session for session in sessions if tree in (name.lower() for name in session.trees)]
+        if waited >= CHANNEL_WAIT or all(session.channels >= expect["lanes"] for session in mine):
             return mine
         system.wait(1.0)
         waited += 1.0
@@ -308,11 +310,14 @@ def main(arguments: list[str] | None = None, system: System | None = None) -> in
         print(f"check.pyz: {given.expect} is not an expectation: its GPUs are unknown", file=sys.stderr)
         return 2
     findings = examine(given.mountpoint, expect, system or System())
-    green = all(one.status == OK for one in findings)
+    green = all(finding.status == OK for finding in findings)
     if given.json:
         report = {"schema_version": 1, "mountpoint": given.mountpoint, "green": green}
-        print(json.dumps({**report, "findings": [one._asdict() for one in findings]}, indent=2))
+        print(json.dumps({**report, "findings": [finding._asdict() for finding in findings]}, indent=2))
     else:
-        for one in findings:
-            print(f"{one.status:6}  {one.check}: {one.text}" + (f"\n        fix: {one.fix}" if one.fix else ""))
+        for finding in findings:
+            print(
+                f"{finding.status:6}  {finding.check}: {finding.text}"
+                + (f"\n        fix: {finding.fix}" if finding.fix else "")
+            )
     return 0 if green else 1

@@ -38,24 +38,24 @@ def needed(component: str) -> dict[str, Any]:
 
 def examine(maker: str, where: str, options: dict[str, str], interface: str, system: System) -> list[Finding]:
     """Return the findings for GPUs of a maker; `options` are the mount's, `interface` leads to the server."""
-    found = [check_transport(options, interface, system)]
+    findings = [check_transport(options, interface, system)]
     there = gpu_devices.gpus(system, maker)
     if there:
-        names = ", ".join(one.address for one in there)
-        found.append(Finding("gpu", OK, f"{MAKERS[maker]} {names}"))
+        names = ", ".join(device.address for device in there)
+        findings.append(Finding("gpu", OK, f"{MAKERS[maker]} {names}"))
     else:
         text = f"no GPU of {MAKERS[maker]} on this client: drivers, distance and the direct path cannot be seen"
-        found.append(Finding("gpu", UNSEEN, text, "run this on the node with the GPUs"))
-    found += _nvidia(where, bool(there), system) if maker == "nvidia" else _amd(where, bool(there), system)
+        findings.append(Finding("gpu", UNSEEN, text, "run this on the node with the GPUs"))
+    findings += _nvidia(where, bool(there), system) if maker == "nvidia" else _amd(where, bool(there), system)
     nics = gpu_devices.ports(system, interface) if interface else []
     if there and not nics:
         text = f"{interface or 'the interface to the server'} has no PCI device"
-        found.append(Finding("distance", UNSEEN, text, "see where its port is: ip -d link show"))
+        findings.append(Finding("distance", UNSEEN, text, "see where its port is: ip -d link show"))
     elif there:
-        found += [gpu_devices.check_distance(one, nics) for one in there]
+        findings += [gpu_devices.check_distance(device, nics) for device in there]
     if there:
-        found.append(gpu_devices.check_iommu(system, [*there, *nics]))
-    return found
+        findings.append(gpu_devices.check_iommu(system, [*there, *nics]))
+    return findings
 
 
 def check_transport(options: dict[str, str], interface: str, system: System) -> Finding:
@@ -78,24 +78,24 @@ def check_transport(options: dict[str, str], interface: str, system: System) -> 
 
 def _nvidia(where: str, there: bool, system: System) -> list[Finding]:
     module = gpu_tools.nvidia_fs_version(system)
-    found = [_driver(system, there)]
+    findings = [_driver(system, there)]
     registered = "rpcrdma" in (system.read(gpu_tools.NVFS + "modules") or "")
     if module is None:
         status = FAIL if there else UNSEEN
         fix = "install nvidia-gds after DOCA-OFED, then modprobe nvidia_fs"
-        found.append(Finding("nvidia-fs", status, "not loaded: cuFile reads through host memory", fix))
+        findings.append(Finding("nvidia-fs", status, "not loaded: cuFile reads through host memory", fix))
     else:
-        found += _version("nvidia", "nvidia-fs", module)
+        findings += _version("nvidia", "nvidia-fs", module)
         said = "rpcrdma is registered with nvidia-fs" if registered else "rpcrdma is not registered with nvidia-fs"
         fix = "" if registered else "modprobe rpcrdma of DOCA-OFED before nvidia_fs; see the findings below"
-        found.append(Finding("registered", OK if registered else FAIL, said, fix))
+        findings.append(Finding("registered", OK if registered else FAIL, said, fix))
     ofed = gpu_tools.ofed_version(system)
     if ofed:
-        found += _version("nvidia", "ofed", ofed)
+        findings += _version("nvidia", "ofed", ofed)
     elif not registered:
-        found.append(_trap("nvidia", "no-ofed", "ofed", FAIL if there else UNSEEN))
+        findings.append(_trap("nvidia", "no-ofed", "ofed", FAIL if there else UNSEEN))
     return [
-        *found,
+        *findings,
         _kernel_log(system),
         *_gdscheck(system),
         *_cufile(where, there, system),
@@ -115,17 +115,17 @@ def _driver(system: System, there: bool) -> Finding:
 
 def _version(maker: str, component: str, version: str) -> list[Finding]:
     """What the list says of a version: what is broken in it, or that it is too old."""
-    known = [one for one in traps(maker) if one["component"] == component]
-    hit = [one for one in known if gpu_tools.within(version, one["from"], one["below"])]
+    known = [trap for trap in traps(maker) if trap["component"] == component]
+    hit = [trap for trap in known if gpu_tools.within(version, trap["from"], trap["below"])]
     if hit:
         return [
             Finding(
-                one["id"],
-                one["status"],
-                f"{component} {version}: {one['problem']}",
-                f"{one['fix']} ({one['source']}, {one['date']})",
+                trap["id"],
+                trap["status"],
+                f"{component} {version}: {trap['problem']}",
+                f"{trap['fix']} ({trap['source']}, {trap['date']})",
             )
-            for one in hit
+            for trap in hit
         ]
     need = needed(component)
     if gpu_tools.within(version, None, need["at_least"]):
@@ -171,10 +171,10 @@ def _cufile(where: str, there: bool, system: System) -> list[Finding]:
     if table is None:
         return [Finding("cufile", FAIL, f"{path} has no fs.nfs.mount_table", fix)]
     addresses = _at(table, where, "rdma_dev_addr_list")
-    if not isinstance(addresses, list) or not addresses or not all(isinstance(one, str) for one in addresses):
+    if not isinstance(addresses, list) or not addresses or not all(isinstance(address, str) for address in addresses):
         return [Finding("cufile", FAIL, f"mount_table in {path} has no addresses for {where}", fix)]
     own = system.addresses()
-    foreign = [one for one in addresses if own and one not in own]
+    foreign = [address for address in addresses if own and address not in own]
     if foreign:
         text = f"mount_table in {path} names {', '.join(foreign)}, no address of this client"
         return [Finding("cufile", FAIL, text, f"name addresses of its RDMA ports: {', '.join(sorted(own))}")]
@@ -220,35 +220,39 @@ def _path(where: str, system: System) -> Finding:
 
 def _amd(where: str, there: bool, system: System) -> list[Finding]:
     missing = FAIL if there else UNSEEN
-    found = []
+    findings = []
     if not system.exists("sys/module/amdgpu"):
-        found.append(
+        findings.append(
             Finding("driver", missing, "amdgpu is not loaded", "install amdgpu-dkms 31.40 or later and reboot")
         )
     else:
-        found += _amdgpu(system)
+        findings += _amdgpu(system)
     symbols = system.read("proc/kallsyms")
     if symbols is None:
-        found.append(Finding("kernel", UNSEEN, "/proc/kallsyms cannot be read", "run this as root"))
+        findings.append(Finding("kernel", UNSEEN, "/proc/kallsyms cannot be read", "run this as root"))
     elif "kfd_ais_rw_file" in symbols:
-        found.append(Finding("kernel", OK, "amdgpu can read files into GPUs (kfd_ais_rw_file)"))
+        findings.append(Finding("kernel", OK, "amdgpu can read files into GPUs (kfd_ais_rw_file)"))
     else:
         fix = "install amdgpu-dkms 31.40 or later and reboot"
-        found.append(Finding("kernel", missing, "amdgpu cannot read files into GPUs: no kfd_ais_rw_file", fix))
+        findings.append(Finding("kernel", missing, "amdgpu cannot read files into GPUs: no kfd_ais_rw_file", fix))
     said = gpu_tools.ais(system)
     if not said:
-        found.append(Finding("ais-check", UNSEEN, "ais-check is not here or says nothing", "install hipFile's tools"))
+        findings.append(
+            Finding("ais-check", UNSEEN, "ais-check is not here or says nothing", "install hipFile's tools")
+        )
     for name, good in said.items():
         fix = "" if good else "install ROCm 7.4 or later with its amdgpu-dkms, and a kernel with CONFIG_PCI_P2PDMA"
-        found.append(Finding("ais-check " + name, OK if good else FAIL, "supported" if good else "not supported", fix))
+        findings.append(
+            Finding("ais-check " + name, OK if good else FAIL, "supported" if good else "not supported", fix)
+        )
     if "HIPFILE_UNSUPPORTED_FILE_SYSTEMS" in (system.read("etc/environment") or ""):
-        found.append(_trap("amd", "hipfile", "environment", WARN))
+        findings.append(_trap("amd", "hipfile", "environment", WARN))
     fix = (
         f"HIPFILE_UNSUPPORTED_FILE_SYSTEMS=true HIPFILE_ALLOW_COMPAT_MODE=false aiscp {where}/FILE {where}/COPY; "
         "it fails where the path is not direct"
     )
     text = "amdgpu has no counters of direct reads: whether they are direct cannot be seen from here"
-    return [*found, Finding("path", UNSEEN, text, fix)]
+    return [*findings, Finding("path", UNSEEN, text, fix)]
 
 
 def _amdgpu(system: System) -> list[Finding]:

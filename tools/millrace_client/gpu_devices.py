@@ -73,16 +73,16 @@ def check_distance(gpu: Device, nics: list[Device]) -> Finding:
         # the root complex and the root port are no switch
         if len(_common(gpu, nic)) > 2:
             return Finding(name, OK, f"one PCIe switch with the port {nic.address}")
-    near = next((one for one in nics if one.node is not None and one.node == gpu.node), None)
+    near = next((nic for nic in nics if nic.node is not None and nic.node == gpu.node), None)
     if near:
         return Finding(
             name, OK, f"one socket with the port {near.address} (NUMA node {gpu.node}), no common PCIe switch"
         )
-    if gpu.node is None or any(one.node is None for one in nics):
+    if gpu.node is None or any(nic.node is None for nic in nics):
         return Finding(
             name, UNSEEN, "the firmware does not name NUMA nodes", "see nvidia-smi topo -m or rocm-smi --showtopo"
         )
-    others = ", ".join(f"{one.address} on NUMA node {one.node}" for one in nics)
+    others = ", ".join(f"{nic.address} on NUMA node {nic.node}" for nic in nics)
     fix = "mount over a port on the socket of this GPU, or move the card; data crosses the link between the sockets"
     return Finding(name, WARN, f"NUMA node {gpu.node}, the port of the mount is {others}", fix)
 
@@ -100,7 +100,10 @@ def check_iommu(system: System, devices: list[Device]) -> Finding:
     """Check that addresses of GPUs and ports are not translated: off, or in passthrough mode."""
     if not system.listed("sys/kernel/iommu_groups"):
         return Finding("iommu", OK, "off")
-    kinds = {one.address: (system.read(f"{PCI}/{one.address}/iommu_group/type") or "").strip() for one in devices}
+    kinds = {
+        pci_device.address: (system.read(f"{PCI}/{pci_device.address}/iommu_group/type") or "").strip()
+        for pci_device in devices
+    }
     translated = [f"{address} ({kind})" for address, kind in kinds.items() if kind and kind not in PASSED_THROUGH]
     if translated:
         fix = "add iommu=pt to the kernel command line (with amd_iommu=on or intel_iommu=on) and reboot"

@@ -79,8 +79,8 @@ def cufile(system: System) -> tuple[str, dict[str, Any] | None]:
         return path, None
     # comments, but not what looks like one inside a text
     plain = _COMMENT.sub(lambda match: match.group(1) or "", text)
-    found = json.loads(plain)
-    return path, found if isinstance(found, dict) else {}
+    configuration = json.loads(plain)
+    return path, configuration if isinstance(configuration, dict) else {}
 
 
 def ais(system: System) -> dict[str, bool]:

@@ -47,7 +47,7 @@ class Side:
     def said(self, milliseconds: int) -> dict[str, Any]:
         """Return it in fio's form; the time in milliseconds."""
         times = list(self.times)
-        bins = Counter(binned(one) for one in times)
+        bins = Counter(binned(latency) for latency in times)
         latencies = {
             "N": len(times),
             "min": min(times, default=0),
@@ -74,7 +74,7 @@ class Job:
     """One server process: it writes a block, then reads some that it wrote before."""
 
     def __init__(self, directory: Path, number: int, files: int, size: int, tier: int = 0) -> None:
-        self.paths = [directory / f"f.{number}.{one}" for one in range(files)]
+        self.paths = [directory / f"f.{number}.{file_number}" for file_number in range(files)]
         self.size = size
         self.read, self.write = Side(), Side()
         self.error = 0

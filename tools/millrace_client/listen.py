@@ -54,12 +54,12 @@ def listen(server: str, facts: dict[str, Any], token: str | None = None) -> int:
         print("--listen mounts and starts units: it needs root and systemd", file=sys.stderr)
         return 1
     try:
-        found = socket.getaddrinfo(server, PORT, type=socket.SOCK_STREAM)
+        endpoints = socket.getaddrinfo(server, PORT, type=socket.SOCK_STREAM)
     except OSError:
         print(f"{server} does not resolve on this client", file=sys.stderr)
         return 1
-    family, peers = found[0][0], {str(one[4][0]) for one in found}
-    address = local_address(family, found[0][4])
+    family, peers = endpoints[0][0], {str(endpoint[4][0]) for endpoint in endpoints}
+    address = local_address(family, endpoints[0][4])
     release()
     os.makedirs(WHERE, mode=0o755, exist_ok=True)
     shutil.copyfile(os.path.abspath(sys.argv[0]), PROGRAM)
@@ -175,7 +175,7 @@ class Client:
             "hello": lambda: facts,
             "mount": lambda: self.mount(str(asked["path"]), str(asked["options"])),
             "fio": lambda: self.load(FIO, str(asked["job"]), given_up),
-            "run": lambda: self.load(own([str(one) for one in asked["arguments"]]), "", given_up),
+            "run": lambda: self.load(own([str(argument) for argument in asked["arguments"]]), "", given_up),
             "release": release,
         }
         if asked["do"] not in verbs:
@@ -239,7 +239,7 @@ class Client:
             f"IPAddressAllow={self.server}",
             "LimitNOFILE=262144",
         )
-        return [f"--property={one}" for one in properties]
+        return [f"--property={unit_property}" for unit_property in properties]
 
 
 def own(arguments: Sequence[str]) -> list[str]:

@@ -155,13 +155,13 @@ class System:
         """Return server addresses that share a session with `address`; none before Linux 5.14, which has no list."""
         base = os.path.join(self.root, "sys/kernel/sunrpc/xprt-switches")
         for switch in _listed(base):
-            found = {
-                (self.read(os.path.join(base, switch, one, "dstaddr")) or "").strip()
-                for one in _listed(os.path.join(base, switch))
-                if one.startswith("xprt-")
+            addresses = {
+                (self.read(os.path.join(base, switch, transport, "dstaddr")) or "").strip()
+                for transport in _listed(os.path.join(base, switch))
+                if transport.startswith("xprt-")
             }
-            if address in found and len(found) > 1:
-                return found
+            if address in addresses and len(addresses) > 1:
+                return addresses
         return set()
 
     def route(self, address: str, port: int) -> Route:

@@ -46,9 +46,10 @@ def test_stories_have_the_mark_with_their_file_by_themselves_or_in_a_parameter(r
     ]
 
 
-def test_selection_runs_stories_of_soak_and_no_others() -> None:
+def test_selection_runs_stories_of_soak_and_those_that_they_go_on_from() -> None:
     assert Module("tests/soak/test_long.py", ()).selection == ("tests/soak/test_long.py",)
-    assert Module("tests/vm/test_some.py", ()).selection == ("tests/vm/test_some.py", "-m", "soak")
+    assert Module("tests/vm/test_some.py", ()).selection == ("tests/vm/test_some.py",)
+    assert Module("tests/perf/test_some.py", ()).selection == ("tests/perf/test_some.py", "-m", "soak")
 
 
 def test_story_file_or_directory_of_the_tree_exists(repo: Path) -> None:

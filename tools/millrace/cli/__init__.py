@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: the table of the verbs, the process that runs them for programs and pages, their schemas."""
+"""The command line: the table of verbs, the schemas of their output, and the processes that run verbs as requests."""

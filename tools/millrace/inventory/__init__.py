@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hardware of this server. Reads sysfs, procfs and the drives' own labels; writes nothing."""
+"""The hardware of this server, from sysfs, procfs, firmware tables and the drives themselves. Writes to no drive."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server from its installation to its reset: versions, boot drives, keys and people, the kept state."""
+"""A server from installation to factory reset: versions, encryption, the administrator, the kept state, adoption."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspect everything and report it: health, alerts, metrics, live figures, the pool, an archive for support."""
+"""The state of this server: health, alerts, metrics, live figures, drives, jobs, pool, topology, support archive."""

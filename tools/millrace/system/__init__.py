@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The floor under every room: one way to run a tool, write a file, take a lock, format a size. Imports no room."""
+"""The base of all wings: runs tools, writes files, takes locks, formats sizes. Imports no other wing."""

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from millrace.cli import program
-from millrace.cli.schema import document, outputs, verbs
+from millrace.cli.schema import outputs, verbs
 from millrace.cli.schema.document import schema
 from millrace.system.output import JsonOption
 
@@ -76,7 +76,7 @@ def test_every_reference_leads_to_a_definition() -> None:
 
 def test_names_are_for_people_and_not_those_of_the_browser() -> None:
     names = set(schema().definitions)
-    assert {"Share", "StateShare", "HealthFinding", "PlanFinding", "MdArray"} <= names
+    assert {"Share", "DesiredShare", "HealthFinding", "PlanFinding", "MdArray"} <= names
     assert not names & OF_THE_BROWSER
     assert not [name for name in names if "__" in name]
 
@@ -84,11 +84,6 @@ def test_names_are_for_people_and_not_those_of_the_browser() -> None:
 def test_a_field_with_a_default_is_printed_too() -> None:
     found = schema().definitions["PlanFile"]
     assert found["required"] == ["schema_version", "sha256", "proposal"]
-
-
-def test_two_types_that_would_get_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="two types are called ShareEntry"):
-        document._names(["millrace__serve__share__model__Entry", "millrace__serve__share__listing__Entry"])
 
 
 def test_the_verb_prints_the_document_or_the_list() -> None:

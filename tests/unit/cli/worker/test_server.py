@@ -115,7 +115,7 @@ def test_verbs_end_with_the_connection(asked: Asked, told: bool) -> None:
 def test_a_verb_that_has_just_begun_ends_with_its_server_too() -> None:
     program = """
 import os, signal, threading, time
-from millrace.cli.worker.server import Server
+from millrace.cli.worker.server import VerbServer
 fork = os.fork
 def slow():
     pid = fork()
@@ -127,7 +127,7 @@ def slow():
 os.fork = slow
 questions, answers = os.pipe(), os.pipe()
 os.write(questions[1], b'{"id": 1, "words": ["watch", "--json"]}\\n')
-Server().serve(questions[0], answers[1])
+VerbServer().serve(questions[0], answers[1])
 """
     begun = subprocess.run(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True
@@ -145,10 +145,10 @@ def test_a_line_that_is_no_question_ends_it_with_a_sentence(line: str) -> None:
 def test_what_a_verb_had_to_import_and_build_is_there_for_the_next_one() -> None:
     program = """
 import json, os, sys, threading, time
-from millrace.cli.worker.server import Server
+from millrace.cli.worker.server import VerbServer
 from millrace.system import import_cache as learning
 questions, answers = os.pipe(), os.pipe()
-server = Server()
+server = VerbServer()
 def ask():
     os.write(questions[1], b'{"id": 1, "words": ["schema", "--json"]}\\n')
     assert json.loads(os.fdopen(answers[0]).readline())["status"] == 0

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of the verbs with `--json`, as JSON Schema; the types of the web pages are made from them."""
+"""JSON Schemas of the output of every verb with `--json`, and the input rules of the pages' forms."""

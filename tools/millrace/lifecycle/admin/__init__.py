@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first administrator: made once, with a password that only the console shows."""
+"""The first administrator: created once, with a one-time password that is shown on the console only."""

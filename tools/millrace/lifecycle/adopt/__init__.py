@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pool that another boot drive created: found without a write, and taken over with its shares, users and keys."""
+"""Adoption of a pool that another boot drive created: found read-only, taken over with its shares, users and keys."""

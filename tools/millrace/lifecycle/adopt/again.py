@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Take over the state of a pool that comes home: this server has the pool, and another boot drive used it since.
 
-The state is read from the mounted pool and restored like any other. What this boot drive has and the state has not is
-removed first: users, routes and keys that the other server removed would come back otherwise.
+The state is read from the mounted pool and restored like any other. Anything that is on this boot drive but not in the
+state is removed first, because users, routes and keys that the other server removed would come back otherwise.
 """
 
 from contextlib import suppress

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The encrypted root file system: what opens it, its recovery key, and how it is bound to the TPM again."""
+"""The encrypted root file system: the keys that open it, its recovery key, and enrolling the TPM again."""

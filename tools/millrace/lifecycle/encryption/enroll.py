@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys to the encrypted root file system: a recovery key for people, and what its TPM asks for.
+"""Keys to the encrypted root file system: a recovery key for administrators, and the enrollment of the TPM.
 
 systemd-cryptenroll adds the new key before it removes the previous one, each by a header that is replaced whole:
 a power cut leaves one of them, or both. Secrets go through standard input and output; the recovery key is

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/etc of a new version: what it brings, without what was changed on this server."""
+"""/etc after an update: files of the new version replace those that were not changed on this server."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This version on another drive: from a USB drive or virtual media to the boot drive, or a spare boot drive."""
+"""Installation of this version on another drive: from a USB drive or virtual media, or onto a spare boot drive."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forget the people of this server in the state on its pool: one generation without them, and no other one.
+"""Forget the users of this server in the state on its pool: one generation without them, and no other one.
 
-The new generation is written completely before an older one is removed: the newest counts, so that people are forgotten
+The new generation is written completely before an older one is removed: the newest counts, so that users are forgotten
 in one step, and what a kill leaves of the rest is removed when it is done again.
 """
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factory reset: the boot drive as on its first day, with the pool kept, with or without its people."""
+"""Factory reset: the boot drive returns to its first day; the pool is kept, with or without its users."""

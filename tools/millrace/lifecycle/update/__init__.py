@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another version of the system: staged, installed, tried, and accepted or rolled back."""
+"""Updates: another version is staged, installed, put on trial, and accepted or rolled back."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Download one file to standard output; what it is worth is for others to find out."""
+"""Download one file to standard output; verification is left to the caller."""
 
 import signal
 import urllib.request

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the server is: benchmarks from the drives to the clients, compared with what the hardware can do."""
+"""Benchmarks from the drives to the clients, compared with the performance that the plan predicts."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of fast clients: mount recipes for each profile, and the check of a running mount."""
+"""Settings for fast clients: mount recipes for each workload, objects for Kubernetes, sheets for MLPerf Storage."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings found by measurement on this very server: screened, refined and compared with the plan's."""
+"""Settings found by measurement on this server: screened, refined, confirmed, and compared with those of the plan."""

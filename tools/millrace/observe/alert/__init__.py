@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alerts outside the server: once when a problem begins, once when it ends, with the remedy."""
+"""Alerts to administrators: sent when a problem begins, gets worse or ends, with the remedy."""

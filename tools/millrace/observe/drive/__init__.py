@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of all drives: what each of them is, and what it allows now."""
+"""The list of all drives, with the actions that each of them allows now."""

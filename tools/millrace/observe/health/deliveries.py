@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the routes of alerts do: the part of the report of millrace-alert.service that a health check reads.
+"""The state of the alert routes: the part of the report of millrace-alert.service that a health check reads.
 
 The room `alert` imports this one, so the part is here and the rest of the report in millrace.observe.alert.model.
 """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work as people see it: which jobs run or wait, how far they are, how the last ones ended; follow and cancel"""
+"""Long-running jobs: which run or wait, their progress, and how the last ones ended; follow and cancel them."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An archive for support: what the server knows of itself, without secrets and without names of its owner."""
+"""The support archive: logs and documents of this server, without secrets and without names of its owner."""

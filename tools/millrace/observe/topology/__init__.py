@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server as a picture: NUMA nodes with their drives, ports and NFS threads, and where the findings belong."""
+"""The topology of this server: NUMA nodes with their drives, ports and NFS threads, and the findings on each part."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory of this boot with the links of now, the roles of the drives, and the state of md and the kernel."""
+"""The inventory of this boot with the current links, the roles of the drives, and the state of md and the kernel."""
 
 from collections.abc import Mapping, Sequence
 

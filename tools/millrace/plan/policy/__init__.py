@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy: what the owner of the server decides, where it is read from, and which one is in force."""
+"""The policy: the decisions of the server's owner, the file that holds them, and the policy in force."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clones of shares by reflink, and copies of what another server exports."""
+"""Clones of shares by reflink, and copies of another server's exports."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Membership in a domain: files, numbers, keys, tickets and daemons. `join/` joins and leaves."""
+"""Membership in a domain: files, ID ranges, keys, tickets and services. `join/` joins and leaves the domain."""

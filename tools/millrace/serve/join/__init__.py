@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Membership in an Active Directory domain: its users over SMB, its tickets over NFS, one number for both."""
+"""Joining and leaving an Active Directory domain, whose users have the same UID over SMB and NFS."""

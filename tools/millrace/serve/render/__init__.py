@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are rendered, and their record."""
+"""Rendered files: registered by rooms, written where they differ, and recorded so that manual edits are detected."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Desired state of the shares, rendered to the files that nfsd and smbd read."""
+"""Shares over NFS and SMB: directories, quotas, the files that nfsd and smbd read, verification, clients."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays of the pool and their members, as md has them now."""
+"""The arrays of the pool and their members, as md shows them now."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start the arrays in every boot, and again when lost drives are back; decide which members are used."""
+"""Assembly of the arrays at every boot and when lost drives are back, and the choice of the members to start with."""

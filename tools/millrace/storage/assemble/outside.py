@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that broke and run again although Millrace did not start them: `mdadm --assemble --force` by hand.
 
-mdadm may take members for current then that left before others and are older. Their superblocks are equal afterwards,
+mdadm may then treat members as current that left before others and are older. Their superblocks are equal afterwards,
 and md makes parity fit what they hold: the record of failures and of our own starts alone tells that data may be old.
 """
 

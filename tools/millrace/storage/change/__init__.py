@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the drives of the pool: a drive takes the place of another, a spare comes, a member goes."""
+"""Changes of the drives of the pool: replacing a drive, adding a hot spare, removing a drive."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the drives without a command to any: sysfs, udev, md, and the records of health check and pool.
+"""Facts about the drives, without a command to any of them: sysfs, udev, md, and the records of health check and pool.
 
 No privileges are needed, and a drive that hangs delays no caller.
 """

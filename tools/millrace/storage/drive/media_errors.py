@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Media errors of each drive over the years: what a drive had when it came, and when it last had more.
+"""Media errors of each drive over the years: the count when it was first seen, and when the count last rose.
 
 A drive counts since it was made, and a restart must not make old what happened an hour before it
 (`/var/lib/millrace/media-errors.json`).

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasing a drive: whether it may be erased, how, and how far that is."""
+"""Erasure of a drive: whether it is allowed, by which method, and its progress."""

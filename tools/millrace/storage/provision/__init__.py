@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the arrays and the file system of an approved plan, whatever happens in between."""
+"""Creation of the arrays and the file system of an approved plan, resumed after a kill or a power cut."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace approve`, `provision`, `assemble`."""
+"""`millrace approve` and `millrace provision`."""
 
 from collections.abc import Iterable, Iterator
 

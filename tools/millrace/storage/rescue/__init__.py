@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back for a pool whose external log is lost: every step shown, explained and confirmed."""
+"""Rescue of a pool whose external log is lost, and restart of a pool whose drives were gone for a moment."""

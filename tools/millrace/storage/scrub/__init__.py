@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of all arrays: when, how fast, what they found, which files that is, and its repair."""
+"""Checks of all arrays and of the XFS metadata: schedule, speed, results, affected files, and repair."""

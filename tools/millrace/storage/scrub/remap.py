@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which blocks of the disk a file has: replace them by equal ones, give them back, take free ones.
 
-Shared they are by `reflink`, which needs no library of C.
+Blocks are shared by `reflink`, which needs no C library.
 """
 
 import ctypes

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trims of the file system: when, what keeps one from running, how far it is."""
+"""Trims of the file system: schedule, obstacles and progress."""

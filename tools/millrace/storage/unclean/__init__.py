@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After an array was started unclean while degraded: torn rows, and the files that may be damaged."""
+"""Unclean starts of degraded arrays: torn rows, and the files that may be damaged."""

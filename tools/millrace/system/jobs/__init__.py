@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work: its order, its unit, how far it is, how it is followed and cancelled, its record, what runs beside it."""
+"""Long-running jobs: order, unit, progress, cancellation, record, and which kinds may run at the same time."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of files that clients write while root walks them: by descriptors, never through a link."""
+"""Trees of files that clients write: root walks them by descriptors, never through a link."""

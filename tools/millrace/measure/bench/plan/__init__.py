@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run measures and how much: workloads, sizes, steps, an estimate. Moves no data."""
+"""The plan of a run: workloads, sizes, steps, an estimate, and the program for clients. Moves no data."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for readers: text, one page, files, comparisons."""
+"""Results as text, as an HTML page, as files, and as a comparison of two runs."""

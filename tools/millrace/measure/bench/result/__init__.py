@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a run, what fio reported as figures, and where results are kept. Imports no other room of bench."""
+"""The contract of a run, figures from fio's output, and the store of results. Imports no other room of bench."""

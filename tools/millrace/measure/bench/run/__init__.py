@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running: one session, its steps on their targets, the monitor, and the cleanup."""
+"""A run under way: its session, its steps on their targets, the monitor, and the cleanup."""

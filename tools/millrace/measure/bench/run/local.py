@@ -47,7 +47,7 @@ class Local:
     def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         """Measure one repeat with fio.
 
-        Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
+        Failed: it did not get to its end; Full: space ran out; RepeatStopped: the run was stopped.
         """
         as_direction = CREATED.get(job.work.engine)
         text, status, errors = self._run_to_end(

@@ -31,7 +31,7 @@ class Measurer(Protocol):
     def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         """Measure one repeat; `live` receives what is known so far.
 
-        Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
+        Failed: it did not get to its end; Full: space ran out; RepeatStopped: the run was stopped.
         """
         ...
 
@@ -60,7 +60,7 @@ class StepRunner:
     ) -> Rung:
         """Return the rung with its result.
 
-        Failed: there is none; Full where space ran out, Stopped where the run was stopped.
+        Failed: there is none; Full: space ran out; RepeatStopped: the run was stopped.
         """
         job = self._job(rung, step, target)
         if not target.devices:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings that a run may try: a whitelist of what is reversible at run time and costs no durability."""
+"""The settings that a run may try: a whitelist of those that are reversible at run time and cost no durability."""

@@ -46,7 +46,7 @@ class Ladder:
     def figures(self, begins: Callable[[Goal], None], smbd: SmbdSettings) -> Figures:
         """Measure every goal of the ladder once, over SMB with the settings `smbd`; `begins` is called before each.
 
-        Failed: one was not measured; Full where space ran out, Stopped at a stop.
+        Failed: one was not measured; Full: space ran out; RepeatStopped: the run was stopped.
         """
         by_goal: Figures = {}
         with ExitStack() as stack:

@@ -130,7 +130,7 @@ class TunerSession:
     def measure(self, combination: Combination) -> MeasuredCombination:
         """Set a combination and measure every goal.
 
-        Stopped: the run is to end. Failed: it cannot go on; a client disappeared, or something else changed settings.
+        RepeatStopped: the run is to end. Failed: it cannot go on; a client disappeared, or other settings changed.
         Refused: something prevents it now. Full: space ran out.
         """
         started, began = _now(), time.monotonic()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which combination to measure next, and what was found: deterministic, without a clock and without any I/O."""
+"""The search for the best combination of settings. Deterministic: it reads no clock and does no I/O."""

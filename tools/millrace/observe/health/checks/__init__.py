@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file for each check, with `check(host) -> list[Finding]`; an empty list where there is nothing to check yet."""
+"""One file for each check, with `check(host) -> list[HealthFinding]`; empty if there is nothing to check yet."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware that costs speed or safety: the findings of the planner, with the links and the heat of now."""
+"""Hardware that costs speed or safety: the findings of the planner, with current links and temperatures."""
 
 from millrace.inventory import error_counters
 from millrace.inventory.model import Inventory

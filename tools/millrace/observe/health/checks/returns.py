@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a member or an array come and go, did one come back and is not in its array, and are its returns counted?"""
+"""Does a member or an array come and go, is a member back but not in its array, and are returns counted?"""
 
 from datetime import UTC, datetime
 

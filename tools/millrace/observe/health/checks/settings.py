@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runtime settings changed at this boot, and are they those of the hardware and the policy of now?"""
+"""Which runtime settings changed at this boot, and do they match the current hardware and policy?"""
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what is served what is wanted: no damaged state, no edit by hand, nothing that stops a share?"""
+"""Are the shares served as desired: no damaged state, no edit by hand, nothing that stops a share?"""
 
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host

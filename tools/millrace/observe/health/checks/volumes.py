@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the volumes served that should be, and is their space their own? No check opens the pool."""
+"""Are all exported volumes served, and is their space fully allocated? No check opens the pool."""
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One module for each source of metrics; each returns its families and may fail or hang without the others."""
+"""One module for each source of metrics; a source that fails or hangs does not affect the others."""

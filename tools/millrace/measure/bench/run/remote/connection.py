@@ -78,7 +78,7 @@ class ClientConnection:
 
         A stop of the run ends the request and the connection, unless `even_when_stopped`.
         Failed: the client reports an error, does not reply in time or disconnects. Unreachable: it uses another token.
-        Stopped: the run was stopped.
+        RepeatStopped: the run was stopped.
         """
         try:
             self._socket.sendall(self._mine.close(json.dumps({"do": verb, **more}).encode()))

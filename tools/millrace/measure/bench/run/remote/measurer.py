@@ -39,7 +39,7 @@ class Remote:
     def run(self, job: FioJob, live: Live | None = None) -> RepeatOutcome:
         """Measure one repeat on all clients.
 
-        Failed: it did not get to its end on a client; Full where space ran out, Stopped where the run was stopped.
+        Failed: it did not get to its end on a client; Full: space ran out; RepeatStopped: the run was stopped.
         """
         if job.create_only:
             return self.local.run(job, live)

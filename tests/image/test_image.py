@@ -92,7 +92,6 @@ EXPOSURE = {
     "millrace-failures.service": 27,
     "millrace-revive.service": 42,
     "millrace-scrub.service": 22,
-    "millrace-scrub-release.service": 20,
     "millrace-scrub-files.service": 25,
     "millrace-xfs-scrub.service": 27,
     "millrace-trim.service": 20,

@@ -268,7 +268,7 @@ def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() ->
     [command] = unit("fstrim.service")["ExecStart"]
     # -t, --types: the pool is the only XFS
     assert command.startswith("/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo --types noxfs ")
-    checks, trims = unit("millrace-scrub.timer")["OnCalendar"], unit("millrace-trim.timer")["OnCalendar"]
+    checks, trims = (unit(f"millrace-upkeep@{name}.timer")["OnCalendar"] for name in ("scrub", "trim"))
     assert (checks, trims) == (["*:0/15"], ["*:5/15"])
     assert unit("millrace-trim.service")["CapabilityBoundingSet"] == ["CAP_SYS_ADMIN"]
 

@@ -20,6 +20,11 @@ def test_page_is_as_the_units_are() -> None:
     assert PAGE.read_text() == text(), "run tools/docs --write"
 
 
+def test_more_units_need_a_reason() -> None:
+    """Each is one more thing to know at night: an instance of a template, or a command of a unit, may do instead."""
+    assert len(UNITS) <= 75
+
+
 def test_page_has_every_unit() -> None:
     early = {path.name for path in INITRD.glob("millrace-*.*") if path.is_file()}
     assert len(UNITS) > 60 and mentioned(PAGE.read_text()) == {*UNITS, *early}
@@ -40,11 +45,12 @@ def test_every_service_runs_rooms_of_the_program_or_is_listed(name: str) -> None
     ("name", "who"),
     [
         ("millrace-tune.service", "`millrace-event@arrays.service`"),
+        ("millrace-trim.service", "`millrace-upkeep@trim.timer`"),
         ("millrace-scrub-files.service", "code in `storage/scrub/`"),
         ("millrace-health.service", "`md-event`"),
         ("millrace-readd.service", "udev"),
         ("millrace-lock-records.service", "`nfsdcld.service`"),
-        ("millrace-scrub-release.service", "`millrace-scrub.service` when it fails"),
+        ("millrace-health-stopped.service", "`millrace-health.service` when it fails"),
         ("millrace-install.target", "an entry of the boot menu"),
     ],
 )

@@ -12,7 +12,7 @@ UNITS = (
     "millrace-volumes.service",
     "millrace-module@nvmet.service",
     "millrace-volumes-renew.path",
-    "millrace-volumes-renew.timer",
+    "millrace-upkeep@volumes.timer",
 )
 
 
@@ -45,7 +45,7 @@ def test_volumes_follow_networks_and_addresses() -> None:
         "/var/lib/millrace/config.json",
         "/run/systemd/netif/links",
     ]
-    for kind in ("path", "timer"):
-        assert unit(f"millrace-volumes-renew.{kind}")["PartOf"] == [serve.UNIT]
+    for name in ("millrace-volumes-renew.path", "millrace-upkeep@volumes.timer"):
+        assert unit(name)["PartOf"] == [serve.UNIT]
         # which reloads it where it runs, after a reload that is under way
-        assert unit(f"millrace-volumes-renew.{kind}")["Unit"] == [f"millrace-again@{serve.UNIT}"]
+        assert unit(name)["Unit"][-1] == f"millrace-again@{serve.UNIT}"

@@ -73,7 +73,12 @@ def instances() -> set[str]:
     lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
     named = {one for line in lines for one in re.findall(r"\bmillrace-[\w-]+@[\w@-]+\.\w+\b", line)}
     named |= {link.name for link in OWN.glob("*/*") if link.is_symlink() and re.search("@.", link.stem)}
-    return named | {one.removesuffix(".timer") + ".service" for one in named if one.endswith(".timer")}
+    return named | {started(name) for name in named if name.endswith(".timer")}
+
+
+def started(timer: str) -> str:
+    """Return the unit that a timer starts."""
+    return (unit(timer).get("Unit") or [timer.removesuffix(".timer") + ".service"])[-1]
 
 
 def _text(file: Path) -> str:

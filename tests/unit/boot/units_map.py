@@ -101,7 +101,7 @@ def _starts(name: str) -> str:
     if name.endswith(".target"):
         wanted = [one for key in ("Requires", "Wants") for value in found.get(key, []) for one in value.split()]
         return ", ".join(f"`{one}`" for one in wanted)
-    return f"`{(found.get('Unit') or [name.rsplit('.', 1)[0] + '.service'])[0]}`"
+    return f"`{(found.get('Unit') or [name.rsplit('.', 1)[0] + '.service'])[-1]}`"
 
 
 def writes(service: Settings) -> str:

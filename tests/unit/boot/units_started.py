@@ -14,7 +14,7 @@ from host.layout import REPO
 from millrace.cli.program import BELOW, VERBS
 from millrace.observe.jobs.registry import MODULES
 from millrace.system.jobs.kinds import ALL
-from tests.unit.boot.units import ADDED, OWN, UDEV, names, settings, unit
+from tests.unit.boot.units import ADDED, OWN, UDEV, instances, names, settings, started, unit
 
 PACKAGE = REPO / "tools/millrace"
 SCRIPTS = REPO / "mkosi.extra/usr/lib/millrace"
@@ -71,6 +71,8 @@ def rooms(name: str) -> list[str]:
 
 def _rooms(command: str) -> list[str]:
     words = command.lstrip("-+!:@").split()
+    if words[0] == "/usr/lib/millrace/unless-success":
+        return _rooms(" ".join(words[1:]))
     if words[0].startswith("/usr/lib/millrace/"):
         lines = (SCRIPTS / Path(words[0]).name).read_text()
         verbs = re.findall(r"^\s*(?:if .*then )?(millrace [\w -]+)", lines, re.MULTILINE)
@@ -138,11 +140,13 @@ def _by_units() -> Iterator[tuple[str, str]]:
         for name in sorted(names(unit_settings, "Wants", "Requires", "OnFailure", "OnSuccess")):
             ends = [key for key in ("OnFailure", "OnSuccess") if name in names(unit_settings, key)]
             yield name, f"`{path.name}`" + (" at its end" if len(ends) == 2 else " when it fails" if ends else "")
-        if path.suffix in (".timer", ".path", ".socket"):
+        if path.suffix in (".timer", ".path", ".socket") and "@" not in path.name:
             yield (unit_settings.get("Unit") or [path.with_suffix(".service").name])[0], f"`{path.name}`"
         for command in (line for key in unit_settings if key.startswith("Exec") for line in unit_settings[key]):
             for name in UNIT.findall(command) if "systemctl" in command else ():
                 yield name, f"`{path.name}`"
+    for name in sorted(name for name in instances() if name.endswith(".timer")):
+        yield started(name), f"`{name}`"
     for file in sorted([*ADDED.glob("*.d/*.conf"), *OWN.glob("millrace-*@?*.d/*.conf")]):
         added = settings(file.read_text()) if file.is_file() else {}
         for name in sorted(names(added, "Wants", "Requires")):

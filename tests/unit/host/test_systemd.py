@@ -45,7 +45,7 @@ FAULTS = {
         "@systm-service",
     ),
     "a system call": ("millrace-tune.service", "[Service]", "[Service]\nSystemCallFilter=raed", "raed"),
-    "a calendar": ("millrace-scrub.timer", "OnCalendar=", "OnCalendar=everyday ", "everyday"),
+    "a calendar": ("millrace-upkeep@.timer", "OnCalendar=", "OnCalendar=everyday ", "everyday"),
     "a program": ("millrace-tune.service", "[Service]", "[Service]\nExecStartPre=/usr/bin/milrace tune", "milrace"),
     "a drop-in": ("millrace-.service.d/10-sandbox.conf", "ProtectClock=yes", "ProtectClock=perhaps", "perhaps"),
 }

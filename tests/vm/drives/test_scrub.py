@@ -55,8 +55,8 @@ def findings(box: Box) -> dict[str, Any]:
 
 def test_only_one_program_checks_arrays(box: Box) -> None:
     assert box.say("systemctl is-enabled mdcheck_start.timer mdcheck_continue.timer; true").split() == ["masked"] * 2
-    box.say("systemd-analyze verify --man=no millrace-scrub.service millrace-scrub.timer")
-    assert box.say("systemctl is-active millrace-scrub.timer") == "active"
+    box.say("systemd-analyze verify --man=no millrace-scrub.service millrace-upkeep@scrub.timer")
+    assert box.say("systemctl is-active millrace-upkeep@scrub.timer") == "active"
     status = box.shown("pool scrub status --json")
     assert status["next"] is not None and status["round"] is None
     assert [one["kept"]["array"] for one in status["arrays"]] == ["log", "data"]

@@ -68,8 +68,8 @@ def test_freed_blocks_are_deallocated_on_the_drives_and_parity_still_matches(box
     assert box.say("cat /sys/module/raid456/parameters/devices_handle_discard_safely") == "Y"
     assert int(box.array_sysfs("data", "queue/discard_max_bytes")) > 0
     assert "discard" not in box.mount_options()
-    box.say("systemd-analyze verify --man=no millrace-trim.service millrace-trim.timer")
-    assert box.say("systemctl is-active millrace-trim.timer") == "active"
+    box.say("systemd-analyze verify --man=no millrace-trim.service millrace-upkeep@trim.timer")
+    assert box.say("systemctl is-active millrace-upkeep@trim.timer") == "active"
 
     def allocated() -> int:
         """Bytes that the files of the data drives take on this host: an exit status proves nothing (raid5.c)."""

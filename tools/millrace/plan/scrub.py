@@ -26,7 +26,7 @@ FLOOR_KIB = 1000
 """What md grants a check beside clients by default, in KiB/s of each drive."""
 
 _TIMER = 15
-"""Minutes between two starts of millrace-scrub.timer, which is accurate to a minute."""
+"""Minutes between two starts of millrace-upkeep@scrub.timer, which is accurate to a minute."""
 
 _USED = 0.9
 """Of a window: the rest is for positions that are read again, a stop by something else, and a change of the clock."""

@@ -124,7 +124,7 @@ def test_change_during_a_run_is_one_more_run_after_it_and_the_first_is_at_boot()
     assert unit("millrace-keep.path")["Unit"] == ["millrace-again@millrace-keep.service"]
     assert unit("millrace-again@.service")["After"] == ["%i.service"]
     assert "millrace-keep.service" in names(unit("millrace-serving.target"), "Wants")
-    for name in ("timers.target.wants/millrace-keep.timer", "multi-user.target.wants/millrace-keep.path"):
+    for name in ("timers.target.wants/millrace-upkeep@keep.timer", "multi-user.target.wants/millrace-keep.path"):
         assert (REPO / "units" / name).is_symlink()
 
 

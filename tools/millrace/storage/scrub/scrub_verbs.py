@@ -177,7 +177,7 @@ def run(show: Output) -> None:
 
 @scrub.command(hidden=True)
 def release() -> None:
-    """Let writes go on that a check or repair has stopped (started by millrace-scrub-release.service)."""
+    """Let writes go on that a check or repair has stopped (run by millrace-scrub.service where it was killed)."""
     from millrace.storage.record.pool_file import load_pool
     from millrace.storage.scrub import scrub as checks
 

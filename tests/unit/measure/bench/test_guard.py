@@ -89,7 +89,7 @@ def test_clients_are_not_slowed_down_unasked(root: Path) -> None:
 def test_this_server_and_the_clients_of_the_run_are_not_in_the_way(
     root: Path, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
-    monkeypatch.setattr(guard, "Connection", Mock())
+    monkeypatch.setattr(guard, "ClientConnection", Mock())
     mine = [client("gpu1", "10.0.0.9")]
     assert look({"clients": ["gpu1"]}, host=host, clients=mine).demand() == []
 

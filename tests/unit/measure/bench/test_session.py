@@ -242,7 +242,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(
                 raise AssertionError
             return ended
 
-    monkeypatch.setattr(session, "Session", Fake)
+    monkeypatch.setattr(session, "BenchSession", Fake)
     wanted = BenchOrder(run="20260101-000000", request=asked, labels=[], by="anna")
     ORDER.write(wanted)
     tools = Tools()

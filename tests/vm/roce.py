@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RDMA without a network card for it: soft-RoCE over a port."""
 
+from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES
 from vm.machine import Machine
 
 
@@ -10,8 +11,9 @@ def port_of(machine: Machine, address: str) -> str:
 
 
 def soft_roce(machine: Machine, address: str) -> None:
-    """Give the port with an address an RDMA device, until the next boot."""
-    machine.run(f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port_of(machine, address)}")
+    """Give the port with an address an RDMA device until the next boot, if it has none yet."""
+    add = f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port_of(machine, address)}"
+    machine.run(f"rdma link show | grep -q rxe0 || {{ {add}; }}")
 
 
 def fast_port(machine: Machine, address: str) -> None:
@@ -25,3 +27,10 @@ def opened(machine: Machine) -> None:
     machine.wait_command(
         "systemctl is-active --quiet millrace-firewall@roce.service", "the firewall's port of RoCE", 120
     )
+
+
+def nfs_over_rdma(server: Machine, client: Machine) -> None:
+    """Give the first data port of a Millrace and that of its client RDMA devices; wait until NFS listens over RDMA."""
+    soft_roce(client, CLIENT_ADDRESSES[0])
+    fast_port(server, SERVER_ADDRESSES[0])
+    server.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener after the hot-plug", 120)

@@ -157,3 +157,4 @@ def test_writes_go_on_after_the_service_was_killed(box: Box) -> None:
     # Python takes longer to start
     box.say("systemctl start millrace-scrub.service; systemctl kill --signal=KILL millrace-scrub.service")
     box.machine.wait_command(f"test $(cat {MD}/suspend_lo {MD}/suspend_hi | tr -d '\\n') = 00", "writes", 120)
+    assert box.say("systemctl show --property=Result --value millrace-scrub.service") == "signal"

@@ -11,6 +11,7 @@ from tests.browser.console import Console
 from tests.browser.failed import pytest_exception_interact
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, NEVER, Box, credentials
 from tests.vm.life.words import METRICS, PATTERN, PATTERN_MIB, SERVER
+from tests.vm.roce import nfs_over_rdma
 from tests.vm.web import console_of, make_patient
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -119,6 +120,12 @@ def client(
         password = f"username=admin\npassword={ADMIN_PASSWORD}\n"
         machine.run("umask 077; cat > /run/credentials.smb", stdin=password)
         yield machine
+
+
+@pytest.fixture(scope="module")
+def rdma(in_use: Box, client: Machine) -> None:
+    """NFS over RDMA between the server and the client. Of a module: an earlier file may have rebooted the server."""
+    nfs_over_rdma(in_use.machine, client)
 
 
 @pytest.fixture(scope="package")

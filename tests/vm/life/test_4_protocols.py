@@ -4,9 +4,8 @@
 import pytest
 
 from tests.vm import seen
-from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from tests.vm.box import Box
 from tests.vm.life.words import EXPORT, PATTERN_MIB, PROTOCOLS, mounted
-from tests.vm.roce import soft_roce
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -29,10 +28,7 @@ def test_nfs_over_tcp_with_eight_connections(client: Machine) -> None:
         assert int(client.run("ss -Htn state established dst 10.77.0.1:2049 | wc -l").out) == 8
 
 
-def test_nfs_over_rdma_on_soft_roce(box: Box, client: Machine) -> None:
-    for machine, address in ((box.machine, SERVER_ADDRESSES[0]), (client, CLIENT_ADDRESSES[0])):
-        soft_roce(machine, address)
-    box.machine.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener after the hot-plug", 120)
+def test_nfs_over_rdma_on_soft_roce(client: Machine, rdma: None) -> None:
     with mounted(client, "nfs-rdma") as where:
         assert "proto=rdma" in client.run(f"grep {where} /proc/mounts").out
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("in_use")
 
 
 @pytest.fixture(scope="module")
-def ladder(box: Box) -> dict[str, Any]:
+def ladder(box: Box, rdma: None) -> dict[str, Any]:
     return measured.run(box, "--quick --profile seq")
 
 
@@ -41,7 +41,7 @@ def test_run_is_estimated_first_exclusive_and_cleaned_up_when_killed(box: Box) -
 
 
 @pytest.mark.soak
-def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> None:
+def test_client_is_measured_over_both_transports(box: Box, client: Machine, rdma: None) -> None:
     address = CLIENT_ADDRESSES[0]
     measured.give_program(box, client)
     unreachable = measured.add(box, address, NO_TOKEN, check=False)

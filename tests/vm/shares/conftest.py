@@ -65,6 +65,12 @@ def client(box: Box, pair: Pair) -> Machine:
     return pair.client
 
 
+@pytest.fixture(scope="module")
+def in_sync(box: Box) -> None:
+    """No array is being synchronised, as each is after it was made: its reads and writes are those of clients."""
+    box.machine.wait_command("! grep -E 'resync|recovery|check' /proc/mdstat", "arrays in sync", 1800)
+
+
 @pytest.fixture(scope="package")
 def models(box: Box) -> str:
     """Make the user anna and the share models, which the stories use; return what was said of the share."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, Box
-from tests.vm.shares.words import HOST, PASSWORD
+from tests.vm.roce import nfs_over_rdma
+from tests.vm.shares.words import PASSWORD
 from vm.agent import Result
 from vm.machine import Machine
 
@@ -33,12 +34,7 @@ RECIPES = [
 @pytest.fixture(scope="module")
 def recipe(box: Box, client: Machine) -> Recipe:
     """What the server says for a pair, and a client that has RDMA and the two programs."""
-    for machine, address in ((box.machine, HOST), (client, CLIENT_ADDRESSES[0])):
-        port = machine.run(f"ip -o address show to {address} | awk '{{print $2}}'").out.strip()
-        machine.run(
-            f"rdma link show | grep -q rxe0 || {{ modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port}; }}"
-        )
-    box.machine.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener", 120)
+    nfs_over_rdma(box.machine, client)
     box.give_check(client)
     client.run("cat > /run/apply.py", stdin=(Path(__file__).parent / "apply_recipe.py").read_text())
     ask = ["client", "recipe", "--share", "models", "--user", "anna", "--json"]

@@ -16,7 +16,8 @@ POLICY = "/etc/millrace/policy.toml"
 JOURNAL = "/var/lib/millrace/tuner/journal.json"
 BUDGET = f"--budget {os.environ.get('BUDGET', '3h')}"
 
-pytestmark = pytest.mark.soak
+# a run is refused while an array is being synchronised
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_sync")]
 
 
 @pytest.fixture(scope="module")

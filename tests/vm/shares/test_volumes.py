@@ -11,7 +11,7 @@ from tests.vm.box import SERVER_ADDRESSES, Box
 from vm.machine import Machine
 
 # by hand: it reboots the server that the other stories use
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_sync")]
 
 NQN = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
 HOST_ID = "11111111-2222-3333-4444-555555555555"

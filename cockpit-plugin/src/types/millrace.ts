@@ -3055,7 +3055,8 @@ export interface ScrubOfArray {
 /**
  * The checks of all arrays and of the file system; `round` is null between two rounds.
  *
- * `files` is the last search for files in doubt, null where there was none.
+ * `stopped` without a round: why the last one ended early. `files` is the last search for files in doubt, null where
+ * there was none.
  */
 export interface ScrubRecord {
     schema_version: 1;
@@ -3071,7 +3072,7 @@ export interface ScrubRecord {
  *
  * `problem` is why they do not keep the period, with what to change; null where they do. `next` is when the policy
  * begins or goes on with a check (ISO 8601), null for never. `round` is the one that is under way, and `stopped` why
- * it waits. `filesystem` is null where it was never checked.
+ * it waits, or without a round why the last one ended early. `filesystem` is null where it was never checked.
  */
 export interface ScrubStatus {
     schema_version: 1;
@@ -3641,7 +3642,7 @@ export interface Trial {
 /**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
- * `stopped` without a round: what kept a trim from its beginning.
+ * `stopped` without a round: what kept a trim from its beginning, or by "plan" what ended the last one early.
  */
 export interface TrimRecord {
     schema_version: 1;
@@ -3672,7 +3673,7 @@ export interface TrimRound {
  *
  * `window` is that of the policy, `share` the part of the time in it that a trim takes at most. `next` is when a trim
  * begins or goes on (ISO 8601), null for never. `round` is the one that is not at its end, `running` whether it runs
- * now, and `stopped` why it waits or did not begin. `last` is null before the first.
+ * now, and `stopped` why it waits, ended early or did not begin. `last` is null before the first.
  */
 export interface TrimStatus {
     schema_version: 1;

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service tells systemd that it is up, at a file or at a name without one."""
+"""A service tells systemd that it is up; systemd reports the state of one unit, or of several at once."""
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from millrace.system.errors import Failed
 from millrace.system.run import Result
-from millrace.system.units import UnitState, active_state, is_working, notify, state
+from millrace.system.units import UnitState, active_state, is_working, notify, state, states
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
@@ -65,3 +65,59 @@ def test_state_is_that_of_the_unit_with_its_job() -> None:
 def test_state_that_systemd_does_not_report_is_a_sentence(ask: Callable[..., object], answer: Result) -> None:
     with pytest.raises(Failed, match=r"systemctl does not report the state of x\.service: "):
         ask("x.service", lambda argv, stdin=None: answer)
+
+
+BLOCKS = """Id=millrace-erase.service
+ActiveState=activating
+Job=
+
+Job=812
+Id=srv-pool.mount
+ActiveState=inactive
+
+Id=nosuch.service
+ActiveState=inactive
+"""
+
+
+def test_states_of_several_units_are_asked_for_at_once() -> None:
+    asked: list[list[str]] = []
+
+    def systemctl(argv: Sequence[str], stdin: str | None = None) -> Result:
+        asked.append(list(argv))
+        return Result(0, BLOCKS, "")
+
+    # systemd prints a block for a unit that it does not know, too
+    units = ["nosuch.service", "millrace-erase.service", "srv-pool.mount"]
+    reported = states(units, systemctl)
+    assert list(reported.items()) == [
+        ("nosuch.service", UnitState("inactive", queued=False)),
+        ("millrace-erase.service", UnitState("activating", queued=False)),
+        ("srv-pool.mount", UnitState("inactive", queued=True)),
+    ]
+    assert asked == [["systemctl", "show", "--property=Id,ActiveState,Job", *units]]
+
+
+def test_no_unit_needs_no_question() -> None:
+    def systemctl(argv: Sequence[str], stdin: str | None = None) -> Result:
+        raise AssertionError(argv)
+
+    assert states([], systemctl) == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "unit", "why"),
+    [
+        (Result(0, "", ""), "srv-pool.mount", ""),
+        (Result(0, "\n", ""), "srv-pool.mount", ""),
+        (Result(1, "", "Failed to connect to bus\n"), "srv-pool.mount", "Failed to connect to bus"),
+        # what was printed before the failure is not complete
+        (Result(1, BLOCKS, "Connection reset by peer\n"), "srv-pool.mount", "Connection reset by peer"),
+        (Result(0, BLOCKS.replace("ActiveState=inactive\n\n", "\n"), ""), "srv-pool.mount", ""),
+        (Result(0, BLOCKS, ""), "millrace-bench.service", ""),
+    ],
+    ids=["nothing", "empty", "failed", "cut", "no state", "no block"],
+)
+def test_states_without_one_of_the_units_are_a_sentence_with_its_name(answer: Result, unit: str, why: str) -> None:
+    with pytest.raises(Failed, match=rf"systemctl does not report the state of {unit}: .*{why}"):
+        states(["srv-pool.mount", unit], lambda argv, stdin=None: answer)

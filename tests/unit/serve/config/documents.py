@@ -124,7 +124,7 @@ WRITERS: dict[str, set[str]] = {
     # what an administrator names: it is no state of this server
     "serve/revision/portable.py": set(),
     "storage/erase/erase_job.py": set(),
-    "storage/drive_test/testing_job.py": set(),
+    "storage/drive_test/drive_test_run.py": set(),
     "inventory/drive_tests.py": {"drive-tests.json"},
     "storage/change/inserted.py": set(),
     "storage/drive/drive_records.py": {"drives.json", "media-errors.json", "rises.json"},

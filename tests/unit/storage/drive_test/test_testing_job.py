@@ -17,7 +17,8 @@ from millrace.inventory.surface import MD_MAGIC, TEST_MARK
 from millrace.observe.drive.rows import row
 from millrace.storage.array.machine import Linux
 from millrace.storage.drive.facts import facts
-from millrace.storage.drive_test import testing_job
+from millrace.storage.drive_test import drive_test_run, testable, testing_job
+from millrace.storage.drive_test.drive_test_run import DriveTestBoard, DriveTestRun
 from millrace.storage.erase import erase_job
 from millrace.storage.erase.overwrite import RawDrive
 from millrace.storage.record.test_order import DriveTestOrder, DriveTestProgress, DriveTestsProgress
@@ -67,7 +68,7 @@ class Server:
         return next(str(one.state) for one in found if one.serial == SERIAL)
 
     def order(self, quick: bool = True) -> DriveTestOrder:
-        return testing_job.start(Linux(), testing_job.ready(Linux(), [SERIAL], quick), quick)
+        return testing_job.start(Linux(), testable.ready(Linux(), [SERIAL], quick), quick)
 
     @property
     def is_zero(self) -> bool:
@@ -149,7 +150,7 @@ def test_drive_that_holds_anything_is_not_tested(server: Server) -> None:
     data = b"\xa5" * server.size
     server.device.write_bytes(data)
     with pytest.raises(Refused, match=r"is not blank but foreign \(data at byte 0\): only a blank drive is tested"):
-        testing_job.ready(Linux(), [SERIAL], quick=False)
+        testable.ready(Linux(), [SERIAL], quick=False)
     assert server.device.read_bytes() == data
 
 
@@ -192,14 +193,14 @@ def test_drive_that_loses_writes_fails_and_is_blank_for_nobody(server: Server, m
     assert drive.verdict == "unknown" and (drive.what or "").startswith("test failed: the drive returns")
     assert "erase" in drive.actions
     with pytest.raises(Refused, match="only a blank drive is tested"):
-        testing_job.ready(Linux(), [SERIAL], quick=False)
+        testable.ready(Linux(), [SERIAL], quick=False)
 
 
 def killed(server: Server) -> None:
     """A unit that was killed in the middle, and what systemd runs after it."""
     order = read_model(paths.drive_test_order_file(), DriveTestOrder)
-    found = testing_job._ready(Linux(), SERIAL, quick=False)
-    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    found = testable.candidate(Linux(), SERIAL, quick=False)
+    drive_tests.save(DriveTestRun(Linux(), found, order, DriveTestBoard()).record)
     with server.device.open("r+b") as file:
         file.write(TEST_MARK)
         file.seek(1 << 20)
@@ -216,7 +217,7 @@ def test_killed_test_is_interrupted_and_can_be_run_again_or_erased(server: Serve
     assert (drive.verdict, drive.what) == ("unknown", drive_tests.INTERRUPTED)
     assert "erase" in drive.actions
     with pytest.raises(Refused, match="a quick test leaves what the test before wrote"):
-        testing_job.ready(Linux(), [SERIAL], quick=True)
+        testable.ready(Linux(), [SERIAL], quick=True)
     server.manager.run = run
     list(testing_job.follow(Linux(), server.order(quick=False)))
     assert (last().state, server.state(), server.is_zero) == ("passed", "blank", True)
@@ -225,7 +226,7 @@ def test_killed_test_is_interrupted_and_can_be_run_again_or_erased(server: Serve
 def test_blank_drive_that_is_failing_after_its_test_is_blank_for_nobody(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testing_job, "why_failing", lambda drive: "is failing (it is in read-only mode)")
+    monkeypatch.setattr(drive_test_run, "why_failing", lambda drive: "is failing (it is in read-only mode)")
     server.manager.run = run
     ended = list(testing_job.follow(Linux(), server.order()))[-1]
     assert isinstance(ended, DriveTest)
@@ -239,7 +240,7 @@ def test_blank_drive_that_is_failing_after_its_test_is_blank_for_nobody(
 
 def test_new_media_errors_do_not_pass(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter([7, 9])
-    monkeypatch.setattr(testing_job, "_smart", lambda system, drive: {"media_errors": next(counts)})
+    monkeypatch.setattr(drive_test_run, "_smart", lambda system, drive: {"media_errors": next(counts)})
     server.manager.run = run
     list(testing_job.follow(Linux(), server.order()))
     assert (last().state, last().reason, last().media_errors) == ("failed", "the drive reports 2 new media errors", 2)
@@ -250,7 +251,7 @@ def test_nobody_takes_a_drive_between_its_test_and_its_record(
     server: Server, monkeypatch: pytest.MonkeyPatch, failing: bool
 ) -> None:
     if failing:
-        monkeypatch.setattr(testing_job, "why_failing", lambda drive: "is failing")
+        monkeypatch.setattr(drive_test_run, "why_failing", lambda drive: "is failing")
     seen: list[bool] = []
 
     def reread(*_: object) -> None:
@@ -258,7 +259,7 @@ def test_nobody_takes_a_drive_between_its_test_and_its_record(
             pass
         seen.append(server.device.read_bytes().startswith(TEST_MARK))
 
-    monkeypatch.setattr(testing_job, "reread", reread)
+    monkeypatch.setattr(drive_test_run, "reread", reread)
     server.order()
     (ended,) = run()
     # what did not pass is never blank for a moment
@@ -272,7 +273,7 @@ def test_mark_is_not_written_over_what_came_on_a_drive(
     server: Server, monkeypatch: pytest.MonkeyPatch, taken: bool
 ) -> None:
     said = iter([None, "is failing"])
-    monkeypatch.setattr(testing_job, "why_failing", lambda drive: next(said))
+    monkeypatch.setattr(drive_test_run, "why_failing", lambda drive: next(said))
     monkeypatch.setattr(Linux, "gpt_ids", lambda self, name, block: frozenset(["id"] if taken else []))
     server.order()
     (ended,) = run()
@@ -327,21 +328,21 @@ def test_data_in_the_place_of_one_mark_is_found_beside_the_other(server: Server,
 def test_power_cut_within_a_test_is_named_at_the_next_boot(server: Server) -> None:
     server.manager.run = lambda: None
     order = server.order()
-    found = testing_job._ready(Linux(), SERIAL, quick=False)
-    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    found = testable.candidate(Linux(), SERIAL, quick=False)
+    drive_tests.save(DriveTestRun(Linux(), found, order, DriveTestBoard()).record)
     assert row(facts(), SERIAL).what == "is being tested"
     (server.root / "proc/sys/kernel/random/boot_id").write_text("6a1f\n")
     assert row(facts(), SERIAL).what == drive_tests.INTERRUPTED
     # another drive of the same number that was never tested
-    assert testing_job.ready(Linux(), [SERIAL], quick=False)
+    assert testable.ready(Linux(), [SERIAL], quick=False)
 
 
 def begin(server: Server) -> DriveTest:
     """A full test that has just begun."""
     server.manager.run = lambda: None
     order = server.order(quick=False)
-    found = testing_job._ready(Linux(), SERIAL, quick=False)
-    drive_tests.save(testing_job._Job(Linux(), found, order, testing_job._Board()).record)
+    found = testable.candidate(Linux(), SERIAL, quick=False)
+    drive_tests.save(DriveTestRun(Linux(), found, order, DriveTestBoard()).record)
     return last()
 
 
@@ -442,8 +443,8 @@ def test_other_changes_do_not_wait_for_hours(server: Server, monkeypatch: pytest
 
 def test_another_change_and_another_test_are_refused(server: Server) -> None:
     with writing(READDING), pytest.raises(Refused, match="returned members are being re-added"):
-        testing_job.ready(Linux(), [SERIAL], quick=False)
-    ready = testing_job.ready(Linux(), [SERIAL], quick=False)
+        testable.ready(Linux(), [SERIAL], quick=False)
+    ready = testable.ready(Linux(), [SERIAL], quick=False)
     server.manager.others[UNIT] = "active"
     with pytest.raises(Refused, match="drives are being tested"):
         testing_job.start(Linux(), ready, True)
@@ -455,9 +456,9 @@ def test_another_change_and_another_test_are_refused(server: Server) -> None:
 
 def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
     server.order()
-    ready = testing_job._ready(Linux(), SERIAL, quick=True)
+    ready = testable.candidate(Linux(), SERIAL, quick=True)
     order = read_model(paths.drive_test_order_file(), DriveTestOrder)
-    drive_tests.save(testing_job._Job(Linux(), ready, order, testing_job._Board()).record)
+    drive_tests.save(DriveTestRun(Linux(), ready, order, DriveTestBoard()).record)
     with testing_job.JOB.alone(), pytest.raises(Refused, match="drives are being tested"):
         testing_job.clean_up(Linux())
     assert last().state == "running" and paths.drive_test_order_file().exists()
@@ -476,7 +477,7 @@ def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
 def test_without_root_nothing_is_examined(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1001)
     with pytest.raises(Refused, match="requires root"):
-        testing_job.ready(Linux(), [SERIAL], quick=False)
+        testable.ready(Linux(), [SERIAL], quick=False)
     with pytest.raises(Refused, match="requires root"):
         testing_job.cancel(Linux())
     with pytest.raises(Refused, match="requires root"):

@@ -3,9 +3,12 @@
 
 import pytest
 
-from millrace.storage.record.scrub_record import ArrayScrub, Repair, load
+from millrace.plan.policy.model import ScrubPolicy
+from millrace.storage.record.scrub_record import ArrayScrub, Repair, ScrubRecord, load
 from millrace.storage.record.scrub_record import change as change_record
 from millrace.storage.scrub import scrub, scrub_job, scrub_repair
+from millrace.system import paths
+from millrace.system.documents import write_model
 from millrace.system.errors import Refused
 from millrace.system.jobs.job import Glance
 from millrace.system.jobs.record import JobRecord
@@ -106,3 +109,46 @@ def test_repair_that_is_left_is_work(md: Md) -> None:
     assert scrub_job.JOB.is_open()
     execute(md)
     assert last(md) is not None and not scrub_job.JOB.is_open()
+
+
+NEVER = ScrubPolicy(every="never")
+
+
+def test_round_that_the_policy_never_goes_on_with_ends_with_a_sentence(md: Md) -> None:
+    md.now = SUNDAY.replace(hour=6, minute=55)
+    execute(md)
+    md.now = SUNDAY.replace(day=29)
+    record = scrub_job.execute(pool(), NEVER, md.around())
+    assert record.round is None and record.stopped is not None
+    why = 'the policy has every = "never" in [scrub]; to go on: millrace pool scrub start'
+    assert record.stopped.reason == why
+    ended = last(md)
+    assert ended is not None and (ended.state, ended.reason) == ("cancelled", why)
+    assert not scrub_job.JOB.is_open() and scrub_job.JOB.glance() is None
+
+
+def test_round_by_hand_goes_on_where_the_policy_never_checks(md: Md) -> None:
+    md.now = MONDAY
+    scrub_job.start(pool(), md.run)
+    scrub_job.execute(pool(), NEVER, md.around())
+    ended = last(md)
+    assert ended is not None and (ended.state, load().round) == ("done", None)
+    scrub_job.start(pool(), md.run)
+    scrub_job.stop(md.run)
+    record = scrub_job.execute(pool(), NEVER, md.around())
+    assert record.round is None and record.stopped is not None
+    assert record.stopped.reason.startswith('an administrator stopped it, and the policy has every = "never"')
+
+
+def test_round_of_another_pool_ends_with_it(md: Md) -> None:
+    md.now = SUNDAY.replace(hour=6, minute=55)
+    execute(md)
+    assert load().round is not None
+    new = pool()
+    arrays = [record.model_copy(update={"uuid": f"new-{record.array.name}"}) for record in new.arrays]
+    write_model(paths.pool_file(), new.model_copy(update={"arrays": arrays}))
+    md.now = MONDAY
+    execute(md)
+    assert load() == ScrubRecord()
+    ended = last(md)
+    assert ended is not None and (ended.state, ended.reason) == ("cancelled", "the server has another pool now")

@@ -125,6 +125,16 @@ def test_check_that_waits_shows_where_and_why(box: Box) -> None:
     ]
 
 
+def test_check_whose_round_has_ended_does_not_wait(box: Box) -> None:
+    under_way(250)
+    stop = ScrubStop(at=STOPPED_AT, by="administrator", reason="it is over")
+    change(lambda old: old.model_copy(update={"round": None, "stopped": stop}))
+    assert said()[2:] == [
+        f"array data: never checked; a check of {moment(STOPPED_AT)} ended at 25 %",
+        f"ended {moment(STOPPED_AT)}: it is over",
+    ]
+
+
 def test_check_that_runs_shows_its_rate(box: Box) -> None:
     under_way(250)
     box.md("data", sync_action="check", sync_completed="250 / 1000", sync_speed="50000")

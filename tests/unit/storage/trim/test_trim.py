@@ -286,6 +286,13 @@ def test_policy_switches_a_trim_off_that_is_under_way(kernel: Kernel) -> None:
     kernel.asked = False
     carry_on(kernel, never)
     assert len(kernel.slices) == 1
+    # nothing waits for a window that never comes
+    last_job = trim.JOB.last(kernel.run)
+    assert last_job is not None and (last_job.state, last_job.reason) == (
+        "cancelled",
+        'the policy has discard = "never" in [md]',
+    )
+    assert load(pool().filesystem_uuid).round is None and not trim.JOB.is_open()
     with pytest.raises(Refused, match=r'free space is not trimmed: the policy has discard = "never" in \[md\]'):
         trim.begin(pool(), never, kernel.run)
 
@@ -317,6 +324,18 @@ def test_file_system_that_was_made_again_starts_from_the_beginning(kernel: Kerne
     before = len(kernel.slices)
     carry_on(kernel)
     assert kernel.slices[before][0] == 0
+
+
+def test_trim_of_another_pool_does_not_wait_on_this_one(kernel: Kernel) -> None:
+    kernel.asked = True
+    carry_on(kernel)
+    assert trim.JOB.is_open()
+    new = pool().model_copy(update={"filesystem_uuid": "00000000-0000-4000-8000-0000000000ff"})
+    write_model(paths.pool_file(), new)
+    assert not trim.JOB.is_open()
+    # what cannot be compared counts
+    paths.pool_file().write_text("{")
+    assert trim.JOB.is_open()
 
 
 def test_power_cut_loses_half_a_minute_of_the_position(kernel: Kernel) -> None:

@@ -10,6 +10,7 @@ import pytest
 from millrace.plan.policy.model import MdPolicy, Policy
 from millrace.storage.record.model import Pool
 from millrace.storage.trim import trim
+from millrace.storage.trim.trim_record import change
 from millrace.storage.trim.trim_status import lines, status
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -67,7 +68,23 @@ def test_trim_that_runs_shows_how_far_it_is(kernel: Kernel) -> None:
     kernel.asked = True
     run_in_the_window(kernel)
     kernel.active.add("millrace-trim.service")
+    # the timer has started the unit, which looks whether anything is due
+    assert said(kernel)[1].endswith("waits at 1 %")
+    change(pool().filesystem_uuid, lambda old: old.model_copy(update={"stopped": None}))
     assert said(kernel)[1:] == ["free space: never trimmed; trim is running, 1 % done"]
+
+
+def test_trim_that_the_policy_ended_shows_why_and_does_not_wait(kernel: Kernel) -> None:
+    kernel.asked = True
+    run_in_the_window(kernel)
+    never = Policy(md=MdPolicy(discard="never"))
+    kernel.now = SUNDAY + timedelta(hours=12)
+    trim.carry_on(pool(), never, kernel.context())
+    assert said(kernel, never) == [
+        'free space is not trimmed: the policy has discard = "never" in [md]',
+        "free space: never trimmed",
+        'ended 2026-11-22 13:05 UTC: the policy has discard = "never" in [md]',
+    ]
 
 
 def test_trim_that_could_not_begin_shows_why(kernel: Kernel) -> None:

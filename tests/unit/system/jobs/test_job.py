@@ -11,6 +11,7 @@ import pytest
 from millrace.system import locks, paths
 from millrace.system.documents import Contract
 from millrace.system.errors import Failed, Refused
+from millrace.system.files import write_text
 from millrace.system.jobs import kinds, record
 from millrace.system.jobs.job import KILLED, Document, Job, by_asking, by_stopping
 from millrace.system.run import Result
@@ -313,3 +314,22 @@ def test_nobody_follows_a_job_for_ever_of_which_systemd_says_nothing(systemd: Sy
     with pytest.raises(Failed, match="does not report the state of"):
         list(job.follow(lambda: None, systemd, waits.append))
     assert len(waits) == 59
+
+
+def test_unit_that_only_looks_does_not_run_a_job(systemd: Systemd) -> None:
+    job = made(kinds.TRIM)
+    systemd.others = {kinds.TRIM.unit: "active"}
+    # its timer looks whether anything is due
+    assert not job.runs(systemd)
+    write_text(paths.trim_file(), '{"round": {}, "stopped": null}')
+    assert job.runs(systemd)
+
+
+def test_unit_that_the_boot_has_queued_runs_no_job_without_its_journal(systemd: Systemd) -> None:
+    job = made(kinds.DRIVE_CHANGE)
+    systemd.others = {kinds.DRIVE_CHANGE.unit: "queued"}
+    assert not job.runs(systemd)
+    write_text(paths.drive_change_file(), "{}")
+    assert job.runs(systemd)
+    systemd.broken["systemctl show"] = Result(1, "", "Failed to connect to bus")
+    assert not job.runs(systemd)

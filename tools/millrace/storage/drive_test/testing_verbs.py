@@ -31,7 +31,7 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
     from millrace.storage.array.machine import Linux
     from millrace.storage.drive.drive_rows import rows
     from millrace.storage.drive.facts import facts
-    from millrace.storage.drive_test import may_test, testing_job
+    from millrace.storage.drive_test import may_test, testable, testing_job
     from millrace.storage.drive_test.testing_text import before_tests, cancelled, test_bar
     from millrace.system.errors import Failed
     from millrace.system.prompt import confirm
@@ -51,7 +51,7 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
         if all_candidates
         else [may_test.find(drive_rows, name).serial for name in drives]
     )
-    ready = testing_job.ready(system, serials, quick)
+    ready = testable.ready(system, serials, quick)
     show.text(before_tests([candidate.row for candidate in ready], quick))
     if not yes:
         confirm("Test these drives?", "--yes")

@@ -183,7 +183,8 @@ class FileSearch(Contract):
 class ScrubRecord(Contract):
     """The checks of all arrays and of the file system; `round` is null between two rounds.
 
-    `files` is the last search for files in doubt, null where there was none.
+    `stopped` without a round: why the last one ended early. `files` is the last search for files in doubt, null where
+    there was none.
     """
 
     schema_version: Literal[1] = 1

@@ -95,6 +95,11 @@ def is_by_hand(record: ScrubRecord) -> bool:
     return record.round is not None and record.round.by == "administrator" and not waits
 
 
+def never_goes_on(policy: ScrubPolicy, record: ScrubRecord) -> bool:
+    """Whether a round has begun that neither an administrator nor the policy goes on with."""
+    return record.round is not None and policy.every == "never" and not is_by_hand(record)
+
+
 def is_wanted(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> bool:
     """Whether there is anything to do: a repair that is confirmed, a round by hand, or one of the policy."""
     repairs = any(record.of(one.uuid, "").repair is not None for one in arrays(pool))

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from millrace.plan.policy.model import ScrubPolicy
 from millrace.storage.record.model import ArrayRecord, Pool
 from millrace.storage.record.pool_file import load_pool
-from millrace.storage.record.scrub_record import ScrubRecord, load
+from millrace.storage.record.scrub_record import ScrubRecord, ScrubStop, change, load, stamp
 from millrace.storage.scrub import scrub, scrub_repair
 from millrace.storage.scrub import scrub_due as due
 from millrace.storage.scrub.scrub_status import running
 from millrace.storage.scrub.scrub_watch import CheckContext
 from millrace.system.errors import MillraceError
 from millrace.system.jobs import kinds
+from millrace.system.jobs import record as job_record
 from millrace.system.jobs.job import Glance, Job, stop_unit
 from millrace.system.run import Runner
 
 ROUND = "all arrays"
+NEVER = 'the policy has every = "never" in [scrub]; to go on: millrace pool scrub start'
+"""Why a round ends before its end."""
 
 
 def stop(run: Runner) -> None:
@@ -70,6 +73,7 @@ def start(pool: Pool, run: Runner) -> None:
     """
     # one that runs in its window goes on without it
     stop_unit(kinds.SCRUB, run)
+    _forget_other_pool(pool)
     with JOB.starting(run, ROUND):
         scrub.begin(pool, run)
 
@@ -86,8 +90,30 @@ def execute(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubReco
 
     Refused: another process checks. Failed: md refuses a check or a repair.
     """
+    _forget_other_pool(pool)
     record = scrub.settle(pool)
+    if due.never_goes_on(policy, record):
+        record = _end_round(record, stamp(context.now()))
     if not due.is_wanted(policy, pool, record, context.now()):
         return record
     with JOB.execution(ROUND):
         return scrub.carry_on(pool, policy, context)
+
+
+def _end_round(record: ScrubRecord, at: str) -> ScrubRecord:
+    """End a round that nothing goes on with, and record why; each array keeps how far its check came."""
+    stopped = record.stopped
+    known = f"{stopped.reason}, and " if stopped and stopped.by not in ("window", "service") else ""
+    stop = ScrubStop(at=at, by="administrator", reason=f"{known}{NEVER}")
+    if all(array.repair is None for array in record.arrays):
+        job_record.cancel_open(kinds.SCRUB.name, stop.reason)
+    return change(lambda old: old.model_copy(update={"round": None, "stopped": stop}))
+
+
+def _forget_other_pool(pool: Pool) -> None:
+    """Remove what is kept of a pool that this server had before; a new pool has other arrays."""
+    here, record = {array.uuid for array in pool.arrays}, load()
+    if not record.arrays or any(array.uuid in here for array in record.arrays):
+        return
+    job_record.cancel_open(kinds.SCRUB.name, "the server has another pool now")
+    change(lambda _: ScrubRecord())

@@ -59,7 +59,7 @@ class ScrubStatus(Contract):
 
     `problem` is why they do not keep the period, with what to change; null where they do. `next` is when the policy
     begins or goes on with a check (ISO 8601), null for never. `round` is the one that is under way, and `stopped` why
-    it waits. `filesystem` is null where it was never checked.
+    it waits, or without a round why the last one ended early. `filesystem` is null where it was never checked.
     """
 
     schema_version: Literal[1] = 1
@@ -104,7 +104,7 @@ def lines(state: ScrubStatus) -> Iterator[str]:
     if state.problem:
         yield state.problem
     for array in state.arrays:
-        yield f"array {array.kept.array}: {in_words(array.kept.last)}{_now(array)}"
+        yield f"array {array.kept.array}: {in_words(array.kept.last)}{_now(array, state.round is not None)}"
         if array.kept.last and array.kept.last.mismatches:
             yield from notes(array.wrong)
             yield from notes([array.doubt])
@@ -127,8 +127,9 @@ def lines(state: ScrubStatus) -> Iterator[str]:
     checked = state.filesystem
     if checked is not None:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
-    if state.round and state.stopped:
-        yield f"stopped {moment(state.stopped.at)}: {state.stopped.reason}"
+    if state.stopped:
+        word = "stopped" if state.round else "ended"
+        yield f"{word} {moment(state.stopped.at)}: {state.stopped.reason}"
 
 
 def _pace(found: CheckPace) -> str:
@@ -140,7 +141,7 @@ def _next(found: ScrubStatus) -> str:
     return moment(found.next) if found.next else "-"
 
 
-def _now(array: ScrubOfArray) -> str:
+def _now(array: ScrubOfArray, waits: bool) -> str:
     begun = array.kept.under_way
     if array.sync is not None and array.kept.repair is not None:
         done = f"{int(100 * (array.sync.progress or 0))} % done"
@@ -149,7 +150,7 @@ def _now(array: ScrubOfArray) -> str:
         return ""
     share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
     if array.sync is None:
-        return f"; a check of {moment(begun.started)} waits at {share}"
+        return f"; a check of {moment(begun.started)} {'waits' if waits else 'ended'} at {share}"
     return f"; {array.sync.action} is running, {share} done{pace(array.sync.bytes_per_second, array.sync.seconds_left)}"
 
 

@@ -27,6 +27,7 @@ from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, Tr
 from millrace.system import sysfs
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.jobs import kinds
+from millrace.system.jobs import record as job_record
 from millrace.system.jobs.job import Glance, Job, stop_unit
 from millrace.system.run import Runner, last_words, must
 from millrace.system.text import GIB, MIB
@@ -61,7 +62,9 @@ def carry_on(pool: Pool, policy: Policy, context: CheckContext) -> TrimRecord:
     waits = record.stopped is not None and record.stopped.by != "service"
     by_hand = record.round is not None and record.round.by == "administrator" and not waits
     now = context.now()
-    if not by_hand and (due.hindrance(pool, policy) or not due.is_due(policy, record, now)):
+    if why := due.hindrance(pool, policy):
+        return _end_round(uuid, why, now) if record.round is not None else record
+    if not by_hand and not due.is_due(policy, record, now):
         return record
     closes = None if by_hand else scrub_due.until(policy.scrub, now)
     if obstacle := due.obstacle(pool, policy, context.run, now):
@@ -176,6 +179,12 @@ def _new(shape: FilesystemGeometry, now: datetime, by: By) -> TrimRound:
 def _stop(uuid: str, at: TrimRound | None, why: TrimStop) -> TrimRecord:
     """A trim that went on outside of the window goes on in one."""
     return change(uuid, lambda old: old.model_copy(update={"round": at, "stopped": why}))
+
+
+def _end_round(uuid: str, why: str, now: datetime) -> TrimRecord:
+    """End a trim that nothing goes on with, and record why."""
+    job_record.cancel_open(kinds.TRIM.name, why)
+    return _stop(uuid, None, due.stopped("plan", why, now))
 
 
 def _glance() -> Glance | None:

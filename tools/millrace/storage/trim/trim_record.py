@@ -53,7 +53,7 @@ class TrimStop(Contract):
 class TrimRecord(Contract):
     """The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
 
-    `stopped` without a round: what kept a trim from its beginning.
+    `stopped` without a round: what kept a trim from its beginning, or by "plan" what ended the last one early.
     """
 
     schema_version: Literal[1] = 1

@@ -21,7 +21,7 @@ class TrimStatus(Contract):
 
     `window` is that of the policy, `share` the part of the time in it that a trim takes at most. `next` is when a trim
     begins or goes on (ISO 8601), null for never. `round` is the one that is not at its end, `running` whether it runs
-    now, and `stopped` why it waits or did not begin. `last` is null before the first.
+    now, and `stopped` why it waits, ended early or did not begin. `last` is null before the first.
     """
 
     schema_version: Literal[1] = 1
@@ -60,7 +60,7 @@ def lines(state: TrimStatus) -> Iterator[str]:
         yield f"policy: once a week, {state.window}, {state.share * 100:g} % of the time at most; next: {following}"
     yield f"free space: {in_words(state.last)}{_now(state)}"
     if state.stopped and not state.running:
-        word = "stopped" if state.round else "not started"
+        word = "stopped" if state.round else "ended" if state.stopped.by == "plan" else "not started"
         yield f"{word} {moment(state.stopped.at)}: {state.stopped.reason}"
 
 

@@ -121,9 +121,9 @@ class Job:
         return state(self.unit, run)
 
     def runs(self, run: Runner) -> bool:
-        """Whether its unit begins, runs or ends, or waits for its start; not where systemd reports nothing."""
+        """Whether it works by `JobKind.works`, asked of systemd; not where systemd reports nothing."""
         try:
-            return self.state(run).works
+            return self.kind.works(self.state(run))
         except Failed:
             return False
 

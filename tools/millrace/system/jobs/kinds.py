@@ -101,10 +101,22 @@ def _round_of(path: Callable[[], Path], stopped: bool = False) -> Callable[[], b
             return True
         if not isinstance(document, dict):
             return False
+        if _is_of_another_pool(document):
+            return False
         repairs = any(array.get("repair") is not None for array in document.get("arrays", []))
         return repairs or (document.get("round") is not None and (stopped or document.get("stopped") is None))
 
     return has_round
+
+
+def _is_of_another_pool(document: dict[str, object]) -> bool:
+    """Whether a record names the file system of a pool that is not that of this server; not where that is not known."""
+    try:
+        pool = json.loads(paths.pool_file().read_text())
+    except (OSError, ValueError):
+        return False
+    here = pool.get("filesystem_uuid") if isinstance(pool, dict) else None
+    return "uuid" in document and here is not None and document["uuid"] != here
 
 
 def _building_is_open() -> bool:

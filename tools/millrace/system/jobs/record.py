@@ -65,6 +65,13 @@ def end(found: JobRecord, state: JobState, reason: str | None = None) -> JobReco
     return ended
 
 
+def cancel_open(name: JobName, reason: str) -> None:
+    """Record the last job of a kind as cancelled for this reason; nothing changes where it has ended."""
+    job_record = load(name)
+    if job_record is not None and job_record.state == "running":
+        end(job_record, "cancelled", reason)
+
+
 def _save(record: JobRecord) -> bool:
     # No job is refused, and none fails, because its record has no room on the boot drive.
     with suppress(OSError):

@@ -6,6 +6,7 @@ from functools import partial
 from millrace.serve.account import accounts
 from millrace.serve.config.model import User
 from millrace.serve.render.registry import Change, RenderPart
+from millrace.system import nfsd
 from millrace.system.errors import Failed, MillraceError
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import reload_direct
@@ -25,6 +26,8 @@ class AccountChange(RenderPart):
     def prepare(self, change: Change) -> None:
         """Create or change groups and users. Refused, Failed: one cannot be created."""
         old, new = change.old, change.new
+        # called last, when accounts are as they were
+        change.on_failure(nfsd.forget_groups)
         for group in new.groups:
             before = old.group(group.name)
             if (self._every or group != before) and accounts.ensure_group(group, self._run) and before is None:
@@ -38,6 +41,10 @@ class AccountChange(RenderPart):
         accounts.remove_unwanted(change.old, change.new, self._run)
         if self._every or (change.old.users, change.old.groups) != (change.new.users, change.new.groups):
             reload_direct(self._run)
+            try:
+                nfsd.forget_groups()
+            except OSError as error:
+                change.warnings.append(f"NFS keeps the old groups of users for up to five minutes: {error.strerror}")
 
     def _ensure(self, user: User, before: User | None, change: Change) -> None:
         if before is not None:

@@ -45,11 +45,22 @@ def check(host: Host) -> list[HealthFinding]:
         sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
         todo = f"systemctl restart {TLSHD}"
         findings.append(HealthFinding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
-    findings += _closed(host)
+    findings += [*_unknown_groups(), *_closed(host)]
     transports = ", ".join(dict.fromkeys(listeners))
     threads = nfsd.lines("threads")[0]
     fine = HealthFinding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
     return findings or [fine]
+
+
+def _unknown_groups() -> list[HealthFinding]:
+    """Users of this server whose groups the kernel did not get: what only their groups may open stays closed."""
+    without = nfsd.users_without_groups()
+    names = [user.name for user in store.read().config.users if user.uid in without]
+    if not names:
+        return []
+    sentence = f"NFS does not know the groups of {several(names)}: access by these groups is denied."
+    todo = "systemctl restart nfs-mountd.service"
+    return [HealthFinding(check=NAME, kind="groups", level=Level.FAIL, sentence=sentence, todo=todo)]
 
 
 def _closed(host: Host) -> list[HealthFinding]:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of groups that nfsd does not know. Others of NFS are in test_collect.py, with those of SMB."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace.observe.health.checks import nfs
+from millrace.serve.config import files
+from millrace.serve.config.model import Config, User, first_config
+from millrace.system import nfsd, paths
+from millrace.system.documents import write_model
+from tests.unit.observe.health.servers import host, sentences, well
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    well(tmp_path)
+    users = [User(name=name, uid=uid) for name, uid in (("ann", 2000), ("bob", 2001))]
+    write_model(files.config_file(), Config.model_validate(first_config().model_dump() | {"users": users}))
+    (tmp_path / nfsd.GROUPS).mkdir(parents=True)
+    return tmp_path
+
+
+def test_users_of_the_server_whose_groups_the_kernel_did_not_get_are_named(serving: Path) -> None:
+    (serving / nfsd.GROUPS / "content").write_text("# 2001 0:\n# 4711 0:\n2000 1: 2000\n")
+    said = sentences(nfs.check(host()))
+    assert "FAIL: NFS does not know the groups of bob: access by these groups is denied. [systemctl restart" in said
+
+
+def test_users_whom_the_server_does_not_know_are_no_finding(serving: Path) -> None:
+    (serving / nfsd.GROUPS / "content").write_text("# 4711 0:\n2000 1: 2000\n")
+    assert "groups" not in sentences(nfs.check(host()))

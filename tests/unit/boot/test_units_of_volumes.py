@@ -48,4 +48,4 @@ def test_volumes_follow_networks_and_addresses() -> None:
     for name in ("millrace-volumes-renew.path", "millrace-upkeep@volumes.timer"):
         assert unit(name)["PartOf"] == [serve.UNIT]
         # which reloads it where it runs, after a reload that is under way
-        assert unit(name)["Unit"][-1] == f"millrace-again@{serve.UNIT}"
+        assert unit(name)["Unit"] == [f"millrace-again@{serve.UNIT}"]

@@ -35,6 +35,8 @@ def settings(text: str) -> Settings:
         name, equals, value = line.partition("=")
         if not equals or line.startswith(("#", "{")):
             continue
+        # config_parse_trigger_unit() of systemd: it warns of a second one, which has no effect
+        assert not (name == "Unit" and values[name]), f"a second Unit={value}"
         if not value or not LISTS.fullmatch(name) or value in ALSO_BOOLEAN.get(name, ()):
             values[name].clear()
         if value:
@@ -78,7 +80,7 @@ def instances() -> set[str]:
 
 def started(timer: str) -> str:
     """Return the unit that a timer starts."""
-    return (unit(timer).get("Unit") or [timer.removesuffix(".timer") + ".service"])[-1]
+    return (unit(timer).get("Unit") or [timer.removesuffix(".timer") + ".service"])[0]
 
 
 def _text(file: Path) -> str:

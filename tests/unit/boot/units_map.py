@@ -9,8 +9,8 @@ from pathlib import Path
 
 from host.layout import REPO
 from tests.unit import wings
-from tests.unit.boot.units import OWN, Settings, settings, unit
-from tests.unit.boot.units_started import INITRD, rooms, starters
+from tests.unit.boot.units import OWN, Settings, instances, settings, started, unit
+from tests.unit.boot.units_started import INITRD, rooms, starters, template
 
 PAGE = REPO / "docs/units.md"
 SHOWN = 5
@@ -101,7 +101,8 @@ def _starts(name: str) -> str:
     if name.endswith(".target"):
         wanted = [one for key in ("Requires", "Wants") for value in found.get(key, []) for one in value.split()]
         return ", ".join(f"`{one}`" for one in wanted)
-    return f"`{(found.get('Unit') or [name.rsplit('.', 1)[0] + '.service'])[-1]}`"
+    started_by_instance = sorted({f"`{started(instance)}`" for instance in instances() if template(instance) == name})
+    return ", ".join(started_by_instance) or f"`{(found.get('Unit') or [name.rsplit('.', 1)[0] + '.service'])[0]}`"
 
 
 def writes(service: Settings) -> str:

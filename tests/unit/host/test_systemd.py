@@ -47,6 +47,18 @@ FAULTS = {
     "a system call": ("millrace-tune.service", "[Service]", "[Service]\nSystemCallFilter=raed", "raed"),
     "a calendar": ("millrace-upkeep@.timer", "OnCalendar=", "OnCalendar=everyday ", "everyday"),
     "a program": ("millrace-tune.service", "[Service]", "[Service]\nExecStartPre=/usr/bin/milrace tune", "milrace"),
+    "a drop-in of an instance": (
+        "millrace-upkeep@trim.timer.d/10-trim.conf",
+        "Unit=",
+        "Unit=millrace-keep.service\nUnit=",
+        "Multiple units",
+    ),
+    "a cycle": (
+        "millrace-upkeep@volumes.timer.d/10-volumes.conf",
+        "Unit=millrace-again@millrace-volumes.service",
+        "Unit=millrace-volumes.service",
+        "ordering cycle",
+    ),
     "a drop-in": ("millrace-.service.d/10-sandbox.conf", "ProtectClock=yes", "ProtectClock=perhaps", "perhaps"),
 }
 

@@ -158,3 +158,4 @@ def test_writes_go_on_after_the_service_was_killed(box: Box) -> None:
     box.say("systemctl start millrace-scrub.service; systemctl kill --signal=KILL millrace-scrub.service")
     box.machine.wait_command(f"test $(cat {MD}/suspend_lo {MD}/suspend_hi | tr -d '\\n') = 00", "writes", 120)
     assert box.say("systemctl show --property=Result --value millrace-scrub.service") == "signal"
+    box.say("systemctl reset-failed millrace-scrub.service")

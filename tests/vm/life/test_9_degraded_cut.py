@@ -40,7 +40,7 @@ def replaced(box: Box) -> str:
     It is a member as a whole: what pool.json knew of the old one, the UUID of its partition, is nowhere any more.
     """
     # parity is not right everywhere until then
-    box.machine.wait_command("! grep -E 'resync|recovery|check' /proc/mdstat", "arrays in sync", 900)
+    box.machine.wait_command("! grep -E '(resync|recovery|check) =' /proc/mdstat", "arrays in sync", 900)
     # what the story before marked as faulty is good, and catches up
     box.say(f"mdadm {ARRAY} --remove faulty; true")
     planned = set(box.plan["arrays"][0]["members"])

@@ -68,7 +68,7 @@ def client(box: Box, pair: Pair) -> Machine:
 @pytest.fixture(scope="module")
 def in_sync(box: Box) -> None:
     """No array is being synchronised, as each is after it was made: its reads and writes are those of clients."""
-    box.machine.wait_command("! grep -E 'resync|recovery|check' /proc/mdstat", "arrays in sync", 1800)
+    box.machine.wait_command("! grep -E '(resync|recovery|check) =' /proc/mdstat", "arrays in sync", 1800)
 
 
 @pytest.fixture(scope="package")

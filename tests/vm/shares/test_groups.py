@@ -96,3 +96,12 @@ def test_health_names_users_whose_groups_the_kernel_did_not_get(box: Box, client
     finally:
         box.say(f"rm -r {added}; systemctl daemon-reload; systemctl restart {MOUNTD}; {FORGET}")
     assert named(box) == []
+
+
+def test_mountd_that_was_killed_is_there_again_and_knows_the_groups(box: Box, client: Machine, where: str) -> None:
+    anna = int(box.say("id -u anna"))
+    box.millrace("user set anna --group research", seconds=300)
+    box.say(f"systemctl kill --signal=KILL {MOUNTD}; {FORGET}")
+    box.machine.wait_command(f"systemctl is-active --quiet {MOUNTD}", "mountd", 120)
+    assert writes(client, f"{where}/lab", anna)
+    box.millrace("user set anna", seconds=300)

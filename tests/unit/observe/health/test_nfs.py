@@ -20,6 +20,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     users = [User(name=name, uid=uid) for name, uid in (("ann", 2000), ("bob", 2001))]
     write_model(files.config_file(), Config.model_validate(first_config().model_dump() | {"users": users}))
     (tmp_path / nfsd.GROUPS).mkdir(parents=True)
+    monkeypatch.setattr(nfs.time, "sleep", lambda _: None)
     return tmp_path
 
 
@@ -27,6 +28,13 @@ def test_users_of_the_server_whose_groups_the_kernel_did_not_get_are_named(servi
     (serving / nfsd.GROUPS / "content").write_text("# 2001 0:\n# 4711 0:\n2000 1: 2000\n")
     said = sentences(nfs.check(host()))
     assert "FAIL: NFS does not know the groups of bob: access by these groups is denied. [systemctl restart" in said
+
+
+def test_answer_that_is_on_its_way_is_no_finding(serving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = serving / nfsd.GROUPS / "content"
+    content.write_text("# 2001 0:\n")
+    monkeypatch.setattr(nfs.time, "sleep", lambda _: content.write_text("2001 1: 2001\n"))
+    assert "groups" not in sentences(nfs.check(host()))
 
 
 def test_users_whom_the_server_does_not_know_are_no_finding(serving: Path) -> None:

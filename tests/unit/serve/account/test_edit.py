@@ -214,7 +214,7 @@ def test_kernel_that_keeps_old_groups_is_a_warning(appliance: Appliance, monkeyp
         store.load(), store.load().model_copy(update={"users": [User(name="ann", uid=2001, groups=["ml"])]})
     )
     AccountChange(appliance).finish(change)
-    assert change.warnings == ["NFS keeps the old groups of users for up to five minutes: Operation not permitted"]
+    assert change.warnings == ["NFS keeps the old groups of users for up to half an hour: Operation not permitted"]
 
 
 def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance) -> None:

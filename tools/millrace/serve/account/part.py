@@ -38,13 +38,22 @@ class AccountChange(RenderPart):
 
     def finish(self, change: Change) -> None:
         """Remove those that the new state does not have: a deleted password cannot be restored."""
-        accounts.remove_unwanted(change.old, change.new, self._run)
-        if self._every or (change.old.users, change.old.groups) != (change.new.users, change.new.groups):
-            reload_direct(self._run)
-            try:
-                nfsd.forget_groups()
-            except OSError as error:
-                change.warnings.append(f"NFS keeps the old groups of users for up to five minutes: {error.strerror}")
+        try:
+            accounts.remove_unwanted(change.old, change.new, self._run)
+            if self._changes(change):
+                reload_direct(self._run)
+        finally:
+            if self._changes(change):
+                self._forget_groups(change)
+
+    def _changes(self, change: Change) -> bool:
+        return self._every or (change.old.users, change.old.groups) != (change.new.users, change.new.groups)
+
+    def _forget_groups(self, change: Change) -> None:
+        try:
+            nfsd.forget_groups()
+        except OSError as error:
+            change.warnings.append(f"NFS keeps the old groups of users for up to half an hour: {error.strerror}")
 
     def _ensure(self, user: User, before: User | None, change: Change) -> None:
         if before is not None:

@@ -93,21 +93,27 @@ def execute(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubReco
     _forget_other_pool(pool)
     record = scrub.settle(pool)
     if due.never_goes_on(policy, record):
-        record = _end_round(record, stamp(context.now()))
+        record = _end_round(policy, record, stamp(context.now()))
     if not due.is_wanted(policy, pool, record, context.now()):
         return record
     with JOB.execution(ROUND):
         return scrub.carry_on(pool, policy, context)
 
 
-def _end_round(record: ScrubRecord, at: str) -> ScrubRecord:
+def _end_round(policy: ScrubPolicy, record: ScrubRecord, at: str) -> ScrubRecord:
     """End a round that nothing goes on with, and record why; each array keeps how far its check came."""
     stopped = record.stopped
     known = f"{stopped.reason}, and " if stopped and stopped.by not in ("window", "service") else ""
     stop = ScrubStop(at=at, by="administrator", reason=f"{known}{NEVER}")
-    if all(array.repair is None for array in record.arrays):
+
+    def ended(old: ScrubRecord) -> ScrubRecord:
+        # an administrator may have started one just now
+        return old.model_copy(update={"round": None, "stopped": stop}) if due.never_goes_on(policy, old) else old
+
+    record = change(ended)
+    if record.round is None and all(array.repair is None for array in record.arrays):
         job_record.cancel_open(kinds.SCRUB.name, stop.reason)
-    return change(lambda old: old.model_copy(update={"round": None, "stopped": stop}))
+    return record
 
 
 def _forget_other_pool(pool: Pool) -> None:

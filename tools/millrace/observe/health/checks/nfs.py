@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does nfsd listen and answer, and is a client network confirmed?"""
 
+import time
+
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
@@ -14,6 +16,8 @@ from millrace.system.net import RDMA_LISTENER, has_rdma_device
 
 NAME = "nfs"
 TLSHD = "tlshd.service"
+# So long the answer of user space to the kernel may be on its way.
+ANSWER_SECONDS = 2.0
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -54,13 +58,21 @@ def check(host: Host) -> list[HealthFinding]:
 
 def _unknown_groups() -> list[HealthFinding]:
     """Users of this server whose groups the kernel did not get: what only their groups may open stays closed."""
-    without = nfsd.users_without_groups()
-    names = [user.name for user in store.read().config.users if user.uid in without]
+    names = _without_groups()
+    if names:
+        # an answer that is on its way looks the same
+        time.sleep(ANSWER_SECONDS)
+        names &= _without_groups()
     if not names:
         return []
-    sentence = f"NFS does not know the groups of {several(names)}: access by these groups is denied."
-    todo = "systemctl restart nfs-mountd.service"
+    sentence = f"NFS does not know the groups of {several(sorted(names))}: access by these groups is denied."
+    todo = "systemctl restart nfs-mountd.service; it restarts the NFS server, and clients wait for about a minute"
     return [HealthFinding(check=NAME, kind="groups", level=Level.FAIL, sentence=sentence, todo=todo)]
+
+
+def _without_groups() -> set[str]:
+    without = nfsd.users_without_groups()
+    return {user.name for user in store.read().config.users if user.uid in without} if without else set()
 
 
 def _closed(host: Host) -> list[HealthFinding]:

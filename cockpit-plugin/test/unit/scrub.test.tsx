@@ -83,6 +83,20 @@ test("a check is started as root, followed and stopped", async () => {
     expect(await row(/Array data/)).toContain("waits at 25%");
 });
 
+test("a round that the policy ended waits for nothing", async () => {
+    says("pool scrub status", {
+        ...RUNNING(),
+        round: null,
+        arrays: status().arrays.map((one) => (one.kept.array !== "data" ? one : { ...one, kept: { ...one.kept,
+            under_way: { started: "2026-11-22T01:00:00+00:00", sector: 250, sectors: 1000, seconds: 60, mismatches: 0, least: null, most: null, ranges: [], floor_kib: 1000 } } })),
+        stopped: { at: "2026-11-22T02:00:00+00:00", by: "administrator", reason: "the policy has every = never" },
+    });
+    render(<App />);
+    expect(await row(/Array data/)).toContain("ended at 25%");
+    expect((await panel()).textContent).toMatch(/Ended early .*: the policy has every = never/);
+    expect(screen.getByRole("button", { name: "Check now" })).toBeTruthy();
+});
+
 test("a check that cannot be started says why", async () => {
     refuses("pool scrub start", "array data is degraded: replace the drive first");
     render(<App />);

@@ -64,14 +64,16 @@ function Shown({ status, onRepair, onRetire }: {
                 <dt>{_("Rate")}</dt><dd>{pace(status.pace)}</dd>
             </dl>
             {status.problem !== null && <p data-testid="scrub-period"><HealthLabel level="WARN">{status.problem}</HealthLabel></p>}
-            {round !== null && stopped !== null && <p>{format(_("Stopped $0: $1"), moment(stopped.at), stopped.reason)}</p>}
+            {stopped !== null && (
+                <p>{format(round === null ? _("Ended early $0: $1") : _("Stopped $0: $1"), moment(stopped.at), stopped.reason)}</p>
+            )}
             <DataTable label={_("Last checks")} rows={[...arrays, filesystem]} rowKey={(one) => (isArray(one) ? one.kept.uuid : "filesystem")} columns={[
                 { title: _("Checked"), cell: (one) => (isArray(one) ? format(_("Array $0"), one.kept.array) : _("File system (metadata)")), heads: true },
                 { title: _("Last check"), cell: (one) => ended(last(one), moment) },
                 { title: _("Age"), cell: (one) => ended(last(one), age) },
                 { title: _("Result"), cell: (one) => (isArray(one) ? ofArray(one.kept.last) : ofFilesystem(one)) },
                 { title: _("Read"), cell: (one) => (isArray(one) && one.kept.last ? bytes(one.kept.last.bytes) : UNKNOWN), figures: true },
-                { title: _("Now"), cell: (one) => (isArray(one) ? <Now of={one} /> : UNKNOWN) },
+                { title: _("Now"), cell: (one) => (isArray(one) ? <Now of={one} open={round !== null} /> : UNKNOWN) },
             ]} />
             {arrays.filter(differs).map((one) => <Differs key={one.kept.uuid} of={one} onRepair={() => onRepair(one)} />)}
             <Lost arrays={arrays.filter(({ lost }) => lost > 0)} onRetire={onRetire} />
@@ -224,7 +226,8 @@ function ofFilesystem(checked: FilesystemScrub | null): JSX.Element {
         : <HealthLabel level="WARN">{checked.problem}</HealthLabel>;
 }
 
-function Now({ of }: { of: ScrubOfArray }): JSX.Element {
+/** `open`: the round goes on, and the array waits for it. */
+function Now({ of, open }: { of: ScrubOfArray; open: boolean }): JSX.Element {
     const { sync, kept } = of;
     if (sync !== null)
         return (
@@ -232,5 +235,6 @@ function Now({ of }: { of: ScrubOfArray }): JSX.Element {
                 detail={sync.bytes_per_second === null ? undefined : rate(sync.bytes_per_second)} />
         );
     const begun = kept.under_way;
-    return <>{begun === null ? UNKNOWN : format(_("waits at $0"), percent(begun.sector / Math.max(begun.sectors, 1)))}</>;
+    const where = open ? _("waits at $0") : _("ended at $0");
+    return <>{begun === null ? UNKNOWN : format(where, percent(begun.sector / Math.max(begun.sectors, 1)))}</>;
 }

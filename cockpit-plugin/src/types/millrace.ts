@@ -3957,8 +3957,9 @@ export interface UpdateProgress {
  *
  * `trial` is the version that is installed and not accepted yet: it starts at the next boot, or runs now. `other` is
  * null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
- * planned restart. `etc_kept` are files below /etc that were changed on this server and of which this version has
- * another; `etc_problem` is why /etc is not as this version brings it.
+ * planned restart, and `reboot_deferred` why it waits after that time. `etc_kept` are files below /etc that were
+ * changed on this server and of which this version has another; `etc_problem` is why /etc is not as this version
+ * brings it.
  */
 export interface UpdateStatus {
     schema_version: 1;
@@ -3970,6 +3971,7 @@ export interface UpdateStatus {
     url: string | null;
     refusal: string | null;
     reboot: string | null;
+    reboot_deferred: string | null;
     etc_kept: string[];
     etc_problem: string | null;
     running: boolean;

@@ -183,6 +183,19 @@ test("a planned reboot is changed and cancelled", async () => {
     expect(argv("update reboot")).toEqual([["millrace", "update", "reboot", "later", "--json"]]);
 });
 
+test("a reboot that waits for a job says so, and is cancelled", async () => {
+    golden("update reboot");
+    const { user, panel, press } = await show("deferred");
+    expect(panel.getByText(/^It waits and is tried again every 5 minutes: a drive is being erased/)).toBeDefined();
+    await press("Change the reboot…");
+    await user.click(button("Change"));
+    await screen.findByText("The reboot for the other version has been changed.");
+    expect(argv("update reboot")).toEqual([["millrace", "update", "reboot", "later", "--json"]]);
+    cleanup();
+    const { panel: before } = await show("trial");
+    expect(before.queryByText(/^It waits/)).toBeNull();
+});
+
 test("progress is shown, and nothing else is started meanwhile", async () => {
     const job = jobOf("update", { what: "version 0.2.0: staging", cancellable: false, why: "an installation is not cancelled" });
     says("status", { ...document<object>("1u12-provisioned/status.json"), jobs: [job] });

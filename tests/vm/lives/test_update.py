@@ -33,6 +33,10 @@ pytestmark = pytest.mark.soak
 FAULT = f"[Service]\nExecStartPre=/bin/sh -c '. /usr/lib/os-release; test $IMAGE_VERSION != {NEW}'\n"
 DROP_INS = "/etc/systemd/system/nfs-server.service.d"
 BOOT = "/proc/sys/kernel/random/boot_id"
+# An erasure that erases nothing and takes as long as the story wants.
+ERASE = "millrace-erase.service"
+HELD = "[Unit]\nConditionPathExists=\n[Service]\nExecStart=\nExecStart=/usr/bin/sleep infinity\nExecStopPost=\n"
+PLANNED = "millrace-planned-reboot"
 
 
 @contextmanager
@@ -147,10 +151,37 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     assert box.failed_units() == []
 
 
-def test_rollback_starts_the_version_before(box: Box, client: Machine) -> None:
+def soon(box: Box) -> str:
+    """A time of day in one to two minutes."""
+    return box.say("date -d '+2 minutes' +%H:%M")
+
+
+def see_deferred(box: Box) -> None:
+    """See that the server did not reboot at the planned time, and says why."""
+    box.machine.wait_command("grep -q erased /run/millrace/update/reboot.json", "the time of the reboot", 300)
+    assert "a drive is being erased" in box.shown("update status --json")["reboot_deferred"]
+    said = box.say(f"journalctl -b -o cat -u {PLANNED}.service")
+    assert "the planned reboot waits: a drive is being erased" in said
+
+
+def test_rollback_waits_for_an_erasure_and_starts_the_version_before(box: Box, client: Machine) -> None:
     boot = box.say(f"cat {BOOT}")
-    restarting(box, "rollback")
-    rebooted(box, boot)
+    drop_ins = f"/run/systemd/system/{ERASE}.d"
+    box.machine.run(f"mkdir -p {drop_ins} && cat > {drop_ins}/held.conf", stdin=HELD)
+    box.say(f"systemctl daemon-reload; systemctl start {ERASE}")
+    box.millrace(["update", "rollback", "--yes", "--reboot", soon(box)], seconds=600)
+    see_deferred(box)
+    box.millrace("update reboot later")
+    assert box.shown("update status --json")["reboot"] is None
+    assert box.say(f"systemctl list-units --all --no-legend '{PLANNED}.*'") == ""
+    box.say("shutdown --reboot +600")
+    # it takes the place of what an administrator planned, and then of itself
+    box.millrace("update reboot 00:00")
+    box.millrace(["update", "reboot", soon(box)])
+    see_deferred(box)
+    box.say(f"systemctl stop {ERASE}")
+    # with the next attempt
+    rebooted(box, boot, 1500)
     assert version(box) == "0.1.0"
     status = box.shown("update status --json")
     assert status["last"]["state"] == "rolled-back"

@@ -90,7 +90,15 @@ function Versions({ now }: { now: UpdateStatus }): JSX.Element {
             <dt>{_("Version")}</dt><dd>{now.version}</dd>
             {other !== null && (<><dt>{_("Other version on the boot drive")}</dt><dd>{other.version}</dd></>)}
             {trial !== null && (<><dt>{_("Not accepted yet")}</dt><dd>{trial.version}</dd></>)}
-            {now.reboot !== null && (<><dt>{_("Planned reboot")}</dt><dd>{moment(now.reboot)}</dd></>)}
+            {now.reboot !== null && (
+                <>
+                    <dt>{_("Planned reboot")}</dt>
+                    <dd>
+                        {moment(now.reboot)}
+                        {now.reboot_deferred !== null && <div>{format(_("It waits and is tried again every 5 minutes: $0"), now.reboot_deferred)}</div>}
+                    </dd>
+                </>
+            )}
             {last !== null && (
                 <>
                     <dt>{_("Last update")}</dt>

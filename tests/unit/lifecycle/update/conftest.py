@@ -32,7 +32,12 @@ class Server(Commands):
         "systemctl start millrace-trial.service",
         "systemctl --no-block reboot",
         "systemctl list-jobs --no-legend --plain",
-        "shutdown --reboot * *",
+        "systemctl is-system-running",
+        "systemctl stop millrace-planned-reboot.timer millrace-planned-reboot.service",
+        "systemd-run --quiet --collect --unit=millrace-planned-reboot --description=* --on-calendar=* "
+        "--on-unit-inactive=300 --timer-property=AccuracySec=1s --property=ReadWritePaths=/run/millrace "
+        "/usr/bin/millrace update reboot-planned",
+        "shutdown -k --reboot * *",
         "shutdown -c",
         "/usr/lib/systemd/systemd-sysupdate update *",
         "/usr/lib/systemd/systemd-sysupdate vacuum",
@@ -44,6 +49,9 @@ class Server(Commands):
         self.active: set[str] = set()
         self.states: dict[str, str] = {}
         self.jobs = ""
+        self.timer: str | None = None
+        """When the planned reboot is carried out first."""
+        self.stopping = False
         self.partial: set[str] = set()
         """The versions of which an attempt that was cut left a part."""
         self.written: dict[str, bytes] = {}
@@ -92,6 +100,15 @@ class Server(Commands):
     def _systemctl(self, words: list[str], stdin: str) -> Result:
         if words[0] == "list-jobs":
             return Result(0, self.jobs, "")
+        if words[-1] == "reboot":
+            self.stopping = True
+        if words[0] == "is-system-running":
+            return Result(1, "stopping\n", "") if self.stopping else Result(0, "running\n", "")
+        if words[0] == "stop":
+            timer, self.timer = self.timer, None
+            return GOOD if timer else Result(5, "", f"Failed to stop {words[1]}: Unit {words[1]} not loaded.")
+        if words[0] == "start" and self.stopping:
+            return Result(1, "", "Requested transaction contradicts existing jobs: Transaction is destructive.")
         if words[0] == "show" and "--value" in words:
             return Result(0, self._state(words[-1]).removeprefix("ActiveState=") + "\n", "")
         if words[0] == "show":
@@ -101,6 +118,14 @@ class Server(Commands):
     def _state(self, unit: str) -> str:
         # of a oneshot unit that runs systemd says "activating", never "active"
         return f"ActiveState={self.states.get(unit, 'activating' if unit in self.active else 'inactive')}"
+
+    def _systemd_run(self, words: list[str], stdin: str) -> Result:
+        if self.timer:
+            return Result(
+                1, "", "Failed to start transient timer unit: Unit was already loaded or has a fragment file."
+            )
+        self.timer = next(word.partition("=")[2] for word in words if word.startswith("--on-calendar="))
+        return GOOD
 
     def _journalctl(self, words: list[str], stdin: str) -> Result:
         return Result(0, "millrace: version 0.2.0 is staged no more\n", "")

@@ -210,28 +210,6 @@ def test_rollback_needs_another_version_that_serves(server: Server) -> None:
         install.rollback(server, "admin")
 
 
-def test_time_of_the_reboot_is_handed_to_systemd(server: Server) -> None:
-    for when in ("later", "now", "03:30"):
-        install.restart(when, server)
-    assert server.called("systemctl --no-block") + server.called("shutdown") == [
-        "systemctl --no-block reboot",
-        "shutdown --reboot 03:30 Millrace starts another version",
-    ]
-
-
-def test_reboot_that_an_administrator_wants_waits_for_what_it_would_end_alone(server: Server) -> None:
-    server.file("run/systemd/shutdown/scheduled", "USEC=1795500000000000\nMODE=reboot\n")
-    server.file("var/lib/millrace/drive-change.json", "{}")
-    with pytest.raises(Refused, match=r"does not reboot now: a drive is being replaced"):
-        install.restart("now", server)
-    install.replan("now", server)
-    assert len(server.called("systemctl --no-block reboot")) == 1
-    server.active.add("millrace-clone.service")
-    with pytest.raises(Refused, match=r"does not reboot now: a share is being cloned"):
-        install.replan("now", server)
-    assert len(server.called("systemctl --no-block reboot")) == 1
-
-
 WANTED = UpdateOrder(version="0.2.0", by="admin")
 
 

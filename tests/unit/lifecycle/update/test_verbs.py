@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.lifecycle.update import records, update_paths, verbs
-from millrace.lifecycle.update.model import LastUpdate
+from millrace.lifecycle.update.model import LastUpdate, PlannedReboot
+from millrace.lifecycle.update.planned_reboot import PLAN
 from millrace.lifecycle.update.verbs import update
 from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
@@ -78,9 +79,8 @@ def test_release_is_applied_after_a_confirmation_and_the_server_reboots(server: 
     assert not update_paths.staged_dir().exists()
     said = say("apply", str(made), "--yes", "--reboot", "now").output
     assert "version 0.2.0 was installed" in said
-    assert server.called("systemctl start") == [START] and server.called("systemctl")[-1:] == [
-        "systemctl --no-block reboot"
-    ]
+    assert server.called("systemctl start") == [START]
+    assert server.called("systemctl")[-2:] == ["systemctl --no-block reboot", "systemctl is-system-running"]
     assert json.loads(update_paths.order_file().read_text())["version"] == "0.2.0"
 
 
@@ -203,9 +203,27 @@ def test_planned_reboot_is_changed_and_cancelled(server: Server) -> None:
     server.file("run/systemd/shutdown/scheduled", "USEC=1795500000000000\nWARN_WALL=1\nMODE=reboot\n")
     say("reboot", "04:00")
     say("reboot", "later")
-    assert server.called("shutdown") == ["shutdown --reboot 04:00 Millrace starts another version", "shutdown -c"]
+    assert server.called("shutdown") == [
+        "shutdown -c",
+        "shutdown -k --reboot 04:00 Millrace starts another version",
+        "shutdown -c",
+    ]
     with pytest.raises(BadInput, match="reboot"):
         say("reboot", "4 o'clock")
+
+
+def test_planned_reboot_that_waits_is_shown_with_its_reason_and_printed_once(server: Server) -> None:
+    with pytest.raises(BadInput, match=r"reboot\.json is missing"):
+        say("reboot-planned")
+    PLAN.write(PlannedReboot(at="2026-11-22T03:30:00+00:00"))
+    assert "the reboot waits" not in say("status").output
+    server.states["millrace-erase.service"] = "active"
+    why = "a drive is being erased, which a restart would end; wait for it: millrace drive list"
+    assert say("reboot-planned").output == f"the planned reboot waits: {why}\n"
+    assert say("reboot-planned").output == ""
+    assert f"the reboot waits, and is tried again every 5 minutes: {why}\n" in say("status").output
+    shown = json.loads(say("status", "--json").output)
+    assert (shown["reboot"], shown["reboot_deferred"]) == ("2026-11-22T03:30:00+00:00", why)
 
 
 def test_offer_names_each_option_that_is_needed(server: Server, tmp_path: Path) -> None:

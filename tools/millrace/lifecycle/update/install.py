@@ -2,8 +2,7 @@
 """Install the staged release beside the running version, and go back to the other one."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millrace.lifecycle.keep import keeping, nfs_client_records
@@ -13,20 +12,14 @@ from millrace.lifecycle.update.model import LastUpdate, Outcome, Serving, Update
 from millrace.lifecycle.update.serving import serving
 from millrace.lifecycle.update.update_job import JOB, ORDER, PROGRESS
 from millrace.storage.record.pool_file import known_pool
-from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.files import sync_renamed
-from millrace.system.jobs import pairs
 from millrace.system.jobs.job import KILLED
-from millrace.system.jobs.kinds import ALL, JobName
 from millrace.system.os_release import image_version
-from millrace.system.run import Runner, last_words, must
+from millrace.system.run import Runner, last_words
 
 SYSUPDATE = "/usr/lib/systemd/systemd-sysupdate"
-SCHEDULED = "run/systemd/shutdown/scheduled"
 TRIES = 3
-GO_ON: tuple[JobName, ...] = tuple(kind.name for kind in ALL if kind.after_boot != "ends")
-"""Jobs that go on after a restart: one that an administrator wants now does not wait for them."""
 
 Measure = Callable[[Runner], Serving]
 
@@ -85,45 +78,6 @@ def clean_up(run: Runner) -> None:
             _remove(wanted.version, run)
             records.end_trial()
         _record(wanted.version, image_version(), wanted.by, "interrupted", [f"The installation did not end: {KILLED}."])
-
-
-def restart(when: str, run: Runner, allowed: Collection[JobName] = ()) -> None:
-    """Reboot `now` or at a time of day; `later` is when an administrator reboots. `allowed` jobs do not prevent it.
-
-    Refused: `now` would end a job, or find one halfway.
-    """
-    if when == "now":
-        if busy := pairs.obstacle("update", run, allowed):
-            raise Refused(f"the server does not reboot now: {busy.sentence}; then: millrace update reboot now")
-        must(run, ["systemctl", "--no-block", "reboot"])
-    elif when != "later":
-        must(run, ["shutdown", "--reboot", when, "Millrace starts another version"])
-
-
-def replan(when: str, run: Runner) -> None:
-    """Change when the other version starts; `later` cancels a planned reboot.
-
-    Refused: no version waits for a reboot, or a job keeps the server from one now. Failed: systemd does not take it.
-    """
-    if records.trial() is None and planned() is None:
-        raise Refused("no reboot is planned and no version waits for one")
-    if when == "later":
-        must(run, ["shutdown", "-c"])
-    else:
-        restart(when, run, GO_ON)
-
-
-def planned() -> str | None:
-    """Return the time of a planned reboot; None without one."""
-    try:
-        lines = (paths.ROOT / SCHEDULED).read_text().splitlines()
-    except OSError:
-        return None
-    values = dict(line.split("=", 1) for line in lines if "=" in line)
-    microseconds = values.get("USEC", "")
-    if values.get("MODE") != "reboot" or not microseconds.isdigit():
-        return None
-    return datetime.fromtimestamp(int(microseconds) / 1e6, UTC).isoformat(timespec="seconds")
 
 
 def rollback(run: Runner, by: str) -> LastUpdate:

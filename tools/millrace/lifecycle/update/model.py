@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from millrace.system.documents import Contract, Count, Positive
+from millrace.system.jobs.kinds import JobName
 
 # A part of names of files and of labels of partitions (36 characters, `millrace_` included).
 VERSION = r"[0-9]{1,8}(\.[0-9]{1,8}){0,4}"
@@ -50,6 +51,18 @@ class UpdateOrder(Contract):
     degraded: bool = False
     reboot: Annotated[str, Field(pattern=r"^(now|later|([01][0-9]|2[0-3]):[0-5][0-9])$")] = "later"
     by: str
+
+
+class PlannedReboot(Contract):
+    """A planned reboot: its time, and kinds of jobs that do not prevent it.
+
+    `deferred` is why the server did not reboot at that time and waits; null before.
+    """
+
+    schema_version: Literal[1] = 1
+    at: str
+    allowed: list[JobName] = Field(default_factory=list)
+    deferred: str | None = None
 
 
 class Fetch(Contract):
@@ -144,8 +157,9 @@ class UpdateStatus(Contract):
 
     `trial` is the version that is installed and not accepted yet: it starts at the next boot, or runs now. `other` is
     null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
-    planned restart. `etc_kept` are files below /etc that were changed on this server and of which this version has
-    another; `etc_problem` is why /etc is not as this version brings it.
+    planned restart, and `reboot_deferred` why it waits after that time. `etc_kept` are files below /etc that were
+    changed on this server and of which this version has another; `etc_problem` is why /etc is not as this version
+    brings it.
     """
 
     schema_version: Literal[1] = 1
@@ -157,6 +171,7 @@ class UpdateStatus(Contract):
     url: str | None
     refusal: str | None
     reboot: str | None
+    reboot_deferred: str | None
     etc_kept: list[str]
     etc_problem: str | None
     running: bool

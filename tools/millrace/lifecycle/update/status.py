@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from millrace.lifecycle.etc import factory
 from millrace.lifecycle.update import boot_entries, obstacles, records, release, update_paths
-from millrace.lifecycle.update.install import planned
 from millrace.lifecycle.update.model import KernelOption, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+from millrace.lifecycle.update.planned_reboot import planned
 from millrace.lifecycle.update.update_job import JOB, PROGRESS
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError
@@ -16,6 +16,7 @@ from millrace.system.run import Runner
 
 def status(run: Runner) -> UpdateStatus:
     """Return the versions of this server. BadInput: a record of updates cannot be read."""
+    reboot = planned()
     return UpdateStatus(
         version=image_version(),
         other=_other(run),
@@ -24,7 +25,8 @@ def status(run: Runner) -> UpdateStatus:
         failed=records.failed().versions,
         url=_source(),
         refusal=_refusal(run),
-        reboot=planned(),
+        reboot=reboot.at if reboot else None,
+        reboot_deferred=reboot.deferred if reboot else None,
         etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
         etc_problem=factory.trouble(),
         running=JOB.runs(run) or paths.update_progress_file().exists(),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from millrace.lifecycle.etc.factory import FACTORY
 from millrace.lifecycle.update.model import LastUpdate, Offer, UpdateStatus
+from millrace.lifecycle.update.planned_reboot import AGAIN
 from millrace.system.printing import notes
 from millrace.system.text import moment, size
 
@@ -28,6 +29,8 @@ def status_lines(status: UpdateStatus) -> Iterator[str]:
         yield f"version {status.trial.version} is installed and not accepted yet"
     if status.reboot is not None:
         yield f"reboot planned at {moment(status.reboot)}"
+    if status.reboot_deferred is not None:
+        yield f"the reboot waits, and is tried again every {AGAIN // 60} minutes: {status.reboot_deferred}"
     yield from (f"{path} was changed here; this version has another: /{FACTORY}/{path[5:]}" for path in status.etc_kept)
     if status.etc_problem is not None:
         yield f"/etc is not as this version brings it: {status.etc_problem}"

@@ -51,6 +51,11 @@ def order_file() -> Path:
     return paths.run_dir() / "update/order.json"
 
 
+def reboot_file() -> Path:
+    """When the server is to reboot, and why it waits after that."""
+    return paths.run_dir() / "update/reboot.json"
+
+
 def fetch_file() -> Path:
     """What millrace-update-fetch.service is to download."""
     return paths.run_dir() / "update/fetch.json"

@@ -98,7 +98,7 @@ def apply(
 
     The new version starts with the next boot. If it does not serve as this one does, this one starts again.
     """
-    from millrace.lifecycle.update import install, obstacles, stage, text
+    from millrace.lifecycle.update import install, obstacles, planned_reboot, stage, text
     from millrace.lifecycle.update.model import UpdateOrder
     from millrace.lifecycle.update.release import staged
     from millrace.lifecycle.update.status import offer
@@ -143,7 +143,7 @@ def apply(
                 raise
         done = install.order(wanted, attempt)
         show(done, text.last_lines)
-        install.restart(reboot, attempt)
+        planned_reboot.restart(reboot, attempt)
 
 
 @update.command()
@@ -186,7 +186,7 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
 @prints("millrace.lifecycle.update.model:LastUpdate")
 def rollback(yes: bool, reboot: str, show: Output) -> None:
     """Let the other version on the boot drive start from now on."""
-    from millrace.lifecycle.update import install, text
+    from millrace.lifecycle.update import install, planned_reboot, text
     from millrace.lifecycle.update.model import UpdateOrder
     from millrace.system.documents import checked
 
@@ -197,7 +197,7 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
         confirm("Start the other version from now on?", "--yes")
     with as_root():
         show(install.rollback(attempt, by), text.last_lines)
-        install.restart(reboot, attempt, install.GO_ON)
+        planned_reboot.restart(reboot, attempt, planned_reboot.GO_ON)
 
 
 @update.command()
@@ -205,7 +205,7 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
 @prints("millrace.lifecycle.update.model:UpdateStatus")
 def reboot(when: str, show: Output) -> None:
     """Change when the other version starts; `later` cancels a planned reboot."""
-    from millrace.lifecycle.update import install, text
+    from millrace.lifecycle.update import planned_reboot, text
     from millrace.lifecycle.update.model import UpdateOrder
     from millrace.lifecycle.update.status import status as found
     from millrace.system.documents import checked
@@ -213,8 +213,19 @@ def reboot(when: str, show: Output) -> None:
     only_root()
     wanted = checked(lambda: UpdateOrder(version="0", reboot=when, by=invoking_user()))
     with as_root():
-        install.replan(wanted.reboot, attempt)
+        planned_reboot.replan(wanted.reboot, attempt)
         show(found(attempt), text.status_lines)
+
+
+@update.command("reboot-planned", hidden=True)
+def reboot_planned() -> None:
+    """Reboot as planned, unless a job runs that this would end (started by millrace-planned-reboot.timer)."""
+    from millrace.lifecycle.update import planned_reboot
+
+    only_root()
+    with as_root():
+        if sentence := planned_reboot.carry_out(attempt):
+            click.echo(f"the planned reboot waits: {sentence}")
 
 
 @update.command("install", hidden=True)

@@ -144,8 +144,7 @@ class Job:
         runs, or another job that it does not start beside, or another start takes longer than START_LIMIT seconds;
         nothing was written. Failed: the unit does not start; the order is removed.
         """
-        with ExitStack() as stack:
-            _enter_start(stack, self.kind.title, pause)
+        with no_start(self.kind.title, pause):
             if sentence := self.obstacle(run, allowed):
                 raise Refused(sentence)
             self.clear()
@@ -307,18 +306,24 @@ def _start_lock() -> Path:
     return paths.run_dir() / "jobs/start.lock"
 
 
-def _enter_start(stack: ExitStack, title: str, pause: Pause) -> None:
-    """Take the lock of starts. Busy: another start has had it for START_LIMIT seconds, and whose."""
+@contextmanager
+def no_start(title: str, pause: Pause = time.sleep) -> Iterator[None]:
+    """Let no job start in the block: a start waits for its end. `title` says to others who holds the lock of starts.
 
-    def entered() -> locks.Busy | None:
-        try:
-            stack.enter_context(locks.held(_start_lock(), _starts_already, title))
-        except locks.Busy as busy:
-            return busy
-        return None
+    Busy: another start has had it for START_LIMIT seconds, and whose.
+    """
+    with ExitStack() as stack:
 
-    if busy := wait_until(entered, lambda holder: holder is None, repeat(POLL, round(START_LIMIT / POLL)), pause):
-        raise busy
+        def entered() -> locks.Busy | None:
+            try:
+                stack.enter_context(locks.held(_start_lock(), _starts_already, title))
+            except locks.Busy as busy:
+                return busy
+            return None
+
+        if busy := wait_until(entered, lambda holder: holder is None, repeat(POLL, round(START_LIMIT / POLL)), pause):
+            raise busy
+        yield
 
 
 def _starts_already() -> str:

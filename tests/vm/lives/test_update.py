@@ -164,7 +164,7 @@ def see_deferred(box: Box) -> None:
     assert "the planned reboot waits: a drive is being erased" in said
 
 
-def test_rollback_waits_for_an_erasure_and_starts_the_version_before(box: Box, client: Machine) -> None:
+def test_rollback_starts_the_version_before(box: Box, client: Machine) -> None:
     boot = box.say(f"cat {BOOT}")
     drop_ins = f"/run/systemd/system/{ERASE}.d"
     box.machine.run(f"mkdir -p {drop_ins} && cat > {drop_ins}/held.conf", stdin=HELD)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does nfsd listen and answer, and is a client network confirmed?"""
 
-import time
-
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
@@ -13,6 +11,7 @@ from millrace.serve.share.networks import found_networks, nfs_networks, remedy
 from millrace.system import nfsd, paths
 from millrace.system.names import several
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
+from millrace.system.wait import wait_until
 
 NAME = "nfs"
 TLSHD = "tlshd.service"
@@ -58,11 +57,8 @@ def check(host: Host) -> list[HealthFinding]:
 
 def _unknown_groups() -> list[HealthFinding]:
     """Users of this server whose groups the kernel did not get: what only their groups may open stays closed."""
-    names = _without_groups()
-    if names:
-        # an answer that is on its way looks the same
-        time.sleep(ANSWER_SECONDS)
-        names &= _without_groups()
+    # an answer that is on its way looks the same
+    names = wait_until(_without_groups, lambda without: not without, [ANSWER_SECONDS])
     if not names:
         return []
     sentence = f"NFS does not know the groups of {several(sorted(names))}: access by these groups is denied."

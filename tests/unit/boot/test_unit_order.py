@@ -7,7 +7,7 @@ import pytest
 
 from host.layout import REPO
 from millrace.lifecycle.etc import factory
-from tests.unit.boot.units import OWN, before, instances, names, settings, unit
+from tests.unit.boot.units import OWN, before, instances, names, settings, started, unit
 
 FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
 
@@ -114,9 +114,8 @@ def test_order_of_units_has_no_cycle() -> None:
         for later in names(unit_settings, "Before") & set(after):
             after[later].add(name)
         # systemd.path(5), systemd.timer(5): either comes before what it starts
-        if name.endswith((".path", ".timer")):
-            for started in set(unit_settings.get("Unit") or [name.rsplit(".", 1)[0] + ".service"]) & set(after):
-                after[started].add(name)
+        if name.endswith((".path", ".timer")) and started(name) in after:
+            after[started(name)].add(name)
     # a target comes after what it wants, unless that says that it comes after the target
     for name in (target for target in own if target.endswith(".target")):
         after[name] |= {wanted for wanted in names(own[name], "Wants", "Requires") if name not in after.get(wanted, ())}

@@ -78,9 +78,9 @@ def instances() -> set[str]:
     return named | {started(name) for name in named if name.endswith(".timer")}
 
 
-def started(timer: str) -> str:
-    """Return the unit that a timer starts."""
-    return (unit(timer).get("Unit") or [timer.removesuffix(".timer") + ".service"])[0]
+def started(name: str) -> str:
+    """Return the unit that a timer, a path or a socket starts: by default the service of its name."""
+    return (unit(name).get("Unit") or [name.rsplit(".", 1)[0] + ".service"])[0]
 
 
 def _text(file: Path) -> str:

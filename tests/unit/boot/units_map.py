@@ -101,8 +101,8 @@ def _starts(name: str) -> str:
     if name.endswith(".target"):
         wanted = [one for key in ("Requires", "Wants") for value in found.get(key, []) for one in value.split()]
         return ", ".join(f"`{one}`" for one in wanted)
-    started_by_instance = sorted({f"`{started(instance)}`" for instance in instances() if template(instance) == name})
-    return ", ".join(started_by_instance) or f"`{(found.get('Unit') or [name.rsplit('.', 1)[0] + '.service'])[0]}`"
+    of_instances = sorted({f"`{started(instance)}`" for instance in instances() if template(instance) == name})
+    return ", ".join(of_instances) or f"`{started(name)}`"
 
 
 def writes(service: Settings) -> str:

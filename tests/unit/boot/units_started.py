@@ -48,9 +48,9 @@ def starters() -> Starters:
         for unit_name in (name, *_next_run(name)):
             # an instance that is named after a unit is in the line of that unit
             instance = unit_name.partition("@")[2].rsplit(".", 1)[0]
-            instances = by_unit[template(unit_name)][who]
-            if (label := instance if instance.isalnum() else "") not in instances:
-                instances.append(label)
+            labels = by_unit[template(unit_name)][who]
+            if (label := instance if instance.isalnum() else "") not in labels:
+                labels.append(label)
     for kind in ALL:
         # the engine of jobs starts it for the room whose job it is
         room = "/".join(MODULES[kind.name].split(".")[1:-1])
@@ -141,7 +141,7 @@ def _by_units() -> Iterator[tuple[str, str]]:
             ends = [key for key in ("OnFailure", "OnSuccess") if name in names(unit_settings, key)]
             yield name, f"`{path.name}`" + (" at its end" if len(ends) == 2 else " when it fails" if ends else "")
         if path.suffix in (".timer", ".path", ".socket") and "@" not in path.name:
-            yield (unit_settings.get("Unit") or [path.with_suffix(".service").name])[0], f"`{path.name}`"
+            yield started(path.name), f"`{path.name}`"
         for command in (line for key in unit_settings if key.startswith("Exec") for line in unit_settings[key]):
             for name in UNIT.findall(command) if "systemctl" in command else ():
                 yield name, f"`{path.name}`"

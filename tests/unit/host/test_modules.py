@@ -200,13 +200,13 @@ def test_source_that_is_not_as_expected_is_not_compiled(tmp_path: Path) -> None:
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
-@pytest.mark.parametrize("path", sets.MD.changes, ids=lambda path: path.name[:4])
+@pytest.mark.parametrize("path", [*sets.SUNRPC.changes, *sets.MD.changes], ids=lambda path: path.name[:4])
 def test_patch_has_the_form_that_the_kernel_takes(path: Path) -> None:
     """Documentation/process/submitting-patches.rst; who sends it adds From and Signed-off-by."""
     text = path.read_text()
     message, _, rest = text.partition("\n---\n")
     subject, blank, *body = message.splitlines()
-    assert re.fullmatch(r"Subject: \[PATCH\] md/raid5: .{1,60}", subject) and blank == ""
+    assert re.fullmatch(r"Subject: \[PATCH\] (md/raid5|sunrpc): .{1,60}", subject) and blank == ""
     assert all(len(line) <= 75 for line in body)
     assert not re.search(r"@[A-Z]+@|millrace", text, re.IGNORECASE)
     lines = iter(rest.splitlines())
@@ -357,9 +357,10 @@ def test_package_has_the_modules_where_depmod_prefers_them(tmp_path: Path) -> No
 def test_record_has_the_patches_of_a_module_by_its_build(tmp_path: Path) -> None:
     rebuilt(tmp_path)
     text = record.record(tmp_path, {"drivers/md/raid456": module(build=DEBIAN), "fs/nfsd/nfsd": module()})
-    (one,) = PatchedModules.model_validate_json(text).modules
-    assert (one.name, one.build_id, one.debian) == ("raid456", BUILD.hex(), DEBIAN.hex())
-    assert one.patches == ["0001", "0002", "0003", "0004", "0005"] == [*kernel.WITHOUT]
+    sunrpc, raid = PatchedModules.model_validate_json(text).modules
+    assert (raid.name, raid.build_id, raid.debian) == ("raid456", BUILD.hex(), DEBIAN.hex())
+    assert raid.patches == ["0001", "0002", "0003", "0004", "0005"] == [*kernel.RAID.without]
+    assert (sunrpc.name, sunrpc.patches) == ("sunrpc", [*kernel.SUNRPC.without])
     assert PatchedModules.model_validate_json(record.record(tmp_path, {})).modules[0].debian is None
     (tmp_path / "drivers/md/raid456.ko").write_bytes(b"\x7fELF")
     with pytest.raises(Failed, match=r"drivers/md/raid456\.ko has no build ID"):
@@ -480,7 +481,7 @@ def test_image_has_one_kernel_and_the_modules_for_it(tmp_path: Path) -> None:
         image.kernel(file)
 
 
-LISTED = [f"{package.installed(name)}: kernel/net/sunrpc/sunrpc.ko.xz" for name in MODULES]
+LISTED = [f"{package.installed(name)}: kernel/fs/netfs/netfs.ko.xz" for name in MODULES]
 
 
 @pytest.mark.parametrize(
@@ -492,6 +493,6 @@ LISTED = [f"{package.installed(name)}: kernel/net/sunrpc/sunrpc.ko.xz" for name 
     ],
 )
 def test_image_that_would_load_modules_of_debian_is_refused(lines: list[str], chosen: str) -> None:
-    image.verify([*LISTED, "kernel/fs/nfs_common/nfs_acl.ko.xz: kernel/net/sunrpc/sunrpc.ko.xz"])
+    image.verify([*LISTED, f"kernel/fs/nfs_common/nfs_acl.ko.xz: {package.installed('net/sunrpc/sunrpc')}"])
     with pytest.raises(Failed, match=chosen):
         image.verify(lines)

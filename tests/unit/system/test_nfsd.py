@@ -29,3 +29,31 @@ def test_listeners_are_read_with_single_blanks(files: Path) -> None:
     assert not nfsd.listens_on_rdma()
     (files / "portlist").write_text("rdma 20049\ntcp 2049\n")
     assert nfsd.listens_on_rdma()
+
+
+# As kernel 7.2 prints it: a negative entry is a comment, whatever else is in it.
+CONTENT = """\
+#uid cnt: gids...
+# expiry=1764412345 refcnt=2 flags=5
+# 4711 0:
+# expiry=1764412345 refcnt=1 flags=1
+2000 2: 2000 2001
+"""
+
+
+def test_users_without_groups_are_those_of_negative_entries(files: Path) -> None:
+    cache = files.parents[1] / "net/rpc/auth.unix.gid"
+    assert nfsd.users_without_groups() == set()
+    cache.mkdir(parents=True)
+    (cache / "content").write_text(CONTENT)
+    assert nfsd.users_without_groups() == {4711}
+
+
+def test_groups_are_forgotten_where_the_kernel_knows_some(files: Path) -> None:
+    cache = files.parents[1] / "net/rpc/auth.unix.gid"
+    nfsd.forget_groups()
+    assert not cache.exists()
+    cache.mkdir(parents=True)
+    (cache / "flush").write_text("0\n")
+    nfsd.forget_groups()
+    assert (cache / "flush").read_text() == "1\n"

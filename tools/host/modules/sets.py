@@ -83,7 +83,19 @@ MD = ModuleSet(
     ),
     modules=("drivers/md/raid456",),
 )
-SETS = (NFS, SMB, MD)
+SUNRPC = ModuleSet(
+    name="sunrpc",
+    sources=("net/sunrpc",),
+    place="net/sunrpc",
+    # Its neighbours, auth_rpcgss and rpcrdma, stay Debian's: the patches change no structure and no exported function.
+    targets=("sunrpc.ko",),
+    patches=(
+        "0006-sunrpc-ask-listeners-of-notifications-for-the-groups.patch",
+        "0007-sunrpc-keep-a-negative-answer-for-groups-negative.patch",
+    ),
+    modules=("net/sunrpc/sunrpc",),
+)
+SETS = (NFS, SMB, SUNRPC, MD)
 # Debian's stay: hashing and compression of buffers, without a structure that a set changes.
 KEPT = ("fs/smb/common/cifs_md4", "fs/smb/common/smb_compress")
 # kbuild makes parsers of cifs and ksmbd with it; the package linux-kbuild does not ship it.

@@ -10,9 +10,11 @@ from millrace.system import sysfs
 
 # What a pool may be made of and how it is served.
 MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")
-# Clients and servers of NFS and SMB, by the directory of the kernel's source, and parity RAID. Rebuilt ones are below
-# updates/millrace instead of kernel; depmod lists only the one that is loaded.
-FILE_MODULES = re.compile(r"(kernel|updates/millrace)/(?:fs/(?:nfs|nfs_common|nfsd|smb)/|drivers/md/raid456\.)")
+# Clients and servers of NFS and SMB, by the directory of the kernel's source, sunrpc, and parity RAID. Rebuilt ones are
+# below updates/millrace instead of kernel; depmod lists only the one that is loaded.
+FILE_MODULES = re.compile(
+    r"(kernel|updates/millrace)/(?:fs/(?:nfs|nfs_common|nfsd|smb)/|net/sunrpc/sunrpc\.|drivers/md/raid456\.)"
+)
 
 
 def module_lists(sysroot: Path) -> list[Path]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the NFS server of the kernel shows of itself in /proc/fs/nfsd, and of clients on the server itself."""
+"""What the NFS server of the kernel shows in /proc: itself, the groups of users, clients on the server itself."""
 
 from millrace.system import paths, sysfs
+
+GROUPS = "proc/net/rpc/auth.unix.gid"
 
 
 def lines(name: str) -> list[str]:
@@ -18,6 +20,29 @@ def is_serving() -> bool:
 def listens_on_rdma() -> bool:
     """Whether nfsd has a listener for RDMA."""
     return any("rdma" in line for line in lines("portlist"))
+
+
+def users_without_groups() -> set[int]:
+    """Return the users who are in no group, as the kernel knows it: with them it takes the groups that a client names.
+
+    That is right for users whom this server does not know. Of others nobody gave it an answer. A negative entry begins
+    with "# ", then the number of the user and that of the groups (net/sunrpc/svcauth_unix.c, unix_gid_show).
+    """
+    known = sysfs.text(paths.ROOT / GROUPS / "content") or ""
+    negative = (line.split() for line in known.splitlines() if line.startswith("# "))
+    return {int(words[1]) for words in negative if len(words) > 2 and words[1].isdigit()}
+
+
+def forget_groups() -> None:
+    """Let the kernel ask again who is in which group; else a change counts when its answers are old (`ttl` of mountd).
+
+    OSError: it refuses.
+    """
+    flush = paths.ROOT / GROUPS / "flush"
+    # without NFS it knows none
+    if flush.exists():
+        # cache_write_flush() forgets all entries, whatever the number
+        sysfs.write(flush, "1\n")
 
 
 def gone_around() -> int | None:

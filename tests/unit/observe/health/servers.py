@@ -154,6 +154,8 @@ def host(uptime: float = 60, **answers: Result) -> Host:
         "show": "systemctl show --property=ActiveState",
         "mount": "systemctl show --property=ActiveState --value srv-pool.mount",
         "smbd": "systemctl show --property=ActiveState --value smbd.service",
+        "tlshd": "systemctl show --property=ActiveState --value tlshd.service",
+        "mountd": "systemctl show --property=ActiveState --value nfs-mountd.service",
         "xfs_scrub": "systemctl show --property=ActiveState --value millrace-xfs-scrub.service",
         "since": "systemctl show --property=InactiveExitTimestamp",
         "heartbeat": "systemctl start millrace-heartbeat.service",

@@ -90,7 +90,7 @@ class TestTheHelperOfTls:
     def test_a_share_that_names_tls_needs_it(self, tmp_path: Path, options: str, level: Level) -> None:
         well(tmp_path)
         (tmp_path / "etc/exports.d/millrace.exports").write_text(f"/srv/pool/data 10.0.0.0/24({options}) h(rw)\n")
-        [finding] = nfs.check(host(show=Result(0, "inactive\n", "")))
+        [finding] = nfs.check(host(tlshd=Result(0, "inactive\n", "")))
         assert finding.level is level, sentences([finding])
         assert nfs.check(host())[0].level is Level.OK
 

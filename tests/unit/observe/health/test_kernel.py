@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server whose RAID module can lose a write is told apart from one with the fixes, patch by patch."""
+"""A server whose modules lack fixes is told apart from one with all of them, patch by patch."""
 
 from pathlib import Path
 
@@ -24,9 +24,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "sys/module/raid456"
 
 
-def recorded(*patches: str) -> None:
+def recorded(*patches: str, name: str = "raid456") -> None:
     """The image was built with these patches."""
-    one = PatchedModule(name="raid456", build_id=IMAGE.hex(), patches=[*patches], debian=DEBIAN.hex())
+    one = PatchedModule(name=name, build_id=IMAGE.hex(), patches=[*patches], debian=DEBIAN.hex())
     write_model(file(), PatchedModules(modules=[one]))
 
 
@@ -54,7 +54,7 @@ def test_stock_image_is_a_warning_with_what_it_can_cost(module: Path) -> None:
 
 
 def test_module_of_the_image_with_all_patches_is_all_right(module: Path) -> None:
-    recorded(*kernel.WITHOUT)
+    recorded(*kernel.RAID.without)
     loaded(module, IMAGE)
     assert (found().level, found().sentence) == (Level.OK, "The RAID module has all 5 fixes of Millrace.")
 
@@ -69,19 +69,19 @@ def test_module_of_the_image_with_all_patches_is_all_right(module: Path) -> None
 def test_module_that_was_built_with_a_part_of_the_patches_is_named_with_what_it_lacks(
     module: Path, lacking: list[str], said: str
 ) -> None:
-    recorded(*(one for one in kernel.WITHOUT if one not in lacking))
+    recorded(*(one for one in kernel.RAID.without if one not in lacking))
     # the parameter of 0004 says nothing of the others
     loaded(module, IMAGE)
     assert (found().level, found().kind) == (Level.WARN, "partial")
     assert said in found().sentence
-    assert all((cost in found().sentence) == (one in lacking) for one, cost in kernel.WITHOUT.items())
+    assert all((cost in found().sentence) == (one in lacking) for one, cost in kernel.RAID.without.items())
 
 
 def test_module_of_debian_in_an_image_with_another_one_lacks_all(module: Path) -> None:
-    recorded(*kernel.WITHOUT)
+    recorded(*kernel.RAID.without)
     loaded(module, DEBIAN, switched=False)
     assert (found().level, found().kind) == (Level.WARN, "stock")
-    assert all(cost in found().sentence for cost in kernel.WITHOUT.values())
+    assert all(cost in found().sentence for cost in kernel.RAID.without.values())
     assert found().todo == kernel.RESTART
 
 
@@ -89,14 +89,14 @@ def test_module_of_debian_in_an_image_with_another_one_lacks_all(module: Path) -
 def test_module_of_another_build_is_not_taken_for_the_one_of_the_image(module: Path, record: bool) -> None:
     """As an older one of ours that was loaded by hand: the parameter of 0004 is there."""
     if record:
-        recorded(*kernel.WITHOUT)
+        recorded(*kernel.RAID.without)
     loaded(module, OTHER)
     assert (found().level, found().kind) == (Level.WARN, "unknown")
     assert found().sentence.endswith("is from another build than the image, and its fixes are not known.")
 
 
 def test_module_of_another_build_without_the_parameter_lacks_at_least_that_patch(module: Path) -> None:
-    recorded(*kernel.WITHOUT)
+    recorded(*kernel.RAID.without)
     loaded(module, OTHER, switched=False)
     assert found().sentence.endswith("It lacks fix 0004: reads are slower while a drive is missing.")
 
@@ -108,4 +108,27 @@ def test_module_that_is_not_loaded_is_no_finding(module: Path) -> None:
 
 def test_each_patch_that_an_image_carries_has_what_its_lack_costs() -> None:
     patches = (layout.REPO / "tools/host/modules/patches").glob("*.patch")
-    assert {path.name.partition("-")[0] for path in patches} == kernel.WITHOUT.keys()
+    assert {path.name.partition("-")[0] for path in patches} == {*kernel.RAID.without, *kernel.SUNRPC.without}
+
+
+@pytest.mark.parametrize(
+    ("build", "patches", "said"),
+    [
+        (IMAGE, ["0006", "0007"], "OK: The NFS module sunrpc has all 2 fixes of Millrace."),
+        (IMAGE, ["0006"], "sunrpc-partial: The NFS module sunrpc lacks fix 0007 of Millrace: over NFS a user"),
+        (DEBIAN, ["0006", "0007"], "sunrpc-stock: The NFS module sunrpc is Debian's and not that of the image: over "),
+        (DEBIAN, [], "sunrpc-stock: The NFS module sunrpc is Debian's: over NFS a user has the groups that the client"),
+        (OTHER, ["0006", "0007"], "sunrpc-unknown: The NFS module sunrpc is from another build than the image, and"),
+    ],
+)
+def test_module_of_nfs_is_checked_beside_that_of_raid(
+    module: Path, build: bytes, patches: list[str], said: str
+) -> None:
+    module.rmdir()
+    sunrpc = module.with_name("sunrpc")
+    sunrpc.mkdir()
+    if patches:
+        recorded(*patches, name="sunrpc")
+    loaded(sunrpc, build, switched=False)
+    finding = found()
+    assert f"{finding.kind or finding.level}: {finding.sentence}".startswith(said)

@@ -14,7 +14,9 @@ from millrace.serve.account.verbs import user as user_verb
 from millrace.serve.config import store
 from millrace.serve.config.model import User
 from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.render.registry import Change
 from millrace.serve.share.edit import create_shares
+from millrace.system import nfsd
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
@@ -185,6 +187,34 @@ class TestPam:
         monkeypatch.delenv("PAM_TYPE")
         with pytest.raises(BadInput, match="millrace user passwd"):
             sync(io.BytesIO(b"own"), appliance)
+
+
+def test_change_of_groups_counts_over_nfs_at_once(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit.create_group("ml", appliance)
+    edit.create_user("ann", [], SECRET, appliance)
+    asked: list[str] = []
+    monkeypatch.setattr(nfsd, "forget_groups", lambda: asked.append(" ".join(appliance.calls[-1])))
+    edit.set_user("ann", ["ml"], appliance)
+    assert len(asked) == 1 and appliance.called("usermod")[-1].startswith("usermod --groups ml ")
+    # also where a change is taken back: the kernel may have asked in between
+    appliance.broken["usermod --groups  "] = Result(1, "", "no\n")
+    with pytest.raises(Refused):
+        edit.set_user("ann", [], appliance)
+    assert len(asked) == 2 and "usermod --groups ml" in asked[-1]
+
+
+def test_kernel_that_keeps_old_groups_is_a_warning(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    edit.create_group("ml", appliance)
+    edit.create_user("ann", [], SECRET, appliance)
+    monkeypatch.setattr(nfsd, "forget_groups", refuse)
+    change = Change(
+        store.load(), store.load().model_copy(update={"users": [User(name="ann", uid=2001, groups=["ml"])]})
+    )
+    AccountChange(appliance).finish(change)
+    assert change.warnings == ["NFS keeps the old groups of users for up to half an hour: Operation not permitted"]
 
 
 def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance) -> None:

@@ -179,6 +179,11 @@ def _notes(served: ServedShare, profile: ClientProfile, protocol: Protocol, addr
             "are 640,000 per second), not nconnect.",
             source=sources.NFS_SLOTS,
         ),
+        Note(
+            text="The groups of a user are those on the server. Groups on the client count only for users whose ID "
+            "does not exist on the server.",
+            source=sources.MOUNTD,
+        ),
         *kerberos.notes(served, protocol),
         *(_KVCACHE if profile is ClientProfile.KVCACHE else []),
     ]

@@ -6,6 +6,7 @@ from functools import partial
 from millrace.serve.account import accounts
 from millrace.serve.config.model import User
 from millrace.serve.render.registry import Change, RenderPart
+from millrace.system import nfsd
 from millrace.system.errors import Failed, MillraceError
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import reload_direct
@@ -25,6 +26,8 @@ class AccountChange(RenderPart):
     def prepare(self, change: Change) -> None:
         """Create or change groups and users. Refused, Failed: one cannot be created."""
         old, new = change.old, change.new
+        # called last, when accounts are as they were
+        change.on_failure(nfsd.forget_groups)
         for group in new.groups:
             before = old.group(group.name)
             if (self._every or group != before) and accounts.ensure_group(group, self._run) and before is None:
@@ -35,9 +38,22 @@ class AccountChange(RenderPart):
 
     def finish(self, change: Change) -> None:
         """Remove those that the new state does not have: a deleted password cannot be restored."""
-        accounts.remove_unwanted(change.old, change.new, self._run)
-        if self._every or (change.old.users, change.old.groups) != (change.new.users, change.new.groups):
-            reload_direct(self._run)
+        try:
+            accounts.remove_unwanted(change.old, change.new, self._run)
+            if self._changes(change):
+                reload_direct(self._run)
+        finally:
+            if self._changes(change):
+                self._forget_groups(change)
+
+    def _changes(self, change: Change) -> bool:
+        return self._every or (change.old.users, change.old.groups) != (change.new.users, change.new.groups)
+
+    def _forget_groups(self, change: Change) -> None:
+        try:
+            nfsd.forget_groups()
+        except OSError as error:
+            change.warnings.append(f"NFS keeps the old groups of users for up to half an hour: {error.strerror}")
 
     def _ensure(self, user: User, before: User | None, change: Change) -> None:
         if before is not None:

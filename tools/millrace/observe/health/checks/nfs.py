@@ -11,9 +11,13 @@ from millrace.serve.share.networks import found_networks, nfs_networks, remedy
 from millrace.system import nfsd, paths
 from millrace.system.names import several
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
+from millrace.system.wait import wait_until
 
 NAME = "nfs"
 TLSHD = "tlshd.service"
+MOUNTD = "nfs-mountd.service"
+# So long the answer of user space to the kernel may be on its way.
+ANSWER_SECONDS = 2.0
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -45,11 +49,31 @@ def check(host: Host) -> list[HealthFinding]:
         sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
         todo = f"systemctl restart {TLSHD}"
         findings.append(HealthFinding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
-    findings += _closed(host)
+    findings += [*_unanswered(host), *_closed(host)]
     transports = ", ".join(dict.fromkeys(listeners))
     threads = nfsd.lines("threads")[0]
     fine = HealthFinding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
     return findings or [fine]
+
+
+def _unanswered(host: Host) -> list[HealthFinding]:
+    """mountd, which tells the kernel who may mount what and who is in which group."""
+    if host.active_state(MOUNTD) != "active":
+        sentence = "mountd is not running: no client can mount a share, and mounted ones stop within half an hour."
+        todo = f"systemctl start {MOUNTD}"
+        return [HealthFinding(check=NAME, kind="mountd", level=Level.FAIL, sentence=sentence, todo=todo)]
+    # an answer that is on its way looks the same
+    names = wait_until(_without_groups, lambda without: not without, [ANSWER_SECONDS])
+    if not names:
+        return []
+    sentence = f"NFS does not know the groups of {several(sorted(names))}: access by these groups is denied."
+    todo = f"systemctl restart {MOUNTD}; it restarts the NFS server, and clients wait for about a minute"
+    return [HealthFinding(check=NAME, kind="groups", level=Level.FAIL, sentence=sentence, todo=todo)]
+
+
+def _without_groups() -> set[str]:
+    without = nfsd.users_without_groups()
+    return {user.name for user in store.read().config.users if user.uid in without} if without else set()
 
 
 def _closed(host: Host) -> list[HealthFinding]:

@@ -40,6 +40,7 @@ READING = (
     "systemctl is-system-running",
     "systemctl show --property=ActiveState --value *",
     "systemctl show --property=InactiveExitTimestamp --property=InactiveExitTimestampMonotonic srv-pool.mount",
+    "timedatectl show --property=NTP --property=NTPSynchronized",
     "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool",
 )
 

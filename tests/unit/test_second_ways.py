@@ -75,6 +75,16 @@ RULES = {
             "storage/array/gather.py": "the time that may pass depends on what was seen",
         },
     ),
+    "read a stored time": Rule(
+        r"\bdatetime\.fromisoformat\b",
+        "system/ages.py",
+        "at = datetime.fromisoformat(record.started)",
+        {
+            "system/text.py": "it is shown, whatever it is",
+            "storage/assemble/revivals.py": "a line of another writer: whether it is a time is what is asked",
+            "storage/assemble/unclean.py": "it orders times of superblocks, and records where one is wrong",
+        },
+    ),
     "list addresses": Rule(r"\"ip\", \"-", "system/net.py", '["ip", "-j", "addr"]', {}),
     "read an attribute of the kernel": Rule(
         r"ROOT / f?\"(sys|proc)/.*\.read_(text|bytes)\(|\bopen\(f?\"/(sys|proc)/",
@@ -190,3 +200,84 @@ def test_units_of_jobs_are_those_of_the_engine() -> None:
 )
 def test_second_way_to_a_job_is_found(line: str, count: int) -> None:
     assert len(list(units_of_jobs(line))) == count
+
+
+STORED = ("when", "fromisoformat", "fromtimestamp", "strptime")
+FROM_FILES = ("st_mtime", "st_ctime", "st_atime")
+AGES_OF_THEIR_OWN = {
+    "system/ages.py": "it has the way",
+    "storage/assemble/failures.py": "it dates lines of the kernel's log, whose clock never jumps",
+}
+"""Who subtracts a time of the clock in another way than `system/ages.py`, and why."""
+
+
+def is_of_the_clock(node: ast.expr, names: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression is a stored time, the time of a file, or that of now by a clock that may jump."""
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Attribute(attr=attribute):
+            return attribute in FROM_FILES
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr="time" | "time_ns")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=method, value=value)):
+            return method in STORED or (method in ("astimezone", "timestamp") and is_of_the_clock(value, names))
+        case ast.Call(func=ast.Name(id=name)):
+            return name in STORED
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub()):
+            return is_of_the_clock(left, names)
+        case ast.IfExp(body=body, orelse=other):
+            return is_of_the_clock(body, names) or is_of_the_clock(other, names)
+    return False
+
+
+def ages_in(tree: ast.AST) -> list[int]:
+    """Return the lines that subtract a time of the clock from another, also one that has a name in its function."""
+    lines = []
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module | ast.Lambda):
+            continue
+        bound = frozenset(
+            target.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign) and is_of_the_clock(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        )
+        names = frozenset() if isinstance(function, ast.Module) else bound
+        lines += [
+            node.lineno
+            for node in ast.walk(function)
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and is_of_the_clock(node.right, names)
+        ]
+    return sorted(set(lines))
+
+
+def test_no_age_is_computed_beside_the_one_way() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (lines := ages_in(ast.parse(path.read_text())))
+    }
+    others = {name: lines for name, lines in found.items() if name not in AGES_OF_THEIR_OWN}
+    assert others == {}, "how old something is: millrace.system.ages"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "age = now - datetime.fromisoformat(last.started)",
+        "age = time.time() - path.stat().st_mtime",
+        "at = ages.when(record.at)\n    return now - at",
+        "return datetime.now(UTC) - datetime.fromtimestamp(seconds, UTC)",
+        "return abs((ages.when(one) - ages.when(other).astimezone(UTC)).total_seconds())",
+        "since = time.time()\n    return uptime - since",
+    ],
+)
+def test_age_of_its_own_is_found(line: str) -> None:
+    assert ages_in(ast.parse(f"def f():\n    {line}\n")) != []
+
+
+@pytest.mark.parametrize("line", ["return time.monotonic() - began", "at = ages.when(a) - timedelta(days=1)"])
+def test_other_differences_are_no_ages(line: str) -> None:
+    assert ages_in(ast.parse(f"def f():\n    {line}\n")) == []

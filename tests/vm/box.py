@@ -23,6 +23,11 @@ ADMIN_PASSWORD = "correct-horse-9-battery"
 SELDOM = 90
 NEVER = 1_000_000
 CHECKER = "millrace-checker.service"
+# These servers reach no time server, and most stories are not about that: STA_PLL without STA_UNSYNC (adjtimex(2)).
+SYNCHRONISED = (
+    "[Service]\nExecStartPost=+/usr/bin/python3 -I -S -c 'import ctypes, struct; "
+    'ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(struct.pack("I4xqqqqi", 28, 0, 0, 0, 0, 1), 512))\'\n'
+)
 
 PROVISION_SECONDS = 900.0
 SERVING_SECONDS = 900.0
@@ -50,6 +55,7 @@ def credentials(every: int = SELDOM, **more: bytes) -> dict[str, bytes]:
         "millrace.admin-password": ADMIN_PASSWORD.encode(),
         "millrace.policy": policy.encode(),
         f"systemd.unit-dropin.{CHECKER}": f"[Service]\nEnvironment=EVERY={every}\n".encode(),
+        "systemd.unit-dropin.systemd-timesyncd.service": SYNCHRONISED.encode(),
         **data_networks(),
         **extra,
     }

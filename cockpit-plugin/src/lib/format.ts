@@ -76,6 +76,14 @@ export function duration(seconds: Maybe): string {
     return format(ngettext("$0 day", "$0 days", days), days);
 }
 
+const DAY = 86400;
+
+/** How long ago it was by the clock of the browser, which may be off by hours; unknown if it is yet to come. */
+export function age(when: string): string {
+    const seconds = (Date.now() - Date.parse(when)) / 1000;
+    return duration(seconds > -DAY ? Math.max(seconds, 0) : null);
+}
+
 /** A day, as 2026-11-22. */
 export function day(when: string): string {
     // UTC at both ends: it is the same day everywhere.

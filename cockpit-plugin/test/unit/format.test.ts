@@ -2,7 +2,7 @@
 /** Figures read as a person reads them; what is not known is never a zero. */
 import { expect, test } from "vitest";
 import { cpuList } from "../../src/lib/cpus";
-import { binary, bytes, duration, latency, operations, percent, rate, UNKNOWN } from "../../src/lib/format";
+import { age, binary, bytes, duration, latency, operations, percent, rate, UNKNOWN } from "../../src/lib/format";
 import { pieces } from "../../src/components/Sparkline";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
@@ -35,4 +35,14 @@ test("lists of processors", () => {
 test("a gap in what is known is a gap in the line", () => {
     expect(pieces([1, null, 2, 3], 3, 4).map((piece) => piece.length)).toEqual([1, 2]);
     expect(pieces([null, null], 0, 4)).toEqual([]);
+});
+
+test.each([
+    [-9 * 86400, "9 days"],
+    // the clock of the browser is behind
+    [3600, "less than a second"],
+    // the clock of the server was ahead
+    [15_000 * 86400, UNKNOWN],
+])("%d s from now are an age of %s", (seconds, text) => {
+    expect(age(new Date(Date.now() + seconds * 1000).toISOString())).toBe(text);
 });

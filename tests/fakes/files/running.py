@@ -41,7 +41,7 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("millrace.storage.scrub.scrub_watch.datetime", Clock),
             ("millrace.observe.health.checks.keep.datetime", Clock),
             ("millrace.observe.health.checks.scrub.datetime", Clock),
-            ("millrace.observe.health.checks.trim.datetime", Clock),
+            ("millrace.system.ages.datetime", Clock),
             ("millrace.observe.health.collect.datetime", Clock),
             ("millrace.observe.health.current.datetime", Clock),
             ("millrace.serve.config.store.datetime", Clock),

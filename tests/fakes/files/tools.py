@@ -60,6 +60,7 @@ PRINTED = {
     "systemctl show --property=ActiveState --value *": "active\n",
     "systemctl show --property=ActiveState,Job millrace-*.service": "ActiveState=inactive\nJob=\n",
     "systemctl start millrace-heartbeat.service": "\n",
+    "timedatectl show --property=NTP --property=NTPSynchronized": "NTP=yes\nNTPSynchronized=yes\n",
     "systemctl is-active --quiet *": None,
     "bootctl --print-boot-path": "/boot\n",
     "nvme smart-log * --output-format=json": json.dumps(SMART),

@@ -79,6 +79,13 @@ def save(test: DriveTest) -> None:
     write_model(paths.drive_tests_file(), DriveTests(tests=[test, *others][:KEPT]))
 
 
+def erased(serial: str, wwid: str) -> None:
+    """Record that a drive was erased after its test, whatever the clock showed at either."""
+    test = by_serial().get(serial)
+    if test is not None and test.wwid == wwid and not test.blank:
+        save(test.model_copy(update={"blank": True}))
+
+
 def is_running(test: DriveTest, boot: str) -> bool:
     """Whether a test goes on: one that was recorded as running in another boot does not."""
     return test.state == "running" and test.boot == boot

@@ -88,6 +88,11 @@ def latency_file() -> Path:
     return run_dir() / "latency.json"
 
 
+def clock_file() -> Path:
+    """How the clock went since the start of this server, as the last health checks saw it."""
+    return run_dir() / "clock.json"
+
+
 def known_drives_file() -> Path:
     """What every drive was that this server has seen, by serial: its bay, its size, how it wore."""
     return state_dir() / "drives.json"

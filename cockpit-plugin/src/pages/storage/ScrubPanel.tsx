@@ -11,7 +11,7 @@ import { HealthLabel } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { ProgressEta } from "../../components/ProgressEta";
 import { ErrorAlert, Loaded } from "../../components/States";
-import { bytes, duration, moment, percent, rate, UNKNOWN } from "../../lib/format";
+import { age, bytes, moment, percent, rate, UNKNOWN } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { jobTitle, useJob, whileJob } from "../../lib/jobs";
@@ -197,7 +197,6 @@ type Row = ScrubOfArray | FilesystemScrub | null;
 const isArray = (one: Row): one is ScrubOfArray => one !== null && "kept" in one;
 const last = (one: Row): { ended: string } | null => (isArray(one) ? one.kept.last : one);
 const ended = (one: { ended: string } | null, words: (when: string) => string) => (one === null ? UNKNOWN : words(one.ended));
-const age = (when: string) => duration((Date.now() - Date.parse(when)) / 1000);
 
 function every(period: ScrubStatus["every"]): string {
     switch (period) {

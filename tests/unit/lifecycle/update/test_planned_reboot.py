@@ -110,6 +110,27 @@ def test_job_that_goes_on_after_a_restart_defers_only_a_reboot_that_no_administr
     assert server.called(REBOOT) == [REBOOT]
 
 
+def test_clock_that_jumps_past_the_time_reboots_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    restart("03:30", server)
+    monkeypatch.setattr(planned_reboot, "local_time", lambda: datetime(2069, 1, 1, 12))
+    assert carry_out(server) == planned_reboot.JUMPED
+    # it is asked every 5 minutes, also when the clock is right again
+    assert carry_out(server) is None
+    monkeypatch.setattr(planned_reboot, "local_time", lambda: datetime(2026, 11, 22, 3, 30, 1))
+    assert carry_out(server) is None and server.called(REBOOT) == []
+    replan("04:00", server)
+    monkeypatch.setattr(planned_reboot, "local_time", lambda: datetime(2026, 11, 22, 4, 30))
+    assert carry_out(server) is None and server.called(REBOOT) == [REBOOT]
+
+
+def test_time_of_a_clock_that_was_put_back_is_none_of_this_day(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    restart("22:00", server)
+    plan = planned()
+    assert plan is not None and not planned_reboot.is_of_another_clock(plan)
+    monkeypatch.setattr(planned_reboot, "local_time", lambda: datetime(2026, 11, 20, 12))
+    assert planned_reboot.is_of_another_clock(plan)
+
+
 def test_silent_systemd_defers_the_reboot(server: Server) -> None:
     restart("03:30", server)
     server.broken["systemctl show"] = Result(1, "", "Failed to connect to bus: Connection refused")

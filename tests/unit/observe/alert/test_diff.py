@@ -83,3 +83,10 @@ def test_few_are_reported_apart_and_a_shelf_in_one_message() -> None:
     assert grouped([]) == []
     [together] = grouped([*three, alert()])
     assert len(together) == 4 and together[0].level is Level.FAIL
+
+
+def test_problem_that_was_gone_when_the_clock_was_ahead_ends() -> None:
+    before = difference([], health(finding())).open
+    [gone] = difference(before, health(seconds=30)).open
+    ahead = gone.model_copy(update={"gone": "2069-01-01T00:00:00+00:00"})
+    assert keys(difference([ahead], health(seconds=60)).closed) == ["arrays/data"]

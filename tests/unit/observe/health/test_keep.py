@@ -81,3 +81,11 @@ def test_what_is_missing_in_it_and_what_is_damaged_are_findings(serving: Path) -
 def test_server_without_a_pool_keeps_nothing(serving: Path) -> None:
     paths.pool_file().unlink()
     assert keep.check(host()) == []
+
+
+def test_state_that_a_clock_of_a_year_to_come_has_verified_is_due_now(serving: Path) -> None:
+    status(-24 * 15_000)
+    [finding] = keep.check(host())
+    assert (finding.key, finding.level) == ("keep/late", Level.WARN)
+    assert "the clock was ahead at that time; it is due now." in finding.sentence
+    assert "millrace keep now" in (finding.todo or "")

@@ -23,7 +23,7 @@ def test_server_without_a_reset_has_no_finding(root: Path) -> None:
     assert reset.check(Host()) == []
 
 
-@pytest.mark.parametrize(("hours", "findings"), [(1, 1), (30, 0)])
+@pytest.mark.parametrize(("hours", "findings"), [(1, 1), (30, 0), (-1, 1), (-24 * 15_000, 0)])
 def test_reset_of_the_last_day_says_who_began_it(root: Path, hours: int, findings: int) -> None:
     at = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")
     write_model(paths.last_reset_file(), Reset(what="keep", by="mallory", at=at))

@@ -9,6 +9,7 @@ import pytest
 
 from millrace.observe.health.checks import scrub
 from millrace.observe.health.model import HealthFinding, Level
+from millrace.plan.policy.policy_in_force import find
 from millrace.storage.record.model import Pool
 from millrace.storage.record.scrub_record import (
     ArrayScrub,
@@ -284,3 +285,24 @@ def test_xfs_of_a_pool_without_redundancy_is_late_too(serving: Path) -> None:
 def test_server_without_a_pool_has_nothing_to_check(serving: Path) -> None:
     paths.pool_file().unlink()
     assert scrub.check(host()) == []
+
+
+@pytest.mark.parametrize(("days", "clock"), [(-15_000, "ahead"), (20_000, "behind")])
+def test_check_of_a_wrong_clock_is_reported_and_due_now(serving: Path, days: int, clock: str) -> None:
+    checked(days)
+    xfs_checked(days)
+    by_key = {finding.key: finding for finding in scrub.check(host())}
+    assert set(by_key) == {"scrub/late/log", "scrub/late/data", "scrub/filesystem-late//srv/pool"}
+    was = f"was last checked {moment(ago(days))}: the clock was {clock} at that time;"
+    assert by_key["scrub/late/data"].sentence == (
+        f"Array data (RAID6) {was} the next check is due now ({find().policy.scrub.window})."
+    )
+    assert (by_key["scrub/late/data"].todo or "").startswith("Nothing, if the clock is right (timedatectl)")
+    assert was in by_key["scrub/filesystem-late//srv/pool"].sentence
+
+
+def test_pool_of_a_wrong_clock_waits_for_its_first_check(serving: Path) -> None:
+    created(-15_000)
+    assert f"was created {moment(ago(-15_000))}: the clock was ahead at that time" in sentences(scrub.check(host()))
+    checked(0)
+    assert [one.level for one in scrub.check(host())] == [Level.OK]

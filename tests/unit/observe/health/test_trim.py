@@ -84,3 +84,12 @@ def test_pool_that_is_not_to_be_trimmed_is_never_late(serving: Path) -> None:
 def test_server_without_a_pool_has_nothing_to_trim(serving: Path) -> None:
     paths.pool_file().unlink()
     assert trim.check(host()) == []
+
+
+@pytest.mark.parametrize(("days", "clock"), [(-15_000, "ahead"), (20_000, "behind")])
+def test_trim_of_a_wrong_clock_is_reported_and_due_now(serving: Path, days: int, clock: str) -> None:
+    kept(days)
+    [found] = trim.check(host())
+    assert (found.key, found.level) == ("trim/late//srv/pool", Level.WARN)
+    was = f"was last trimmed {moment(ago(days))}: the clock was {clock} at that time; the next trim is due now"
+    assert found.sentence.startswith(f"Free space on /srv/pool {was}")

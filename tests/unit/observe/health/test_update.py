@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.update import records
-from millrace.lifecycle.update.model import LastUpdate, Outcome, Serving, Trial
+from millrace.lifecycle.update import planned_reboot, records
+from millrace.lifecycle.update.model import LastUpdate, Outcome, PlannedReboot, Serving, Trial
 from millrace.observe.health.checks import update
 from millrace.observe.health.model import Level
 from millrace.system import paths
@@ -45,8 +45,10 @@ def test_failed_version_is_a_warning_for_two_weeks() -> None:
     [finding] = update.check(host())
     assert finding.level is Level.WARN and finding.todo == "Install a later version: millrace update check"
     assert "Version 0.2.0 failed on this server, 0.1.0 runs again. NFS does not answer." in finding.sentence
-    ended("failed", days=15)
-    assert update.check(host())[0].level is Level.OK
+    # as long as it was ago, and not as long as a clock that was ahead is not reached
+    for days in (15, -15_000):
+        ended("failed", days=days)
+        assert update.check(host())[0].level is Level.OK
 
 
 def test_version_on_trial_waits_for_the_boot_and_warns_where_nobody_accepts_it() -> None:
@@ -56,6 +58,19 @@ def test_version_on_trial_waits_for_the_boot_and_warns_where_nobody_accepts_it()
     trial("0.1.0")
     [finding] = update.check(host())
     assert finding.level is Level.WARN and "runs and is not accepted" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("hours", "deferred", "level"),
+    [(20, None, Level.OK), (24 * 15_000, None, Level.WARN), (-2, planned_reboot.JUMPED, Level.WARN)],
+)
+def test_reboot_that_waits_for_another_clock_is_a_warning(hours: int, deferred: str | None, level: Level) -> None:
+    trial("0.2.0")
+    at = (datetime.now(UTC) + timedelta(hours=hours)).isoformat(timespec="seconds")
+    planned_reboot.PLAN.write(PlannedReboot(at=at, deferred=deferred))
+    [finding] = update.check(host())
+    assert finding.level is level
+    assert (finding.todo == "Plan it again: millrace update reboot HH:MM") is (level is Level.WARN)
 
 
 def test_accepted_version_is_said() -> None:

@@ -151,6 +151,8 @@ def test_metrics_that_are_missing_or_old_are_an_error(start: Start) -> None:
     now = time.time()
     os.utime(paths.metrics_file(), (now - 500, now - 500))
     assert get(endpoint)[:2] == (503, "the last metrics are 500 s old\n")
+    os.utime(paths.metrics_file(), (now + 1e9, now + 1e9))
+    assert get(endpoint)[:2] == (503, "the last metrics are from a clock that was ahead\n")
     paths.metrics_file().unlink()
     assert get(endpoint)[:2] == (503, "no metrics have been collected yet\n")
 

@@ -221,6 +221,16 @@ def test_health_warns_where_nothing_was_accepted_for_ten_minutes(applied: int, s
         assert finding.todo and f"journalctl -u {UNIT}" in finding.todo
 
 
+def test_file_of_a_clock_that_was_ahead_does_not_hide_that_nothing_arrives() -> None:
+    policy(f'[journal]\nforward = "{HTTPS}"\n')
+    forward.apply(Systemd())
+    age(forward.settings_file(), 3600)
+    age(forward.sent_file(), -1e9)
+    assert levels() == [Level.WARN]
+    age(forward.sent_file(), 30)
+    assert levels() == [Level.OK]
+
+
 def test_health_gives_a_server_its_time_after_a_boot(monkeypatch: pytest.MonkeyPatch) -> None:
     policy(f'[journal]\nforward = "{HTTPS}"\n')
     forward.apply(Systemd())

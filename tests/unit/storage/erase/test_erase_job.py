@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from millrace.cli import program
+from millrace.inventory import drive_tests
 from millrace.inventory.collect import collect
+from millrace.inventory.drive_tests import DriveTest
 from millrace.inventory.model import Inventory
+from millrace.inventory.present import present
 from millrace.inventory.surface import ERASE_MARK, MARK_SIZE
 from millrace.storage.array.machine import Linux
+from millrace.storage.drive import facts
 from millrace.storage.erase import erase_job
 from millrace.storage.record import erasure
 from millrace.storage.record.erasure import EraseOrder, Erasure
@@ -86,6 +90,14 @@ def server(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
     return Server(root_user, manager)
 
 
+def interrupted(at: str) -> DriveTest:
+    """A test of the drive that did not end."""
+    wwid = next(drive.wwid for drive in present() if drive.serial == SERIAL)
+    return DriveTest(
+        id="t", serial=SERIAL, wwid=wwid, bay=None, scope="quick", state="interrupted", boot="4e0f", began=at, ended=at
+    )
+
+
 def last() -> Erasure:
     found = erasure.last(SERIAL)
     assert found is not None
@@ -105,6 +117,36 @@ def test_drive_is_erased_and_blank_in_the_inventory(server: Server) -> None:
     # nothing is left to be interrupted
     erase_job.clean_up(Linux())
     assert last() == ended and not paths.erase_order_file().exists()
+
+
+@pytest.mark.parametrize(
+    ("tested", "erased", "blank"),
+    [
+        ("2026-11-20T10:00:00+00:00", "2026-11-21T10:00:00+00:00", True),
+        ("2026-11-21T10:00:00+00:00", "2026-11-20T10:00:00+00:00", False),
+        # the clock was ahead at the erasure before the test: it proves nothing
+        ("2026-11-20T10:00:00+00:00", "2069-01-01T00:00:00+00:00", False),
+    ],
+)
+def test_erasure_that_was_before_the_test_leaves_no_drive_blank(
+    server: Server, tested: str, erased: str, blank: bool
+) -> None:
+    server.manager.run = lambda: erase_job.execute(Linux())
+    list(erase_job.follow(Linux(), server.order()))
+    erasure.save(last().model_copy(update={"ended": erased}))
+    drive_tests.save(interrupted(tested))
+    assert (SERIAL not in facts.facts().unfinished) is blank
+
+
+def test_drive_is_blank_after_an_erasure_although_it_was_tested_in_2069(server: Server) -> None:
+    server.manager.run = lambda: erase_job.execute(Linux())
+    drive_tests.save(interrupted("2069-01-01T00:00:00+00:00"))
+    list(erase_job.follow(Linux(), server.order()))
+    assert drive_tests.not_blank() == {}
+    # another drive with the same serial number
+    drive_tests.save(interrupted("2026-11-20T10:00:00+00:00").model_copy(update={"wwid": "another"}))
+    drive_tests.erased(SERIAL, last().wwid)
+    assert set(drive_tests.not_blank()) == {SERIAL}
 
 
 def test_without_an_inventory_a_drive_is_erased_and_none_is_invented(server: Server) -> None:

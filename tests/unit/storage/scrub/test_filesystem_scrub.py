@@ -24,7 +24,7 @@ from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
 
-BEGAN = datetime.fromisoformat("2026-11-22T03:10:00+00:00")
+BEGAN = datetime.fromisoformat("2026-11-15T03:10:00+00:00")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def check(status: int, words: str = "") -> str | None:
 
     filesystem = filesystem_scrub.check(pool(), run, lambda: BEGAN + timedelta(hours=next(hours))).filesystem
     assert filesystem is not None and filesystem == load().filesystem
-    assert (filesystem.seconds, filesystem.ended) == (3600, "2026-11-22T04:10:00+00:00")
+    assert (filesystem.seconds, filesystem.ended) == (3600, "2026-11-15T04:10:00+00:00")
     return filesystem.problem
 
 
@@ -56,7 +56,7 @@ def check(status: int, words: str = "") -> str | None:
 def test_sound_metadata_has_no_problem(box: Box, sound: int) -> None:
     assert check(sound) is None
     said = list(lines(status(pool(), ScrubPolicy(), BEGAN)))
-    assert said[-1] == "file system: last checked 2026-11-22 04:10 UTC, metadata is sound"
+    assert said[-1] == "file system: last checked 2026-11-15 04:10 UTC, metadata is sound"
     assert [one.level for one in health.check(Host())] == [Level.OK]
 
 

@@ -359,6 +359,15 @@ def test_file_that_was_not_changed_since_a_check_without_mismatch_is_restored_un
         assert "array data: 1 of 1 files or metadata there changed since" in note
 
 
+def test_check_of_a_clock_that_was_ahead_proves_no_file_older(md: Md) -> None:
+    check(md)
+    raid(md).rot(FIRST, AT, ROT)
+    check(md)
+    change(lambda old: old.having(data().model_copy(update={"clean": "2069-01-01T00:00:00+00:00"})))
+    (note,) = changed_since(pool(), scrub_repair.to_repair(pool(), "data"), xfs(0))
+    assert note == "array data: no check before this one found all of it to match"
+
+
 def test_first_check_of_a_pool_has_nothing_to_compare_with(md: Md) -> None:
     raid(md).rot(FIRST, AT, ROT)
     check(md)

@@ -17,7 +17,7 @@ from millrace.lifecycle.keep.model import Forgotten, KeepStatus, KeyFile, Manife
 from millrace.serve.config.reset_journal import refuse_if_reset
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import load_pool
-from millrace.system import locks, paths, sysfs
+from millrace.system import ages, locks, paths, sysfs
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Failed, MillraceError
 from millrace.system.mounts import mounted
@@ -147,8 +147,8 @@ def _last(where: Path) -> tuple[Generation | None, list[Path]]:
 def _is_due(last: Manifest, digests: tuple[str, str], key: KeyFile | None, everything: Gathered, now: datetime) -> bool:
     if last.seal != (key.seal if key else None) or last.decided != digests[0]:
         return True
-    age = now - datetime.fromisoformat(last.written)
-    return (last.records != digests[1] or last.problems != everything.problems) and not timedelta(0) <= age < DAILY
+    age = ages.age(last.written, now)
+    return (last.records != digests[1] or last.problems != everything.problems) and (age is None or age >= DAILY)
 
 
 def _digests(everything: Gathered, key: KeyFile | None) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from itertools import repeat
 from millrace.lifecycle.update import records, update_paths
 from millrace.lifecycle.update.model import PlannedReboot
 from millrace.lifecycle.update.update_job import JOB
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.jobs.job import Document, Pause, no_start
 from millrace.system.jobs.kinds import ALL, JobName
@@ -25,6 +25,9 @@ SOON = timedelta(seconds=5)
 """From the order to the earliest time: systemd does not start what a timer has for a time that is over."""
 BEGINS = 30
 """Seconds in which systemd begins a reboot: logind may wait for programs that asked it to (InhibitDelayMaxSec=)."""
+MISSED = timedelta(hours=1)
+"""The timer of a reboot is late by a second; one that is later than this ran because the clock jumped."""
+JUMPED = "the clock jumped past its time; plan it again: millrace update reboot HH:MM"
 NOT_LOADED = 5
 """What systemctl exits with for a unit that is not there."""
 GO_ON: tuple[JobName, ...] = tuple(kind.name for kind in ALL if kind.after_boot != "ends")
@@ -66,10 +69,17 @@ def planned() -> PlannedReboot | None:
 def carry_out(run: Runner, pause: Pause = time.sleep) -> str | None:
     """Reboot as planned, or record why the reboot waits: for a job, or because systemd reports no states.
 
+    Where the clock has jumped past the time, it waits for an administrator.
+
     The unit of the timer runs this, again AGAIN seconds after each end. Return the reason in a sentence; None where the
     server reboots, or the reason is the same as before. BadInput: no reboot is planned.
     """
     plan = PLAN.read()
+    if plan.deferred == JUMPED:
+        return None
+    if plan.deferred is None and ages.until(plan.at, _utc(local_time())) < -MISSED:
+        PLAN.write(plan.model_copy(update={"deferred": JUMPED}))
+        return JUMPED
     try:
         sentence = _reboot(run, plan.allowed, pause)
     except MillraceError as error:
@@ -78,6 +88,11 @@ def carry_out(run: Runner, pause: Pause = time.sleep) -> str | None:
         return None
     PLAN.write(plan.model_copy(update={"deferred": sentence}))
     return sentence
+
+
+def is_of_another_clock(plan: PlannedReboot) -> bool:
+    """Whether the time is more than a day away, which no time of day is: the clock was put back since."""
+    return ages.until(plan.at, _utc(local_time())) > timedelta(days=1) + MISSED
 
 
 def local_time() -> datetime:

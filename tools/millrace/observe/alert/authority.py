@@ -5,9 +5,10 @@ A route with one trusts that alone; nothing switches the verification off.
 """
 
 import ssl
-from datetime import UTC, datetime
+from datetime import timedelta
 
 from millrace.serve.certificate import pem
+from millrace.system import ages
 from millrace.system.documents import Contract
 
 LARGEST = 1 << 15
@@ -49,9 +50,8 @@ def described(text: str) -> list[Authority]:
 
 def in_time(text: str) -> None:
     """Raise ValueError where a certificate has ended; one that ends later makes the deliveries fail with that error."""
-    now = datetime.now(UTC)
     for one in described(text):
-        if datetime.fromisoformat(one.not_after) < now:
+        if ages.until(one.not_after) < timedelta():
             raise ValueError(f"{one.subject} ended on {one.not_after[:10]}: provide the CA that is in use")
 
 

@@ -3,12 +3,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from millrace.observe.alert.model import Alert
 from millrace.observe.health import current
 from millrace.observe.health.collect import NOT_RUN
 from millrace.observe.health.model import SEVERITY, Health, HealthFinding, Level
+from millrace.system import ages
 
 # Health is checked every 30 s: the second document without a problem ends it, an event of md in between does not.
 HOLD = timedelta(seconds=20)
@@ -67,7 +68,8 @@ def _absent(result: AlertDifference, alert: Alert, health: Health) -> None:
         result.open.append(alert)
         return
     gone = alert.gone or health.at
-    if alert.gone and datetime.fromisoformat(health.at) - datetime.fromisoformat(gone) >= HOLD:
+    age = ages.age(alert.gone, health.at) if alert.gone else timedelta()
+    if age is None or age >= HOLD:
         result.closed.append(alert)
     else:
         result.open.append(alert.model_copy(update={"gone": gone}))

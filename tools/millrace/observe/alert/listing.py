@@ -23,7 +23,7 @@ from millrace.observe.health.deliveries import UNIT, reported
 from millrace.observe.health.host import BOOT_SECONDS
 from millrace.observe.health.model import SEVERITY, Health
 from millrace.serve.config.store import config_lock
-from millrace.system import locks, paths
+from millrace.system import ages, locks, paths
 from millrace.system.boot import booted_at
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, MillraceError, Refused
@@ -134,8 +134,8 @@ def _of_this_boot(known: Acknowledgement, open_alerts: Sequence[Alert]) -> Ackno
     """
     booted = booted_at()
     for alert in open_alerts:
-        began = datetime.fromisoformat(alert.since)
-        if alert.key == known.key and datetime.fromisoformat(known.since) < booted and began <= booted + STARTED:
+        began = ages.when(alert.since)
+        if alert.key == known.key and ages.when(known.since) < booted and began <= booted + STARTED:
             return known.model_copy(update={"since": alert.since})
     return known
 

@@ -4,12 +4,12 @@
 import smtplib
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
 
 from millrace.observe.alert import authority, text
 from millrace.observe.alert.model import AlertMessage, MailRoute, Security
+from millrace.system import ages
 from millrace.system.errors import Failed
 
 # For each answer of the server.
@@ -41,7 +41,7 @@ def mail(route: MailRoute, message: AlertMessage, host: str) -> EmailMessage:
     email["Subject"] = text.subject(message, host)
     email["From"] = route.sender
     email["To"] = ", ".join(route.recipients)
-    email["Date"] = format_datetime(datetime.fromisoformat(message.at))
+    email["Date"] = format_datetime(ages.when(message.at))
     email["Message-ID"] = f"<millrace.{text.identifier(message, host)}>"
     email["Auto-Submitted"] = "auto-generated"
     email.set_content(text.body(message, host))

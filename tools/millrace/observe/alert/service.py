@@ -35,7 +35,7 @@ from millrace.observe.alert.send import Parcel
 from millrace.observe.health.checks import alerts
 from millrace.observe.health.current import STALE_SECONDS, overdue
 from millrace.observe.health.model import Health, Level
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.documents import parse_model, read_model, write_model
 from millrace.system.errors import MillraceError
 
@@ -117,7 +117,7 @@ class AlertService:
         health = self._health.document
         if health is None or self._uptime() - self._changed <= STALE_SECONDS:
             return health
-        at = datetime.fromisoformat(health.at) + timedelta(seconds=STALE_SECONDS)
+        at = ages.when(health.at) + timedelta(seconds=STALE_SECONDS)
         findings = [overdue(health.at), *health.findings]
         return health.model_copy(update={"at": at.isoformat(), "level": Level.FAIL, "findings": findings})
 

@@ -2,13 +2,13 @@
 """The current health: root runs all checks, other users get the last results of root and what they may check."""
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from millrace.observe.health.checks import arrays, filesystem, pool
 from millrace.observe.health.collect import CHECKS, collect, run_check
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import Health, HealthFinding, Level, continued, worst
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.documents import read_model
 from millrace.system.errors import MillraceError
 from millrace.system.text import moment
@@ -27,7 +27,7 @@ def current(host: Host) -> Health:
     if os.geteuid() != 0:
         return last_recorded(host)
     found, written = collect(host), last_written()
-    late = _late(written, datetime.fromisoformat(found.at)) if written else []
+    late = _late(written, ages.when(found.at)) if written else []
     findings = [*found.findings, *late]
     return continued(written, found.model_copy(update={"level": worst(findings), "findings": findings}))
 
@@ -76,9 +76,8 @@ def last_written() -> Health | None:
 
 
 def _late(written: Health, now: datetime) -> list[HealthFinding]:
-    # The clock may have been put right meanwhile, in either direction.
-    age = abs((now - datetime.fromisoformat(written.at)).total_seconds())
-    return [overdue(written.at)] if age > STALE_SECONDS else []
+    fresh = ages.is_recent(written.at, timedelta(seconds=STALE_SECONDS), now)
+    return [] if fresh else [overdue(written.at)]
 
 
 def level_now(host: Host) -> Level:

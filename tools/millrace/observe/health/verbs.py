@@ -29,6 +29,10 @@ def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
 
     # What is about to be written is not late.
     host = Host()
+    if write_files:
+        from millrace.observe.health import clock
+
+        clock.write(host)
     document = collect(host) if write_files else current(host)
     if write_files:
         from millrace.observe.health import latency

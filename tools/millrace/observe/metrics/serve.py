@@ -10,8 +10,8 @@ import socket
 import ssl
 import sys
 import threading
-import time
 from contextlib import suppress
+from datetime import timedelta
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -22,7 +22,7 @@ from millrace.observe.metrics import node_exporter
 from millrace.observe.metrics.endpoint import PORT, digest
 from millrace.observe.metrics.family import CONTENT_TYPE, PREFIX, exposition, gauge
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed
 
@@ -72,12 +72,14 @@ class Reader(BaseHTTPRequestHandler):
     def _metrics(self) -> None:
         try:
             text = paths.metrics_file().read_text()
-            age = abs(time.time() - paths.metrics_file().stat().st_mtime)
+            written = paths.metrics_file().stat().st_mtime
         except OSError:
             self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "no metrics have been collected yet\n")
             return
-        if age > STALE_SECONDS:
-            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, f"the last metrics are {age:.0f} s old\n")
+        if not ages.is_recent(written, timedelta(seconds=STALE_SECONDS)):
+            known = ages.age(written)
+            old = f"{known.total_seconds():.0f} s old" if known is not None else "from a clock that was ahead"
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, f"the last metrics are {old}\n")
             return
         self._answer(HTTPStatus.OK, self.server.with_node_exporter(text), {"Content-Type": CONTENT_TYPE})
 

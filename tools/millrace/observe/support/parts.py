@@ -43,6 +43,7 @@ def parts() -> list[ArchivePart]:
         ),
         _document("drives-known.json", "drives that were seen, with their wear", paths.known_drives_file()),
         ArchivePart("drives.json", "millrace drive list", _drives),
+        _document("clock.json", "jumps of the clock in this boot", paths.clock_file()),
         _document("health.json", "last health check", paths.health_file()),
         _document("heartbeat.json", "last read and fsync on the pool", paths.heartbeat_file()),
         _document("inventory.json", "inventory of this boot", paths.inventory_file()),

@@ -3,10 +3,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 
 from millrace.serve.certificate.model import Certificate, Current
-from millrace.system import net, paths
+from millrace.system import ages, net, paths
 from millrace.system.errors import BadInput
 from millrace.system.names import host_name
 from millrace.system.net import Interface
@@ -77,12 +77,12 @@ def matches(pattern: str, name: str) -> bool:
 
 def days_left(certificate: Certificate, now: datetime | None = None) -> int:
     """Return whole days until the certificate ends; negative after it."""
-    return (datetime.fromisoformat(certificate.not_after) - (now or datetime.now(UTC))).days
+    return ages.until(certificate.not_after, now).days
 
 
 def is_early(certificate: Certificate, now: datetime | None = None) -> bool:
     """Whether it is not valid yet: it was made while the clock was ahead, and the clock was corrected."""
-    return datetime.fromisoformat(certificate.not_before) > (now or datetime.now(UTC))
+    return ages.until(certificate.not_before, now) > timedelta()
 
 
 def not_named(used: Current, server: ServerIdentity) -> list[str]:

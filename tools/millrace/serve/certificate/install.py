@@ -2,14 +2,14 @@
 """A certificate of the site's CA: verified completely, then used by all services at once."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from millrace.serve.certificate import cockpit, files, own, pem, x509
 from millrace.serve.certificate.identity import Ports, covers, days_left, identity, missing
 from millrace.serve.certificate.model import Certificate, CertificateChange, CertificateRequest, Current
-from millrace.system import net
+from millrace.system import ages, net
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import write_text
 from millrace.system.users import only_root
@@ -106,9 +106,9 @@ def _chain(leaf: str, others: Sequence[str]) -> list[str]:
 
 def _refuse(certificate: Certificate) -> None:
     now = datetime.now(UTC)
-    if datetime.fromisoformat(certificate.not_after) <= now:
+    if ages.until(certificate.not_after, now) <= timedelta():
         raise Refused(f"the certificate ended on {certificate.not_after[:10]}: nothing was changed")
-    if datetime.fromisoformat(certificate.not_before) > now:
+    if ages.until(certificate.not_before, now) > timedelta():
         raise Refused(
             f"the certificate begins at {certificate.not_before}, and this server's clock says {now.isoformat()[:19]}: "
             "nothing was changed"

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from millrace.serve.share.project_walk import XFS, Projects, count, gone_is_fine
+from millrace.system import ages
 from millrace.system.trees import nofollow
 from millrace.system.trees.descend import entries
 
@@ -157,9 +158,10 @@ def _mark(child: int) -> bytes:
 def _waits(mark: bytes, now: float) -> bool:
     """Whether it is too early for the second walk; it is due as well where the clock was set back meanwhile."""
     try:
-        return mark.startswith(_AGAIN) and 0 <= now - float(mark[len(_AGAIN) :]) < SETTLED
+        age = ages.age(float(mark[len(_AGAIN) :]), now) if mark.startswith(_AGAIN) else None
     except ValueError:
         return False
+    return age is not None and age.total_seconds() < SETTLED
 
 
 def orphans(share: int, known: Collection[int], reported: Collection[int]) -> Iterator[int]:

@@ -25,7 +25,7 @@ from millrace.storage.record.membership import absent
 from millrace.storage.record.model import ArrayRecord, MemberRecord
 from millrace.storage.record.pool_file import load_pool
 from millrace.storage.record.writer import READDING, writing
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import MillraceError
 from millrace.system.text import moment
@@ -269,7 +269,7 @@ def add_spare(system: System, record: ArrayRecord, spare: FoundMember) -> str:
 
 
 def _readd(system: System, record: ArrayRecord, member: FoundMember) -> Joined:
-    known, serial = recent(datetime.fromisoformat(system.now())), member.who.serial
+    known, serial = recent(ages.when(system.now())), member.who.serial
     if _times(known, serial, record.array.name) >= MOST:
         lost = _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
         return Joined(
@@ -293,8 +293,7 @@ def _within_a_day(path: Path, now: datetime) -> list[Return]:
         found = read_model(path, Returns).returns
     except MillraceError:
         return []
-    # A clock that was put back makes no return a future one.
-    return [one for one in found if abs(now - datetime.fromisoformat(one.at)) < DAY]
+    return [one for one in found if ages.is_recent(one.at, DAY, now)]
 
 
 def _keep(known: Sequence[Return], new: Return) -> str:

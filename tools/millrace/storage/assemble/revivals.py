@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from millrace.storage.array import md
 from millrace.storage.record.model import ArrayRecord
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.files import write_text
 
 MOST = 3
@@ -66,8 +66,7 @@ def _within_a_day(path: Path, now: str) -> list[Revived]:
     except OSError:
         return []
     found = [one for line in lines if (one := _parsed(line)) is not None]
-    # A clock that was put back makes no start a future one.
-    return [one for one in found if abs(datetime.fromisoformat(now) - datetime.fromisoformat(one.at)) < DAY]
+    return [one for one in found if ages.is_recent(one.at, DAY, now)]
 
 
 def _parsed(line: str) -> Revived | None:

@@ -26,7 +26,7 @@ from millrace.storage.record.apart_record import Apart
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
 from millrace.storage.record.test_order import DriveTestProgress, progress, under_way
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.documents import read_model
 from millrace.system.errors import MillraceError
 
@@ -114,7 +114,12 @@ def _unfinished(drives: Sequence[Drive]) -> dict[str, str]:
     """
     wwids = {drive.serial: drive.wwid for drive in drives}
     others = {record.serial for record in erasure.load() if wwids.get(record.serial, record.wwid) != record.wwid}
-    erased = {record.serial: record.ended for record in erasure.load() if record.state == "done" and record.ended}
+    # an erasure of a year to come says nothing of tests; one marks the test before it by itself
+    erased = {
+        record.serial: record.ended
+        for record in erasure.load()
+        if record.state == "done" and record.ended and not ages.is_ahead(record.ended, datetime.now(UTC))
+    }
     tested = {
         serial: _tested(test)
         for serial, test in drive_tests.not_blank().items()

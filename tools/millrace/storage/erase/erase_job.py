@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from millrace.inventory import drive_tests
 from millrace.inventory.collect import examine
 from millrace.inventory.model import Drive, Inventory
 from millrace.inventory.present import present
@@ -113,6 +114,7 @@ def execute(system: System) -> Erasure:
             raise
         done = _ended(record, system, state="done", method=erased.method, unproved=erased.unproved)
         erasure.save(done)
+        drive_tests.erased(record.serial, record.wwid)
         return done
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.system import locks, paths
+from millrace.system import ages, locks, paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import BadInput
 from millrace.system.text import moment, size
@@ -232,7 +232,7 @@ def stamp(moment: datetime) -> str:
 
 def epoch(stamped: str) -> int:
     """Return a moment that was kept in seconds since 1970."""
-    return int(datetime.fromisoformat(stamped).timestamp())
+    return int(ages.when(stamped).timestamp())
 
 
 def in_words(one: Scrubbed | None) -> str:

@@ -9,12 +9,13 @@ the beginning of a check that found no mismatch. XFS sets the time of the last c
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from millrace.storage.record.model import ArrayRecord, Pool
 from millrace.storage.record.scrub_record import load
 from millrace.storage.scrub.damage import located
 from millrace.storage.scrub.lost_rows import owners
+from millrace.system import ages
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 from millrace.system.text import moment
@@ -39,10 +40,10 @@ def changed_since(pool: Pool, arrays: Sequence[ArrayRecord], run: Runner) -> lis
             notes.append(f"{title}: {where} is not mounted, so what was changed since the last check is not known")
             continue
         owned = {each.what for area in areas for each in owners(area, where, run) if not each.is_free}
-        if owned and kept.clean is None:
+        if owned and (kept.clean is None or ages.age(kept.clean, datetime.now(UTC)) is None):
             notes.append(f"{title}: no check before this one found all of it to match")
             continue
-        clean = datetime.fromisoformat(kept.clean).timestamp() if kept.clean else 0.0
+        clean = ages.when(kept.clean).timestamp() if kept.clean else 0.0
         newer = sum(not _is_older(what, clean, where, run) for what in owned)
         if newer:
             notes.append(

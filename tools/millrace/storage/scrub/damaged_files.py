@@ -54,7 +54,9 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
     if not os.path.ismount(top):
         raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
     damaged = damage(pool, load())
-    began = stamp(now_here())
+    # not before the checks, also where their clock was ahead: what is searched for is of them
+    ended = [array.last.ended for array in load().arrays if array.last]
+    began = max([stamp(now_here()), *ended])
     inodes, others = owners(damaged.areas, mountpoint, run)
     differ, _ = owners(damaged.mismatched, mountpoint, run)
     named = file_names.names(top, inodes)

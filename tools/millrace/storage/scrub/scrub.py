@@ -51,8 +51,9 @@ def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRec
         return record
     closes = None if by_hand else due.until(policy, context.now())
     begun = record.round or Round(started=stamp(context.now()), by="policy")
-    record = change(lambda old: old.model_copy(update={"round": begun, "stopped": None}))
-    left = {array.uuid for array in due.left(pool, record)}
+    started = {"round": begun, "stopped": None}
+    record = change(lambda old: due.mended(old.model_copy(update=started), context.now()))
+    left = {array.uuid for array in due.left(pool, record, context.now())}
     for group in due.groups(pool):
         watches = [ScrubWatch(pool, array, policy, closes, context) for array in group if array.uuid in left]
         if not watches:

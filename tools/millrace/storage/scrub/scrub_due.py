@@ -12,8 +12,8 @@ from millrace.storage.array import resync
 from millrace.storage.array.devices import array_device, block
 from millrace.storage.assemble import unclean
 from millrace.storage.record.model import ArrayRecord, Pool
-from millrace.storage.record.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
-from millrace.system import sysfs
+from millrace.storage.record.scrub_record import ArrayScrub, ScrubRecord, ScrubStop, StoppedBy, stamp
+from millrace.system import ages, sysfs
 from millrace.system.errors import BadInput, Failed
 from millrace.system.jobs import pairs
 from millrace.system.jobs.kinds import JobName
@@ -36,10 +36,35 @@ def groups(pool: Pool) -> list[list[ArrayRecord]]:
     return [[by_name[one.name] for one in group] for group in side_by_side([one.array for one in pool.arrays])]
 
 
-def left(pool: Pool, record: ScrubRecord) -> list[ArrayRecord]:
+def mended(record: ScrubRecord, now: datetime) -> ScrubRecord:
+    """Return the record without times that are yet to come: what has begun began now, and nothing else is known.
+
+    The last check of an array keeps its time, which health reports, until the next one has ended.
+    """
+
+    def of_array(one: ArrayScrub) -> ArrayScrub:
+        begun = one.under_way
+        if begun is not None and ages.is_ahead(begun.started, now):
+            begun = begun.model_copy(update={"started": stamp(now)})
+        clean = None if one.clean and ages.is_ahead(one.clean, now) else one.clean
+        return one.model_copy(update={"under_way": begun, "clean": clean})
+
+    round_, files = record.round, record.files
+    if round_ is not None and ages.is_ahead(round_.started, now):
+        round_ = round_.model_copy(update={"started": stamp(now)})
+    if files is not None and ages.is_ahead(files.at, now):
+        files = None
+    return record.model_copy(update={"round": round_, "files": files, "arrays": list(map(of_array, record.arrays))})
+
+
+def left(pool: Pool, record: ScrubRecord, now: datetime) -> list[ArrayRecord]:
     """Return the arrays that the round has still to check; all of them without a round."""
     begun = record.round.started if record.round else ""
-    checked = {one.uuid for one in record.arrays if one.last and begun and one.last.started >= begun}
+    checked = {
+        array.uuid
+        for array in record.arrays
+        if array.last and begun and array.last.started >= begun and not ages.is_ahead(array.last.started, now)
+    }
     return [one for one in arrays(pool) if one.uuid not in checked or record.of(one.uuid, "").under_way]
 
 
@@ -47,6 +72,11 @@ def until(policy: ScrubPolicy, now: datetime) -> datetime | None:
     """Return when the window closes that is open now; None while none is."""
     found = parse_window(policy.window).open_at(now)
     return found[1] if found else None
+
+
+def has_closed(policy: ScrubPolicy, closes: datetime | None, now: datetime) -> bool:
+    """Whether the window has ended that closes then, also because the clock was put back; never without one."""
+    return closes is not None and (now >= closes or until(policy, now) is None)
 
 
 def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> bool:
@@ -60,11 +90,18 @@ def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) 
     opened = window[0]
     if record.round is not None:
         held = record.stopped if record.stopped and record.stopped.by == "administrator" else None
-        return held is None or datetime.fromisoformat(held.at) < opened
+        return held is None or is_before(held.at, opened, now)
     begun = [scrub.last.started for array in arrays(pool) if (scrub := record.of(array.uuid, "")).last]
     if len(begun) < len(arrays(pool)) or _started_unclean(pool, record, now):
         return True
-    return opened - datetime.fromisoformat(min(begun)) >= timedelta(days=DAYS[policy.every]) - SLACK
+    latest = opened - timedelta(days=DAYS[policy.every]) + SLACK
+    return any(is_before(started, latest, now, exactly=True) for started in begun)
+
+
+def is_before(stored: str, moment: datetime, now: datetime, exactly: bool = False) -> bool:
+    """Whether something was before a moment, or `exactly` then; also where its time is not known."""
+    age = ages.age(stored, now)
+    return age is None or age > now - moment or (exactly and age == now - moment)
 
 
 def _started_unclean(pool: Pool, record: ScrubRecord, now: datetime) -> bool:
@@ -74,9 +111,7 @@ def _started_unclean(pool: Pool, record: ScrubRecord, now: datetime) -> bool:
     except BadInput:
         return False
     checked = {array.array.name: one.last for array in arrays(pool) if (one := record.of(array.uuid, "")).last}
-    return any(
-        datetime.fromisoformat(checked[one].started) < at <= now for one, at in started.items() if one in checked
-    )
+    return any(ages.when(checked[one].started) < at <= now for one, at in started.items() if one in checked)
 
 
 def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> datetime | None:

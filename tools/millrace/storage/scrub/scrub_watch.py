@@ -81,7 +81,7 @@ class ScrubWatch:
         """Return why this ends now, None where it goes on; `asked` is whether the service is to stop."""
         if asked:
             return self.because("service", "the service was stopped")
-        if self.closes is not None and self.context.now() >= self.closes:
+        if due.has_closed(self.policy, self.closes, self.context.now()):
             return self.because("window", "its window has ended")
         return self.obstacle(allowed)
 

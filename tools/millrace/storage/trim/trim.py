@@ -24,7 +24,7 @@ from millrace.storage.scrub import scrub_due
 from millrace.storage.scrub.scrub_watch import CheckContext, now_here
 from millrace.storage.trim import trim_due as due
 from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop, change, load
-from millrace.system import sysfs
+from millrace.system import ages, sysfs
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.jobs import kinds
 from millrace.system.jobs import record as job_record
@@ -72,7 +72,9 @@ def carry_on(pool: Pool, policy: Policy, context: CheckContext) -> TrimRecord:
     shape = geometry(pool, context.run)
     by: By = "administrator" if by_hand else "policy"
     if record.round is not None and record.round.size == shape.size:
-        begun = record.round.model_copy(update={"by": by})
+        # one that began in a year to come would be due again at its end
+        started = stamp(now) if ages.is_ahead(record.round.started, now) else record.round.started
+        begun = record.round.model_copy(update={"by": by, "started": started})
     else:
         begun = _new(shape, now, by)
     change(uuid, lambda old: old.model_copy(update={"round": begun, "stopped": None}))
@@ -267,7 +269,7 @@ class _Trim:
         now = self._context.now()
         if asked:
             return due.stopped("service", "the service was stopped", now)
-        if self._closes is not None and now >= self._closes:
+        if scrub_due.has_closed(self._policy.scrub, self._closes, now):
             return due.stopped("window", "its window has ended", now)
         if self._context.clock() - self._asked < ASK_SECONDS:
             return None

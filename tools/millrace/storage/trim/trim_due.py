@@ -46,8 +46,9 @@ def is_due(policy: Policy, record: TrimRecord, now: datetime) -> bool:
     opened = window[0]
     if record.round is not None:
         held = record.stopped if record.stopped and record.stopped.by in ("administrator", "refused") else None
-        return held is None or datetime.fromisoformat(held.at) < opened
-    return record.last is None or opened - datetime.fromisoformat(record.last.started) >= EVERY - scrub_due.SLACK
+        return held is None or scrub_due.is_before(held.at, opened, now)
+    latest = opened - EVERY + scrub_due.SLACK
+    return record.last is None or scrub_due.is_before(record.last.started, latest, now, exactly=True)
 
 
 def next_window(policy: Policy, record: TrimRecord, now: datetime) -> datetime | None:

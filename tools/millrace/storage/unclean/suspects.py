@@ -26,7 +26,7 @@ from millrace.storage.assemble.unclean import Suspects, Unclean, UncleanStarts, 
 from millrace.storage.record.model import ArrayRecord, Pool
 from millrace.storage.scrub import damaged_files, file_names
 from millrace.storage.unclean import missing_chunks
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.errors import Refused
 from millrace.system.run import Runner, must
 from millrace.system.text import one_line
@@ -264,5 +264,5 @@ def _doubts(pool: Pool, starts: Sequence[Unclean]) -> Iterator[str]:
             continue
         why = start.problem or "it has no second parity"
         yield f"array {start.array}: other files are possible, the rows in doubt are a guess ({why})"
-        if not start.dated or datetime.fromisoformat(start.last_write) > datetime.now(UTC):
+        if not start.dated or ages.is_ahead(start.last_write, datetime.now(UTC)):
             yield f"array {start.array}: the clock was wrong, so files written last may be missing from the search"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from millrace.observe.health.deliveries import MOST, RESTORE, UNIT, Deliveries, Delivery, reported
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.errors import BadInput
 from millrace.system.names import several
 from millrace.system.text import moment, one_line, shown
@@ -45,8 +45,7 @@ def check(host: Host, now: datetime | None = None) -> list[HealthFinding]:
 
 def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[HealthFinding]:
     waiting, oldest = report.queued.get(delivery.route, 0), report.oldest.get(delivery.route)
-    age = _age(oldest, now) if oldest else timedelta()
-    if age <= LATE and waiting < MOST:
+    if (not oldest or _is_recent(oldest, now)) and waiting < MOST:
         return []
     count = f"{waiting} message{'s' if waiting != 1 else ''} waiting"
     full = ", the most that are kept" if waiting >= MOST else ""
@@ -57,10 +56,9 @@ def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[HealthF
     return [_warning("undelivered", delivery.route, sentence, f"Check its receiver, then: {verbs}")]
 
 
-def _age(stamp: str, now: datetime) -> timedelta:
+def _is_recent(stamp: str, now: datetime) -> bool:
     try:
-        # the clock may have been put right meanwhile, in either direction
-        return abs(now - datetime.fromisoformat(stamp).astimezone(UTC))
+        return ages.is_recent(stamp, LATE, now)
     except (ValueError, OverflowError) as error:
         raise BadInput(f"{paths.alert_report_file()}: {shown(stamp)} is no time") from error
 

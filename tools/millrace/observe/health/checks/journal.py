@@ -7,6 +7,7 @@ from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy import policy_in_force
 from millrace.serve.log_forward import forward
+from millrace.system import ages
 
 NAME = "journal"
 # Something is logged with each check of health, so that what was sent last is never older without a reason. In seconds.
@@ -23,9 +24,10 @@ def check(host: Host) -> list[HealthFinding]:
         sentence = f"The policy forwards the journal to {url}, and the server does not."
         return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace journal apply")]
     sent = forward.sent_file()
-    since = max(settings.stat().st_mtime, sent.stat().st_mtime if sent.exists() else 0.0)
-    # After a boot it gets its time again.
-    late = min(time.time() - since, time.monotonic())
+    times = [path.stat().st_mtime for path in (settings, sent) if path.exists()]
+    known = [age.total_seconds() for at in times if (age := ages.age(at)) is not None]
+    # After a boot it gets its time again; a time of a wrong clock is followed by another one soon.
+    late = min([*known, time.monotonic()])
     if late > LATE_S:
         sentence = f"The journal has not reached {url} for {late / 60:.0f} minutes."
         todo = f"Check that the receiver is up and trusts this server's certificate: journalctl -u {forward.UNIT}"

@@ -8,6 +8,7 @@ from millrace.lifecycle.keep.keeping import status
 from millrace.lifecycle.keep.model import KeepStatus, KeptElsewhere
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
+from millrace.system import ages
 from millrace.system.text import moment
 
 NAME = "keep"
@@ -42,13 +43,18 @@ def _elsewhere(one: KeptElsewhere) -> HealthFinding:
     return HealthFinding(check=NAME, kind="elsewhere", level=Level.FAIL, sentence=sentence, todo=home.DECIDE)
 
 
-def _age(found: KeepStatus, created: str, now: datetime) -> list[HealthFinding]:
-    if found.problem:
-        last = f"It was last kept {moment(found.verified)}." if found.verified else "It was never kept."
-        sentence = f"The state of this server is not kept on the pool: {found.problem}. {last}"
+def _age(kept: KeepStatus, created: str, now: datetime) -> list[HealthFinding]:
+    if kept.problem:
+        last = f"It was last kept {moment(kept.verified)}." if kept.verified else "It was never kept."
+        sentence = f"The state of this server is not kept on the pool: {kept.problem}. {last}"
         return [_warning("problem", sentence, AGAIN)]
-    if now - datetime.fromisoformat(found.verified or created) > OLD:
-        last = f"since {moment(found.verified)}" if found.verified else "since the pool was created"
+    at = kept.verified or created
+    age = ages.age(at, now)
+    if age is None:
+        sentence = f"The kept state was last verified {moment(at)}: {ages.why_unknown(at, now)}; it is due now."
+        return [_warning("late", sentence, f"Nothing, if the clock is right (timedatectl), or: {AGAIN}")]
+    if age > OLD:
+        last = f"since {moment(kept.verified)}" if kept.verified else "since the pool was created"
         sentence = f"The state of this server was not kept on the pool {last}."
         return [_warning("late", sentence, AGAIN)]
     return []

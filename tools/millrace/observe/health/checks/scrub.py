@@ -20,11 +20,12 @@ from millrace.storage.record.scrub_record import (
     restorable,
 )
 from millrace.storage.scrub import scrub_due, scrub_pace
-from millrace.system import sysfs
+from millrace.system import ages, sysfs
 from millrace.system.text import moment
 
 NAME = "scrub"
 REPAIR = "millrace pool scrub repair"
+CLOCK = "Nothing, if the clock is right (timedatectl)"
 XFS_UNIT = "millrace-xfs-scrub.service"
 
 PERIODS = {"week": timedelta(days=7), "month": timedelta(days=31), "quarter": timedelta(days=92)}
@@ -100,11 +101,15 @@ def _late(
     """`days` is in how many days checks come round at the rate of now."""
     if policy.every == "never":
         return []
-    age = now - datetime.fromisoformat(last.ended if last else pool.created)
-    if age <= LATE * max(PERIODS[policy.every], timedelta(days=days)):
+    at = last.ended if last else pool.created
+    age = ages.age(at, now)
+    if age is not None and age <= LATE * max(PERIODS[policy.every], timedelta(days=days)):
         return []
-    when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
+    when = _when(last is not None, at, age, now)
     sentence = f"{_title(record)} {when}; the policy wants it every {policy.every} ({policy.window})."
+    if age is None:
+        sentence = f"{_title(record)} {when}; the next check is due now ({policy.window})."
+        return [_finding(record, sentence, f"{CLOCK}, or check it now: millrace pool scrub start", "late")]
     return [_finding(record, sentence, "See what stops it: millrace pool scrub status", "late")]
 
 
@@ -116,16 +121,24 @@ def _filesystem(pool: Pool, last: FilesystemScrub) -> HealthFinding:
 
 
 def _filesystem_late(host: Host, pool: Pool, last: FilesystemScrub | None, now: datetime) -> list[HealthFinding]:
-    age = now - datetime.fromisoformat(last.ended if last else pool.created)
-    if age <= XFS_LATE:
+    at = last.ended if last else pool.created
+    age = ages.age(at, now)
+    if age is not None and age <= XFS_LATE:
         return []
     where, kind = pool.filesystem.mountpoint, "filesystem-late"
-    when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
+    when = _when(last is not None, at, age, now)
     sentence = f"XFS on {where} {when}; it is checked every week, on Sunday or when the server is up again."
     todo = "Check it now: millrace pool scrub filesystem"
     if host.active_state(XFS_UNIT) in ("active", "activating"):
         sentence, todo = f"XFS on {where} {when}; a check is under way.", f"systemctl status {XFS_UNIT}"
     return [HealthFinding(check=NAME, kind=kind, subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _when(checked: bool, at: str, age: timedelta | None, now: datetime) -> str:
+    if age is not None:
+        return f"was last checked {age.days} days ago" if checked else f"has not been checked in {age.days} days"
+    why = ages.why_unknown(at, now)
+    return f"was last checked {moment(at)}: {why}" if checked else f"was created {moment(at)}: {why}"
 
 
 def _title(one: ArrayRecord) -> str:

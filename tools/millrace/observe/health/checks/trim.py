@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where free space is to be trimmed: did the kernel trim it, and how long ago?"""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.policy.policy_in_force import find
 from millrace.storage.trim import trim_due
 from millrace.storage.trim.trim_record import load
+from millrace.system import ages
 from millrace.system.text import moment
 
 NAME = "trim"
@@ -32,7 +33,13 @@ def check(host: Host) -> list[HealthFinding]:
             HealthFinding(check=NAME, kind="refused", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
         ]
     last = record.last
-    age = datetime.now().astimezone() - datetime.fromisoformat(last.ended if last else pool.created)
+    at = last.ended if last else pool.created
+    age = ages.age(at)
+    if age is None:
+        when = f"{'last trimmed' if last else 'created'} {moment(at)}: {ages.why_unknown(at)}"
+        sentence = f"Free space on {where} was {when}; the next trim is due now ({policy.scrub.window})."
+        todo = "Nothing, if the clock is right (timedatectl), or trim it now: millrace pool trim start"
+        return [HealthFinding(check=NAME, kind="late", subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
     if age > LATE:
         when = f"was last trimmed {age.days} days ago" if last else f"has not been trimmed in {age.days} days"
         sentence = f"Free space on {where} {when}; the window of the policy is {policy.scrub.window}."

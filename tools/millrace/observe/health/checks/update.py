@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Did the last update fail, and is a version on trial that nobody accepted?"""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.update import records
-from millrace.lifecycle.update.model import LastUpdate
+from millrace.lifecycle.update import planned_reboot, records
+from millrace.lifecycle.update.model import LastUpdate, PlannedReboot
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
+from millrace.system import ages
 from millrace.system.os_release import image_version
 from millrace.system.text import moment
 
@@ -42,8 +43,11 @@ def _version(host: Host) -> list[HealthFinding]:
         sentence = f"Version {trial.version} runs and is not accepted."
         todo = "journalctl -u millrace-boot-check.service; to go back: millrace update rollback --reboot now"
         return [HealthFinding(check=NAME, kind="trial", level=Level.WARN, sentence=sentence, todo=todo)]
-    if last and last.state == "failed" and datetime.now(UTC) - datetime.fromisoformat(last.at) < SHOWN:
+    if last and last.state == "failed" and ages.is_recent(last.at, SHOWN):
         return [_failed(last)]
+    plan = planned_reboot.PLAN.get()
+    if plan is not None and (planned_reboot.is_of_another_clock(plan) or plan.deferred == planned_reboot.JUMPED):
+        return [_not_at_its_time(plan)]
     if trial is not None:
         sentence = f"Version {trial.version} is installed and starts at the next boot."
     elif last and last.state == "accepted":
@@ -51,6 +55,12 @@ def _version(host: Host) -> list[HealthFinding]:
     else:
         sentence = f"This server runs version {image_version()}."
     return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
+
+
+def _not_at_its_time(plan: PlannedReboot) -> HealthFinding:
+    sentence = f"The server does not reboot as planned ({moment(plan.at)}): the clock has jumped since."
+    todo = "Plan it again: millrace update reboot HH:MM"
+    return HealthFinding(check=NAME, kind="reboot", level=Level.WARN, sentence=sentence, todo=todo)
 
 
 def _failed(last: LastUpdate) -> HealthFinding:

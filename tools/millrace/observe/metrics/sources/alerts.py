@@ -2,12 +2,12 @@
 """Alerts and their delivery, from the report of millrace-alert.service."""
 
 from collections import Counter
-from datetime import datetime
 
 from millrace.observe.alert.model import Report
 from millrace.observe.health.deliveries import reported
 from millrace.observe.health.model import SEVERITY, Level
 from millrace.observe.metrics.family import Family, counter, gauge
+from millrace.system import ages
 
 
 def families() -> list[Family]:
@@ -54,4 +54,4 @@ def families() -> list[Family]:
 
 
 def _seconds(at: str | None) -> float | None:
-    return None if at is None else datetime.fromisoformat(at).timestamp()
+    return None if at is None else ages.when(at).timestamp()

@@ -2,7 +2,6 @@
 """Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
 
 import time
-from datetime import UTC, datetime
 from typing import get_args
 
 from millrace.observe.drive.rows import rows
@@ -11,6 +10,7 @@ from millrace.observe.metrics.family import Family, counter, gauge, info, states
 from millrace.storage.drive import smart
 from millrace.storage.drive.drive_model import DriveRow, Verdict
 from millrace.storage.drive.facts import facts
+from millrace.system import ages
 
 HOUR = 3600
 
@@ -99,7 +99,7 @@ def _about(one: DriveRow) -> dict[str, str]:
 
 
 def _midnight(day: str | None) -> float | None:
-    return None if day is None else datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+    return None if day is None else ages.when(day).timestamp()
 
 
 def _responded(read: smart.DriveSmart | None) -> bool | None:

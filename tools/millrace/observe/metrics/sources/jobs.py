@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs: which kinds run, how far they are, and how the last one of each kind ended."""
 
-from datetime import datetime
-
 from millrace.observe.jobs.listing import JobStatus, listed
 from millrace.observe.metrics.family import Family, Labels, gauge
+from millrace.system import ages
 from millrace.system.jobs.kinds import ALL
 from millrace.system.jobs.record import JobState
 from millrace.system.run import Runner, quickly
@@ -48,4 +47,4 @@ def families(run: Runner = quickly) -> list[Family]:
 
 
 def _seconds(at: str | None) -> float | None:
-    return None if at is None else datetime.fromisoformat(at).timestamp()
+    return None if at is None else ages.when(at).timestamp()

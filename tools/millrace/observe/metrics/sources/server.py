@@ -2,14 +2,13 @@
 """Health, version and the last benchmark, from their documents."""
 
 from collections import Counter
-from datetime import datetime
 
 from millrace import __version__
 from millrace.measure.bench.result import store
 from millrace.measure.bench.result.model import BenchState
 from millrace.observe.health.model import SEVERITY, Health, HealthFinding, Level
 from millrace.observe.metrics.family import Family, gauge, info, stateset
-from millrace.system import paths
+from millrace.system import ages, paths
 from millrace.system.documents import read_model
 from millrace.system.os_release import image_version
 
@@ -71,4 +70,4 @@ def _about(one: HealthFinding) -> dict[str, str]:
 
 
 def _seconds(at: str) -> float:
-    return datetime.fromisoformat(at).timestamp()
+    return ages.when(at).timestamp()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """When what is done by itself was done last: checks, the kept state, the certificate, updates; from their records."""
 
-from datetime import datetime
 from typing import get_args
 
 from millrace.lifecycle.keep import keeping
@@ -11,6 +10,7 @@ from millrace.observe.metrics.family import Family, gauge, stateset
 from millrace.serve.certificate import files
 from millrace.storage.record import scrub_record
 from millrace.storage.record.pool_file import known_pool
+from millrace.system import ages
 
 
 def families() -> list[Family]:
@@ -76,4 +76,4 @@ def _update() -> list[Family]:
 
 
 def _seconds(at: str | None) -> float | None:
-    return None if at is None else datetime.fromisoformat(at).timestamp()
+    return None if at is None else ages.when(at).timestamp()

@@ -11,7 +11,14 @@ from typing import Any, Literal
 
 from millrace.measure.client import recipes, sources
 from millrace.measure.client.choices import ClientProfile
-from millrace.measure.client.kubernetes_names import as_name, checked, directories, namespace, object_name
+from millrace.measure.client.kubernetes_names import (
+    as_name,
+    checked,
+    directories,
+    namespace,
+    object_name,
+    unique,
+)
 from millrace.measure.client.model import Note
 from millrace.measure.client.nfs import required_options
 from millrace.measure.client.served import ServedShare
@@ -80,7 +87,8 @@ def recipe(served: ServedShare, share: DesiredShare, wanted: StorageClassWish) -
     capacity = str(share.size or 1 << 40)
     volumes = []
     for directory, part in sets:
-        volume = checked(object_name, f"{name}-{part}")
+        # volumes of all namespaces share their names, and NAME-PART alone is the same for a + b-c and a-b + c
+        volume = checked(object_name, unique(f"{name}-{part}", name, place, directory))
         volumes.append(volume)
         objects += _dataset(volume, place, server, served, directory, options, capacity)
     return KubernetesRecipe(
@@ -124,8 +132,9 @@ def _storage_class(name: str, place: str, server: str, path: str, options: Seque
         "parameters": {
             "server": server,
             "share": path,
-            # one level, so that each claim is a directory at the top, which the server can give a quota
-            "subDir": "${pvc.metadata.namespace}-${pvc.metadata.name}",
+            # One level, so that each claim is a directory at the top, which the server can give a quota. A volume's
+            # name ends in the UID of its claim, so that no other volume, and none of its archives, has that directory.
+            "subDir": "${pvc.metadata.namespace}-${pv.metadata.name}",
             "onDelete": "archive",
             "mountPermissions": "0",
             f"{SECRET}-name": name,
@@ -155,7 +164,7 @@ def _dataset(
                 "csi": {
                     "driver": DRIVER,
                     "readOnly": True,
-                    "volumeHandle": f"{server}#{served.path.lstrip('/')}#{directory}",
+                    "volumeHandle": f"{server}#{served.path.lstrip('/')}#{directory}#{volume}",
                     "volumeAttributes": {"server": server, "share": path},
                 },
             },
@@ -191,6 +200,11 @@ def _notes(served: ServedShare, share: DesiredShare) -> Iterator[Note]:
             )
         yield Note(
             text="The directory of a deleted claim is kept as archived-…: delete it on a client when it is not needed.",
+            source=CSI_DRIVER,
+        )
+        yield Note(
+            text="A class that names directories NAMESPACE-CLAIM gives two claims one directory: replace it with "
+            "`kubectl delete storageclass` and this one. Its volumes stay as they are.",
             source=CSI_DRIVER,
         )
         yield Note(

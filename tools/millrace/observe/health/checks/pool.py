@@ -102,6 +102,7 @@ def _refused(refusal: Refusal) -> list[HealthFinding]:
     return [
         HealthFinding(
             check=NAME,
+            kind="refused",
             subject=", ".join(drive.serial or drive.name for drive in obstacle.drives),
             level=Level.WARN,
             sentence=f"No pool, and no plan: {obstacle.what}"

@@ -24,6 +24,7 @@ from millrace.measure.client.nfs import required_options
 from millrace.measure.client.served import ServedShare
 from millrace.serve.config.model import DesiredShare
 from millrace.serve.share.networks import CLOSED
+from millrace.system.command import command
 from millrace.system.documents import Contract
 from millrace.system.errors import Refused
 from millrace.system.text import size
@@ -31,6 +32,8 @@ from millrace.system.text import size
 DRIVER = "nfs.csi.k8s.io"
 SECRET = "csi.storage.k8s.io/provisioner-secret"
 CSI_DRIVER = "csi-driver-nfs 4.13: docs/driver-parameters.md"
+CHILD_SIZE = "--size none --soft-size none --child-size 100G"
+SQUASH = "--nfs-client 'NETWORK squash=all anonuid=2000 anongid=2000'"
 XFS = "xfs_quota(8): a file counts to one project"
 
 
@@ -103,7 +106,9 @@ def recipe(served: ServedShare, share: DesiredShare, wanted: StorageClassWish) -
 
 def _refuse(served: ServedShare) -> None:
     if not served.nfs:
-        raise Refused(f"share {served.name} is not on NFS: millrace share set {served.name} --nfs")
+        raise Refused(
+            f"share {served.name} is not on NFS: {command('millrace share set', served.name, options=['--nfs'])}"
+        )
     if served.closed:
         raise Refused(f"no node can mount {served.name}: {CLOSED}")
     if served.sec:
@@ -183,7 +188,7 @@ def _notes(served: ServedShare, share: DesiredShare) -> Iterator[Note]:
         if share.child_size is None:
             text = (
                 "The driver does not enforce the capacity of a claim, and this share does not either. To limit each "
-                f"claim: millrace share set {share.name} --size none --soft-size none --child-size 100G"
+                f"claim: {command('millrace share set', share.name, options=[CHILD_SIZE])}"
             )
         else:
             text = (
@@ -194,8 +199,7 @@ def _notes(served: ServedShare, share: DesiredShare) -> Iterator[Note]:
         if not any(client.anonuid is not None for client in share.nfs.clients):
             yield Note(
                 text="The driver creates directories as root, which becomes nobody here. To give volumes to the user "
-                f"that pods run as: millrace share set {share.name} --nfs-client 'NETWORK squash=all anonuid=2000 "
-                "anongid=2000'",
+                f"that pods run as: {command('millrace share set', share.name, options=[SQUASH])}",
                 source=CSI_DRIVER,
             )
         yield Note(

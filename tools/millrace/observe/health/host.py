@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from millrace.inventory.model import Drive, DriveState, Inventory
@@ -18,6 +17,7 @@ from millrace.plan.finding import REPLACE_DRIVE
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import net, paths, probes, units
+from millrace.system.command import command
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, MillraceError
 from millrace.system.net import Entry, Interface
@@ -122,7 +122,7 @@ class Host:
         except MillraceError:
             arrays = []
         ours = {one.serial for array in arrays for one in (*array.members, *array.spares)}
-        return f"Replace the drive: {REPLACE} {quote(serial)}" if serial in ours else REPLACE_DRIVE
+        return f"Replace the drive: {command(REPLACE, serial)}" if serial in ours else REPLACE_DRIVE
 
     @cached_property
     def interfaces(self) -> list[Entry]:

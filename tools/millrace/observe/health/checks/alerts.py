@@ -10,6 +10,7 @@ from millrace.observe.health.deliveries import MOST, RESTORE, UNIT, Deliveries, 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput
 from millrace.system.names import several
 from millrace.system.text import moment, one_line, shown
@@ -53,8 +54,9 @@ def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[HealthF
     since = f", the oldest since {moment(oldest)}" if oldest else ""
     why = f"; {one_line(delivery.problem).rstrip('.')}" if delivery.problem else ""
     sentence = f"Alerts through {delivery.route} are not delivered: {count}{full}{since}{why}."
-    verbs = f"millrace alert test {delivery.route}; without it: millrace alert route remove {delivery.route}"
-    return [_warning("undelivered", delivery.route, sentence, f"Check its receiver, then: {verbs}")]
+    without = command("millrace alert route remove", delivery.route)
+    todo = f"Check its receiver, then: {command('millrace alert test', delivery.route)}; without it: {without}"
+    return [_warning("undelivered", delivery.route, sentence, todo)]
 
 
 def _age(stamp: str, now: datetime) -> timedelta:

@@ -21,6 +21,7 @@ from millrace.storage.record.scrub_record import (
 )
 from millrace.storage.scrub import scrub_due, scrub_pace
 from millrace.system import sysfs
+from millrace.system.command import command
 from millrace.system.text import moment
 
 NAME = "scrub"
@@ -77,11 +78,12 @@ def _mismatch(host: Host, array: ArrayRecord, record: ScrubRecord, last: Scrubbe
     sentence = (
         f"{_title(array)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{drives}{files}."
     )
-    todo = f"Compare the files with a backup, then: {REPAIR} {array.array.name}"
+    repair = command(REPAIR, array.array.name)
+    todo = f"Compare the files with a backup, then: {repair}"
     if restorable(last) == last.mismatches:
-        todo = f"Restore the blocks from the other drives: {REPAIR} {array.array.name}"
+        todo = f"Restore the blocks from the other drives: {repair}"
     if array.array.role is Role.LOG:
-        todo = f"{REPAIR} {array.array.name}"
+        todo = repair
     if kept.repair is not None:
         sentence = f"{sentence[:-1]}; a repair is under way."
         todo = "See what stops it if it does not end: millrace pool scrub status"

@@ -4,7 +4,6 @@
 import errno
 import os
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from millrace.system import nfs_client
 from millrace.system.errors import Failed
 from millrace.system.nfs_client import TlsClient, session
+from tests.fakes.certificates import pair
 from tests.fakes.nfs_server import NfsServer
 
 INODE = 0x1_2345_6789
@@ -114,12 +114,10 @@ def test_root_comes_from_a_reserved_port_that_is_free(monkeypatch: pytest.Monkey
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
     """A certificate that trusts itself, as one that an administrator installs, and its key."""
-    pair = tmp_path / "server.pem", tmp_path / "server.key"
-    subject = ["-subj", "/CN=nas", "-addext", "subjectAltName=DNS:nas.example.com"]
-    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2"]
-    files = ["-out", str(pair[0]), "-keyout", str(pair[1])]
-    subprocess.run(["openssl", "req", "-x509", *curve, *subject, *files], check=True, capture_output=True)
-    return pair
+    files = tmp_path / "server.pem", tmp_path / "server.key"
+    for file, text in zip(files, pair("nas.example.com"), strict=True):
+        file.write_text(text)
+    return files
 
 
 def over_tls(server: NfsServer, certificate: tuple[Path, Path], mutual: bool) -> None:

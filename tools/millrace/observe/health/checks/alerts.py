@@ -40,7 +40,9 @@ def check(host: Host, now: datetime | None = None) -> list[HealthFinding]:
     late = [finding for delivery in report.deliveries for finding in _late(delivery, report, at)]
     if late or not report.deliveries:
         return late
-    sentence = f"Alerts go out through {several([delivery.route for delivery in report.deliveries])}."
+    sentence = f"Alerts go out through {several([delivery.route for delivery in report.deliveries])}"
+    untried = [delivery.route for delivery in report.deliveries if delivery.delivered is None]
+    sentence += f"; nothing was delivered through {several(untried)} yet." if untried else "."
     return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 

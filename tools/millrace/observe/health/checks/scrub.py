@@ -57,6 +57,9 @@ def check(host: Host) -> list[HealthFinding]:
         return findings
     ended = moment(min(checked)) if checked else None
     since = f"The last check of all arrays ended {ended}." if ended else "No array has been checked yet."
+    if ended and len(checked) < len(scrub_due.arrays(host.pool)):
+        arrays = f"{len(checked)} of {len(scrub_due.arrays(host.pool))} arrays"
+        since = f"The last check of {arrays} ended {ended}; the others have not been checked yet."
     return [HealthFinding(check=NAME, level=Level.OK, sentence=since)]
 
 

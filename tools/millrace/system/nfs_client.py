@@ -126,11 +126,10 @@ class NfsSession:
             sequence = self._id + struct.pack(">IIII", self._slot, 0, 0, 0)
             return self._ask([(_SEQUENCE, sequence), *steps])
 
-        status, said = wait_until(once, lambda answer: answer[0] != _DELAY, PAUSES)
-        return _good(status, said)
+        return _in_time(once)
 
     def _compound(self, steps: Sequence[tuple[int, bytes]]) -> dict[int, bytes]:
-        return _good(*self._ask(steps))
+        return _in_time(lambda: self._ask(steps))
 
     def _ask(self, steps: Sequence[tuple[int, bytes]]) -> tuple[int, dict[int, bytes]]:
         """Return the status of a COMPOUND, and the rest of the reply from each result on, by operation."""
@@ -275,10 +274,12 @@ def _results(reply: bytes, operations: Sequence[int]) -> tuple[int, dict[int, by
     return status, parts
 
 
-def _good(status: int, found: dict[int, bytes]) -> dict[int, bytes]:
+def _in_time(once: Callable[[], tuple[int, dict[int, bytes]]]) -> dict[int, bytes]:
+    """Return the results of a COMPOUND; again while the server lets its clients wait. Failed: it refuses."""
+    status, parts = wait_until(once, lambda answer: answer[0] != _DELAY, PAUSES)
     if status:
         raise Failed(_ERRORS.get(status, f"NFS error {status}"))
-    return found
+    return parts
 
 
 def _opaque(data: bytes) -> bytes:

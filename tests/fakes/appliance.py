@@ -7,7 +7,8 @@ Changes of shares, users and files under /etc are made on it. A `Box` has hardwa
 import configparser
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import ClassVar
 import pytest
 
 from millrace.serve.share.server import ShareServer
-from millrace.system import paths
+from millrace.system import nfs_client, paths
 from millrace.system.documents import write_model
+from millrace.system.errors import Failed
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
@@ -29,6 +31,18 @@ from tests.fakes.sockets import listen
 _NOT_ALLOWED = ["tcon failed: NT_STATUS_ACCESS_DENIED", "tdis failed: NT_STATUS_NETWORK_NAME_DELETED"]
 
 
+class ShownDirectories:
+    """What NFSv4 shows from its root: the directories that are exported to the client, and nothing else."""
+
+    def __init__(self, appliance: "Appliance", other: str) -> None:
+        self._appliance, self._other = appliance, other
+
+    def inode(self, path: str) -> int:
+        if path not in self._appliance.transient:
+            raise Failed("no such file or directory")
+        return (self._appliance.root / (self._other or path).lstrip("/")).stat().st_ino
+
+
 class Appliance(Commands):
     """The runner of the stories."""
 
@@ -36,8 +50,7 @@ class Appliance(Commands):
         *SERVING,
         "exportfs -s",
         "klist -k *",
-        "mount -t nfs4 -o ro,vers=4.2,proto=tcp,* 127.0.0.1:/ *",
-        "mount -i -t nfs4 -o ro,vers=4.2,proto=tcp,*,xprtsec=* *:/ *",
+        "nfs-session 127.0.0.1 [*]",
         "umount --force --lazy *",
         "rm -rf --one-file-system -- *",
         "systemctl show --property=ActiveState,Job *.service",
@@ -95,6 +108,10 @@ class Appliance(Commands):
             plan().nfsd, pool(), context, ports, self, lambda seconds: None, projects=self.projects.projects()
         )
 
+    def opens_nfs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let this server answer clients of NFS in user space."""
+        monkeypatch.setattr(nfs_client, "session", self.nfs_session)
+
     def answers_for(self, monkeypatch: pytest.MonkeyPatch, *functions: str) -> None:
         """Let functions of the room, as `edit.preview`, change this server unless they are given another."""
         for name in functions:
@@ -136,18 +153,18 @@ class Appliance(Commands):
         lines = path.read_text().splitlines() if path.exists() else []
         return dict(line.split(" ", 1) for line in lines if line.startswith("/"))
 
-    def _mount(self, words: list[str], stdin: str) -> Result:
-        """What NFSv4 shows from its root: the directories that are exported to the client, and nothing else."""
-        where = Path(words[-1])
-        if not self.transient:
-            return Result(32, "", "mount.nfs4: access denied by server")
-        for path in self.transient:
-            (where / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-            (where / path[1:]).symlink_to(self.root / path[1:])
-        mount(self.root, "127.0.0.1:/", where, "nfs4", "ro", process="self")
+    @contextmanager
+    def nfs_session(self, address: str, tls: nfs_client.TlsClient | None = None) -> Iterator["ShownDirectories"]:
+        """In the place of a client in user space, with faults and calls as those of a tool."""
+        result = self(["nfs-session", address, *([tls.name] if tls else [])])
+        if result.status:
+            raise Failed(result.err.strip())
         lines = [f"{path}\t127.0.0.1(ro,all_squash)\n" for path in self.transient]
         (self.root / "proc/fs/nfsd/exports").write_text("# Version 1.1\n" + "".join(lines))
-        return GOOD
+        yield ShownDirectories(self, result.out.strip())
+
+    def _nfs_session(self, words: list[str], stdin: str) -> Result:
+        return GOOD if self.transient else Result(1, "", "permission denied")
 
     def _umount(self, words: list[str], stdin: str) -> Result:
         shutil.rmtree(words[-1])

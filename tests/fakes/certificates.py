@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A certificate for the tests of other rooms: what it says counts there, and nobody checks a signature."""
+"""A certificate for the tests of other rooms: what is recorded of it counts there, and nobody checks a signature."""
 
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 
 from millrace.serve.certificate import files, pem
 from millrace.serve.certificate.model import Certificate, Current, Origin
@@ -44,7 +48,7 @@ def certify(
     kernel = paths.ROOT / "proc/sys/kernel"
     kernel.mkdir(parents=True, exist_ok=True)
     (kernel / "hostname").write_text(f"{host}\n")
-    text = "-----BEGIN CERTIFICATE-----\n"
+    text, key = pair()
     about = Current(
         origin=origin,
         certificate=certificate(names, days, addresses, end, begin),
@@ -53,5 +57,16 @@ def certify(
         covers=[host],
     )
     write_text(files.authority()[0], "-----BEGIN CERTIFICATE-----\nauthority\n-----END CERTIFICATE-----\n")
-    texts = {files.CHAIN: text, files.KEY: "", files.ABOUT: about.model_dump_json()}
+    texts = {files.CHAIN: text, files.KEY: key, files.ABOUT: about.model_dump_json()}
     files.activate(texts)
+
+
+@cache
+def pair(name: str = "nas7") -> tuple[str, str]:
+    """A certificate that trusts itself and its key, in PEM."""
+    with tempfile.TemporaryDirectory() as scratch:
+        certificate, key = Path(scratch) / "a.pem", Path(scratch) / "a.key"
+        make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc"]
+        about = ["-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+        subprocess.run([*make, *about, "-out", certificate, "-keyout", key], check=True, capture_output=True)
+        return certificate.read_text(), key.read_text()

@@ -10,6 +10,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 from millrace.observe.health.host import Probes
+from millrace.system.web_probe import WebReply
 from tests.fakes.files import tools
 from tests.fakes.files.box import FULL, NOW, Box, Shape
 from tests.fakes.tools import started_by
@@ -35,7 +36,10 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("os.statvfs", lambda path: space),
             ("os.fsync", lambda descriptor: None),
             ("os.path.ismount", lambda path: True),
-            ("millrace.observe.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
+            (
+                "millrace.observe.health.host.PROBES",
+                Probes(lambda address: None, lambda address: None, lambda address: WebReply(None)),
+            ),
             ("millrace.storage.drive.facts.datetime", Clock),
             ("millrace.storage.drive.smart.datetime", Clock),
             ("millrace.storage.scrub.scrub_watch.datetime", Clock),

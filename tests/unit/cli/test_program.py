@@ -98,7 +98,9 @@ def test_an_error_of_the_system_is_a_sentence(
 
     monkeypatch.setattr(cli.millrace, "get_command", lambda context, name: plan)
     assert run("plan") == 1
-    assert capsys.readouterr().err == "millrace: /srv/pool/data: Input/output error\n"
+    assert capsys.readouterr().err == (
+        "millrace: /srv/pool/data fails (Input/output error): millrace health says what is wrong\n"
+    )
 
 
 def test_a_secret_is_not_asked_for_where_it_cannot_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,3 +178,16 @@ def test_step_of_a_rescue_is_confirmed_with_the_whole_word(
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     with pytest.raises(BadInput, match="no terminal to confirm this: use --step NAME --yes"):
         typed_yes("Carry out this step?", "--step NAME --yes")
+
+
+def test_an_error_of_the_system_without_a_file_never_stands_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command()
+    def plan() -> None:
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(cli.millrace, "get_command", lambda context, name: plan)
+    assert run("plan") == 1
+    said = "an operation of this server fails (No such device): millrace health says what is wrong"
+    assert capsys.readouterr().err == f"millrace: {said}\n"

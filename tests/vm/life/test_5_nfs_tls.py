@@ -68,7 +68,7 @@ def left(client: Machine, recipe: dict[str, Any]) -> None:
 
 
 def test_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machine, sealed: str) -> None:
-    assert "test mount from this server over TLS" in sealed
+    assert "opened from this server over TLS" in sealed
     recipe = box.shown(RECIPE)
     said = followed(client, recipe)
     assert said.status == 0, said.err + client.run("journalctl -b -n 30 -u tlshd --no-pager").out
@@ -97,7 +97,7 @@ def test_rdma_and_tls_exclude_each_other(box: Box, sealed: str) -> None:
 
 def test_mtls_accepts_only_clients_of_a_trusted_authority(box: Box, client: Machine, sealed: str) -> None:
     said = box.millrace(f"share set {SHARE} --nfs-client '{NETWORKS[0]} xprtsec=mtls'", seconds=600)
-    assert "test mount from this server over TLS" in said.out
+    assert "opened from this server over TLS" in said.out
     recipe = box.shown(RECIPE)
     client.run("cp /run/site/gpu1.pem /etc/tlshd/client.pem; cp /run/site/gpu1.key /etc/tlshd/client.key")
     assert followed(client, recipe).status != 0

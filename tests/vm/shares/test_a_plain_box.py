@@ -37,6 +37,30 @@ def test_check_that_stays_sees_nfsd(box: Box) -> None:
     assert found["level"] == "OK"
 
 
+def test_web_console_that_hangs_behind_its_socket_is_reported(box: Box) -> None:
+    def console() -> dict[str, str]:
+        box.say("systemctl start millrace-health.service")
+        [finding] = [
+            one for one in box.read_json("cat /run/millrace/health.json")["findings"] if one["check"] == "cockpit"
+        ]
+        return dict(finding)
+
+    well = console()
+    assert well["sentence"] == "The web console shows its login page on port 9090."
+    box.say("systemctl kill --signal=STOP cockpit.service")
+    try:
+        # systemd holds the socket all the same
+        assert box.say("systemctl is-active cockpit.socket") == "active"
+        hung = console()
+        assert (hung["level"], hung["sentence"]) == (
+            "FAIL",
+            "The web console does not respond on port 9090: no reply within 30 s.",
+        )
+    finally:
+        box.say("systemctl kill --signal=CONT cockpit.service")
+    assert console() == well
+
+
 def test_healthy_boot_logs_no_error(box: Box) -> None:
     assert alone.errors(box) == []
 

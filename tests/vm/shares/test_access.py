@@ -69,3 +69,19 @@ def test_other_networks_are_refused_on_both_protocols(box: Box, client: Machine)
     box.millrace(f"share set models --nfs-client {CLIENT_ADDRESSES[0]} --smb-network default", seconds=600)
     assert mounts(client) and opens(client)
     box.millrace("share set models --nfs-client default", seconds=600)
+
+
+def test_mount_that_the_server_has_of_itself_stands_in_no_shares_way(box: Box) -> None:
+    # the kernel's client would come from the address of that mount, which the new shares do not allow
+    box.say(f"mkdir -p /run/own && mount -t nfs4 {HOST}:/srv/pool/models /run/own")
+    try:
+        for number, option in enumerate(("", " xprtsec=tls", " xprtsec=mtls")):
+            create = ["share", "create", f"own{number}", "--profile", "mixed", "--no-smb"]
+            made = box.millrace([*create, "--nfs-client", f"{ELSEWHERE}{option}"], seconds=600)
+            assert f"exported to {ELSEWHERE}; opened from this server" in made.out
+        # nothing of the verification stays at the server: its clients are those that mount
+        assert "millrace-" not in box.say("cat /proc/fs/nfsd/clients/*/info")
+    finally:
+        box.say("umount /run/own")
+        for number in range(3):
+            box.millrace(f"share remove own{number} --delete-data own{number}", seconds=600, check=False)

@@ -196,8 +196,9 @@ def run(argv: Sequence[str] | None) -> int:
         return _complain(str(error), error.exit_code)
     except OSError as error:
         # What no verb foresaw: a disk that is full or gone, a directory in the place of a file.
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}", Failed.exit_code)
+        from millrace.system.files import describe
+
+        return _complain(describe(error), Failed.exit_code)
     return status if isinstance(status, int) else 0
 
 

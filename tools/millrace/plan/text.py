@@ -9,6 +9,7 @@ from millrace.plan.constants import GIGA
 from millrace.plan.finding import PlanFinding, Severity, merged
 from millrace.plan.model import Decision, DriveRole, LayerName, Plan, PlanFile, PlanOutcome, Prediction, Refusal
 from millrace.plan.values import value_in_words
+from millrace.system.command import command
 from millrace.system.printing import Cell, Style, Styled, Terminal, line, notes, table, terminal
 from millrace.system.text import binary, size
 
@@ -60,7 +61,7 @@ def _plan(
     yield from notes(_end(plan, in_force, tests), indent=0, on=on)
     yield f"sha256 {sha256}"
     if not in_force:
-        yield line(f"approve with: millrace approve {sha256}", "bold", on)
+        yield line(f"approve with: {command('millrace approve', sha256)}", "bold", on)
 
 
 def _end(plan: Plan, in_force: bool, tests: Mapping[str, DriveTest] | None) -> Iterator[str]:

@@ -127,5 +127,5 @@ def _sync(path: Path, flags: int = 0) -> None:
 
 def describe(error: OSError) -> str:
     """Return the operating system's error of a file, for a sentence; the pool's file system may have shut down."""
-    where = f"{error.filename} fails" if error.filename else "a file of this server fails"
+    where = f"{error.filename} fails" if error.filename else "an operation of this server fails"
     return f"{where} ({error.strerror or error}): millrace health says what is wrong"

@@ -16,6 +16,7 @@ from millrace.measure.bench.run import loopback
 from millrace.measure.bench.run.remote import target as remote
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
+from tests.fakes.mounts import mount
 from tests.unit.measure.bench.rungs import repeat, waiting
 from tests.unit.measure.bench.runs import run
 from tests.unit.measure.bench.sites import request, site
@@ -70,6 +71,7 @@ def mountstats(root: Path, where: Path, connections: int) -> None:
 def mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mounts:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(pwd, "getpwnam", lambda _: pwd.getpwuid(os.getuid()))
+    mount(tmp_path, "/dev/md127", "/srv/pool", "xfs")
     return Mounts()
 
 
@@ -94,3 +96,15 @@ def test_fewer_connections_than_wanted_are_not_measured_as_if_they_were_there(tm
     with pytest.raises(Failed, match="the client has 8 connections instead of 16"), opened:
         raise AssertionError
     assert mounts.calls[-1][:2] == ["exportfs", "-u"]
+
+
+def test_session_of_a_mount_that_this_server_has_of_itself_is_not_measured(tmp_path: Path, mounts: Mounts) -> None:
+    mount(tmp_path, "10.0.0.9:/data", "/mnt", "nfs4", "rw,vers=4.2,clientaddr=10.0.0.2,addr=10.0.0.9")
+    where = tmp_path / "m"
+    mountstats(tmp_path, where, connections=16)
+    with loopback.PROTOCOLS["nfs-tcp-16"](Path("/srv/pool/.millrace-bench"), where, mounts):
+        pass
+    mount(tmp_path, "10.0.0.2:/srv/pool/data", "/run/d\\040e", "nfs4", "rw,vers=4.2,clientaddr=10.0.0.2,addr=10.0.0.2")
+    opened = loopback.PROTOCOLS["nfs-tcp-16"](Path("/srv/pool/.millrace-bench"), where, mounts)
+    with pytest.raises(Failed, match=r"has mounted 10.0.0.2:/srv/pool/data from itself.*: umount '/run/d e'$"), opened:
+        raise AssertionError

@@ -13,6 +13,7 @@ from millrace.measure.bench.run import localio, loopback
 from millrace.system import paths
 from millrace.system.errors import Failed
 from millrace.system.run import Result
+from tests.fakes.mounts import mount
 from tests.unit.measure.bench.tools import Tools
 
 RELEASE = "7.2.12+deb14-amd64"
@@ -55,6 +56,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(pwd, "getpwnam", lambda _: pwd.getpwuid(os.getuid()))
     monkeypatch.setattr(localio, "PAUSES", ())
+    mount(tmp_path, "/dev/md127", "/srv/pool", "xfs")
     (paths.run_dir() / "bench").mkdir(parents=True)
 
 

@@ -66,7 +66,7 @@ def test_journal_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
         f"paths.ROOT = Path({str(tmp_path)!r}); sys.exit(send.main())"
     )
     made = Attempt(Parcel(route=route, secret="", message=message(), host="nas7"), [sys.executable, "-c", script])
-    assert ended(made) == "No such file or directory"
+    assert ended(made) == "the journal: No such file or directory"
 
 
 def test_delivery_that_hangs_is_ended() -> None:

@@ -2,6 +2,8 @@
 """The service follows the health document, survives a restart and a dead receiver, and never waits for anybody."""
 
 import json
+import socket
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -381,6 +383,34 @@ def rounds(monkeypatch: pytest.MonkeyPatch, count: int, then: Callable[[], None]
 
     monkeypatch.setattr("time.sleep", pause)
     return pauses
+
+
+def test_each_round_is_a_sign_of_life(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    credentials = tmp_path / "credentials"
+    credentials.mkdir(exist_ok=True)
+    (credentials / "routes").write_text(Routes(routes=[LOG]).model_dump_json())
+    (credentials / "secrets").write_text("{}")
+    rounds: list[float] = []
+
+    def pause(seconds: float) -> None:
+        rounds.append(seconds)
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
+        monkeypatch.setattr(time, "sleep", pause)
+        with pytest.raises(KeyboardInterrupt):
+            service.run()
+        assert [manager.recv(100) for _ in rounds] == [b"WATCHDOG=1"] * 2
+    # nobody listens any more: the next rounds deliver all the same
+    rounds.clear()
+    with pytest.raises(KeyboardInterrupt):
+        service.run()
 
 
 def test_service_with_damaged_routes_says_so_once_and_waits(

@@ -14,11 +14,13 @@ from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.host import Host, Probes
 from millrace.observe.health.model import HealthFinding
 from millrace.plan.settings import SettingsFile, planned_settings
+from millrace.serve.certificate import files, pem
 from millrace.storage.drive.smart import DriveSmart, SmartReport
 from millrace.storage.record.scrub_record import FilesystemScrub, change, stamp
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from millrace.system.web_probe import WebReply
 from millrace.tune.settings import record
 from tests.fakes.certificates import certify
 from tests.fakes.mounts import mount
@@ -56,7 +58,7 @@ WELL = {
 
 
 MOUNTED = "rw,nosuid,nodev,noexec,noatime"
-ANSWERING = Probes(lambda address: None, lambda address: None)
+ANSWERING = Probes(lambda address: None, lambda address: None, lambda address: WebReply(None, shown()))
 
 
 def well(root: Path) -> None:
@@ -166,7 +168,13 @@ def host(uptime: float = 60, **answers: Result) -> Host:
 
 def deaf(nfs: str | None = None, smb: str | None = None) -> Host:
     """A server whose NFS or SMB does not answer, for this reason."""
-    return Host(Tools(WELL), Probes(lambda address: nfs, lambda address: smb))
+    return Host(Tools(WELL), Probes(lambda address: nfs, lambda address: smb, ANSWERING.web))
+
+
+def shown() -> bytes:
+    """The certificate of this server, which its web console shows."""
+    chain = files.current() / files.CHAIN
+    return pem.first_der(chain.read_text()) if chain.exists() else b""
 
 
 def sentences(findings: list[HealthFinding]) -> str:

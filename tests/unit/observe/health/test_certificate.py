@@ -11,7 +11,7 @@ from millrace.observe.health.model import Level
 from millrace.serve.certificate import cockpit, files
 from millrace.system import paths
 from millrace.system.run import Result
-from tests.fakes.certificates import certify
+from tests.fakes.certificates import certify, pair
 from tests.unit.observe.health.servers import host, sentences, well
 
 
@@ -72,6 +72,16 @@ def test_a_file_changed_by_hand_is_a_failure() -> None:
     (files.current() / files.CHAIN).write_text("mine")
     level, words = said()
     assert level is Level.FAIL and "by hand" in words
+
+
+def test_key_of_another_certificate_is_a_failure() -> None:
+    certify()
+    (files.current() / files.KEY).write_text(pair("other")[1])
+    level, words = said()
+    assert level is Level.FAIL and "millrace certificate renew --own" in words
+    assert "does not fit the certificate" in words
+    (files.current() / files.KEY).write_text("")
+    assert "does not fit the certificate" in said()[1]
 
 
 def test_other_certificate_in_use_by_cockpit_is_a_finding() -> None:

@@ -35,6 +35,13 @@ def test_drives_without_a_warning(serving: Path) -> None:
     assert sentences(drives.check(host())) == "OK: SMART of 12 drives has no warning. []"
 
 
+def test_drive_whose_smart_was_not_read_is_not_said_to_have_no_warning(serving: Path) -> None:
+    place(serving, 3, "7")
+    says([drive_smart(one) for one in range(12) if one != 3])
+    [finding] = drives.check(host())
+    assert finding.sentence == "SMART of 11 drives has no warning; that of bay 7 (D1) has not been read yet."
+
+
 def test_a_critical_warning_names_bay_and_serial(serving: Path) -> None:
     place(serving, 3, "7")
     [finding] = found(3, critical_warning=4)

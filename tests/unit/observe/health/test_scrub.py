@@ -79,6 +79,17 @@ def test_recent_check_is_all_right(serving: Path) -> None:
     assert sentences(scrub.check(host())) == f"OK: The last check of all arrays ended {moment(ago(40))}. []"
 
 
+def test_array_that_was_never_checked_is_none_of_all_arrays(serving: Path) -> None:
+    created(20)
+    checked(10)
+    pool = read_model(paths.pool_file(), Pool)
+    arrays = [pool.arrays[0], pool.arrays[1].model_copy(update={"uuid": "0:0:0:1"})]
+    write_model(paths.pool_file(), pool.model_copy(update={"arrays": arrays}))
+    assert sentences(scrub.check(host())) == (
+        f"OK: The last check of 1 of 2 arrays ended {moment(ago(10))}; the others have not been checked yet. []"
+    )
+
+
 def test_check_that_is_late_by_a_period_is_a_warning_for_each_array(serving: Path) -> None:
     created(400)
     checked(63)

@@ -17,6 +17,7 @@ def member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Member:
     monkeypatch.setattr(os, "chown", lambda *arguments: None)
     monkeypatch.setattr(socket, "gethostname", lambda: "millrace")
     made = Member(tmp_path)
+    made.opens_nfs(monkeypatch)
     monkeypatch.setattr(socket, "create_connection", made.connected)
     from millrace.serve.config import store
 

@@ -237,3 +237,23 @@ def test_health_gives_a_server_its_time_after_a_boot(monkeypatch: pytest.MonkeyP
     age(forward.settings_file(), 1e6)
     monkeypatch.setattr(time, "monotonic", lambda: 60.0)
     assert levels() == [Level.OK]
+
+
+def test_health_does_not_take_what_goes_to_another_host_for_what_the_policy_names() -> None:
+    policy(f'[journal]\nforward = "{HTTPS}"\n')
+    forward.apply(Systemd())
+    age(forward.sent_file(), 30)
+    policy('[journal]\nforward = "https://other.example.com"\n')
+    [finding] = journal.check(Host(Systemd()))
+    assert (finding.level, finding.todo) == (Level.WARN, "millrace journal apply")
+    assert finding.sentence.endswith("and the server to another host.")
+
+
+def test_health_says_that_nothing_was_accepted_yet() -> None:
+    policy(f'[journal]\nforward = "{HTTPS}"\n')
+    forward.apply(Systemd())
+    [finding] = journal.check(Host(Systemd()))
+    assert finding.level is Level.OK and "nothing has been accepted there yet" in finding.sentence
+    age(forward.sent_file(), 30)
+    [finding] = journal.check(Host(Systemd()))
+    assert finding.sentence == f"The journal is forwarded to {HTTPS}."

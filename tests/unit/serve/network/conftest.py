@@ -7,6 +7,8 @@ from tests.unit.serve.network.network import Network
 
 
 @pytest.fixture
-def network(root_user: Path) -> Network:
+def network(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
     """A server with two ports and a pool, run by root."""
-    return Network(root_user)
+    made = Network(root_user)
+    made.opens_nfs(monkeypatch)
+    return made

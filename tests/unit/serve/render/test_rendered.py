@@ -37,3 +37,10 @@ def test_a_copy_of_an_edit_is_for_root_only_and_named_by_its_time(root: Path) ->
     name, stamp = copy.name.rsplit(".", 1)
     assert name == "smb.conf" and copy.stat().st_mode & 0o777 == 0o600
     assert abs(datetime.now(UTC) - datetime.strptime(stamp + "+0000", "%Y%m%dT%H%M%SZ%z")) < timedelta(minutes=5)
+
+
+def test_copies_of_two_files_of_one_name_are_both_kept(root: Path) -> None:
+    for directory in ("a.d", "b.d", "c.d"):
+        rendered.keep_aside(f"etc/{directory}/10-millrace.conf", directory.encode())
+    copies = (root / "var/lib/millrace/replaced").iterdir()
+    assert {copy.read_text() for copy in copies} == {"a.d", "b.d", "c.d"}

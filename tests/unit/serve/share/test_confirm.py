@@ -49,7 +49,7 @@ def test_a_confirmed_network_opens_the_shares_that_name_no_clients(appliance: Ap
     assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/own"}
     assert appliance.exported()["/srv/pool/data"].startswith("10.0.0.0/24(rw,")
     assert report.names == ["data"] and store.load().serial == report.serial
-    assert any("data: exported to 10.0.0.0/24; test mount from this server" in line for line in report.verified)
+    assert any("data: exported to 10.0.0.0/24; opened from this server" in line for line in report.verified)
     assert history.read(report.serial).what == "share networks set: 10.0.0.0/24"
 
 
@@ -61,8 +61,8 @@ def test_none_closes_them_again(appliance: Appliance) -> None:
 
 
 def test_what_is_not_served_is_rolled_back(appliance: Appliance) -> None:
-    appliance.broken = {"mount -t nfs4": Result(32, "", "mount.nfs4: Connection refused")}
-    with pytest.raises(Refused, match=r"NFS mounts fail from this server.*nothing was changed"):
+    appliance.broken = {"nfs-session": Result(1, "", "the server does not answer (Connection refused)")}
+    with pytest.raises(Refused, match=r"NFS does not open from this server.*nothing was changed"):
         networks_set(appliance, "10.0.0.0/24")
     assert store.load().nfs.networks == [] and appliance.exported() == {}
 

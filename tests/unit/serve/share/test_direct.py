@@ -80,9 +80,10 @@ class DirectAppliance(Appliance):
 
 
 @pytest.fixture
-def appliance(root_user: Path) -> DirectAppliance:
+def appliance(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> DirectAppliance:
     certify()
     made = DirectAppliance(root_user)
+    made.opens_nfs(monkeypatch)
     store.change("root", "user create anna", _with_anna)
     return made
 

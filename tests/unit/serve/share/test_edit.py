@@ -36,7 +36,7 @@ def test_new_share_is_served_on_both_protocols(appliance: Appliance) -> None:
     assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/train"}
     assert "train" in appliance.on_smb()
     assert report.share is not None and report.share.networks == ["10.0.0.0/24"]
-    assert any("test mount from this server" in line for line in report.verified)
+    assert any("opened from this server" in line for line in report.verified)
     assert "SMB: train is listed and accessible" in report.verified
 
 
@@ -88,7 +88,7 @@ def test_verification_leaves_nothing_behind(appliance: Appliance, tmp_path: Path
 def test_verification_exports_read_only_to_loopback_for_its_time(appliance: Appliance) -> None:
     seen = []
     written = appliance.root / "etc/exports.d/millrace-verify.exports"
-    appliance.before["mount "] = lambda: seen.append(written.read_text())
+    appliance.before["nfs-session "] = lambda: seen.append(written.read_text())
     create(appliance, "more")
     [line] = seen
     assert line.startswith("/srv/pool/more 127.0.0.1(ro,") and "all_squash" in line and ",secure," in line
@@ -104,7 +104,7 @@ def test_no_password_is_on_a_command_line(appliance: Appliance) -> None:
 
 BREAKS = {
     "exportfs -ra": Result(1, "", "exportfs: Failed to resolve gpu-99\n"),
-    "mount ": Result(32, "", "mount.nfs4: Connection refused\n"),
+    "nfs-session ": Result(1, "", "the server does not answer (Connection refused)\n"),
     "testparm": Result(1, "", "Error loading services.\n"),
     "smbcontrol smbd reload-config": Result(1, "", "Can't find pid for destination 'smbd'\n"),
     "smbclient -m SMB3_11 -A": Result(1, "", "NT_STATUS_CONNECTION_REFUSED\n"),
@@ -145,19 +145,15 @@ def test_share_that_is_not_served_is_rolled_back_with_the_reason(appliance: Appl
 
 def test_failed_rollback_is_reported(appliance: Appliance) -> None:
     create(appliance, "first")
-    appliance.broken["mount "] = Result(32, "", "mount.nfs4: Connection refused\n")
-    appliance.before["mount "] = lambda: appliance.broken.update({"testparm": Result(1, "", "Out of memory\n")})
-    with pytest.raises(Refused, match=r"Connection refused; and restoring the previous state failed.*Out of mem"):
+    appliance.broken["nfs-session "] = Result(1, "", "the server does not answer (Connection refused)\n")
+    appliance.before["nfs-session "] = lambda: appliance.broken.update({"testparm": Result(1, "", "Out of memory\n")})
+    with pytest.raises(Refused, match=r"Connection refused\); and restoring the previous state failed.*Out of mem"):
         create(appliance, "train")
     assert names() == ["data", "first"]
 
 
 def test_other_directory_under_the_name_of_the_share_is_refused(appliance: Appliance) -> None:
-    def elsewhere(words: Sequence[str], stdin: str) -> Result:
-        (Path(words[-1]) / "srv/pool/train").mkdir(parents=True)
-        return Result(0, "", "")
-
-    appliance.broken["mount"] = elsewhere
+    appliance.broken["nfs-session"] = Result(0, "/srv/pool", "")
     with pytest.raises(Refused, match="another directory"):
         create(appliance, "train")
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A removed share is not served; its data is deleted only with the name repeated."""
 
+import os
+
 import pytest
 
 from millrace.serve.config import store
@@ -59,3 +61,13 @@ def test_share_that_is_still_exported_is_not_removed(appliance: Appliance) -> No
     with pytest.raises(Refused, match="still exported"):
         remove_share("train", None, appliance.server)
     assert names() == ["data", "train"]
+
+
+def test_what_an_interrupted_removal_left_is_in_nobodys_way(appliance: Appliance) -> None:
+    create_shares(["train"], {}, appliance.server)
+    # a boot later the same number of a process comes again
+    left = appliance.root / f"srv/pool/.millrace-trash/train-{os.getpid()}"
+    left.mkdir(parents=True)
+    (left / "weights").write_text("old")
+    remove_share("train", "train", appliance.server)
+    assert not (appliance.root / "srv/pool/train").exists()

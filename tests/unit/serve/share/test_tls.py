@@ -55,27 +55,24 @@ def test_its_configuration_points_to_the_certificate_of_this_server(appliance: A
 
 
 class TestTheLook:
-    def test_a_share_that_demands_tls_is_mounted_over_it_under_a_name_of_the_certificate(
+    def test_a_share_that_demands_tls_is_opened_over_it_under_a_name_of_the_certificate(
         self, appliance: Appliance
     ) -> None:
         certify(["nas.example.com"], origin="installed")
         report = create_shares(["sealed"], {"nfs_clients": ("10.0.0.0/24 xprtsec=tls",)}, appliance.server)
-        [line] = appliance.called("timeout 60 mount")
-        assert "-i" in line and ",addr=127.0.0.1," in line and line.split()[-2] == "nas.example.com:/"
-        assert ",xprtsec=tls " in line
+        assert appliance.called("nfs-session") == ["nfs-session 127.0.0.1 nas.example.com"]
         assert any("over TLS (xprtsec=tls)" in one for one in report.verified)
 
     def test_every_way_in_is_tried(self, appliance: Appliance) -> None:
         certify(["*.example.com"])
         clients = ("10.0.0.0/24 xprtsec=mtls", "10.0.1.0/24 xprtsec=tls:mtls", "10.0.2.0/24")
         create_shares(["three"], {"nfs_clients": clients}, appliance.server)
-        lines = appliance.called("timeout 60 mount")
-        assert [line.partition("xprtsec=")[2].partition(" ")[0] for line in lines] == ["", "tls", "mtls"]
-        assert lines[1].split()[-2] == "this-server.example.com:/"
+        over = "nfs-session 127.0.0.1 this-server.example.com"
+        assert appliance.called("nfs-session") == ["nfs-session 127.0.0.1", over, over]
 
     def test_the_loopback_is_let_in_over_tls_alone(self, appliance: Appliance) -> None:
         seen: list[str] = []
-        appliance.before["mount"] = lambda: seen.extend(appliance.transient.values())
+        appliance.before["nfs-session"] = lambda: seen.extend(appliance.transient.values())
         create_shares(["sealed"], {"nfs_clients": ("10.0.0.0/24 xprtsec=mtls",)}, appliance.server)
         assert seen and all(one.endswith(",xprtsec=mtls)") for one in seen)
 
@@ -83,7 +80,7 @@ class TestTheLook:
         self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(verify_nfs, "PAUSES", (0.0, 0.0))
-        appliance.broken["mount"] = Result(32, "", "mount: Connection refused")
+        appliance.broken["nfs-session"] = Result(1, "", "the server does not answer (Connection refused)")
         tries: list[str] = []
 
         def third() -> None:
@@ -91,7 +88,7 @@ class TestTheLook:
             if len(tries) == 3:
                 appliance.broken.clear()
 
-        appliance.before["mount"] = third
+        appliance.before["nfs-session"] = third
         create_shares(["sealed"], {"nfs_clients": ("10.0.0.0/24 xprtsec=tls",)}, appliance.server)
         assert len(tries) == 3
 
@@ -99,8 +96,8 @@ class TestTheLook:
         self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(verify_nfs, "PAUSES", ())
-        appliance.broken["mount"] = Result(32, "", "mount: Operation not permitted")
-        with pytest.raises(Refused, match=r"over TLS \(xprtsec=tls\).*Operation not permitted"):
+        appliance.broken["nfs-session"] = Result(1, "", "the TLS handshake fails (certificate expired)")
+        with pytest.raises(Refused, match=r"over TLS \(xprtsec=tls\).*certificate expired"):
             create_shares(["sealed"], {"nfs_clients": ("10.0.0.0/24 xprtsec=tls",)}, appliance.server)
         assert not appliance.tlshd
 

@@ -89,6 +89,8 @@ class Nas(Appliance):
 
 
 @pytest.fixture
-def nas(root_user: Path) -> Nas:
+def nas(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Nas:
     assert root_user == paths.ROOT
-    return Nas(root_user)
+    made = Nas(root_user)
+    made.opens_nfs(monkeypatch)
+    return made

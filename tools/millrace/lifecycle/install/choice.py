@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from millrace.inventory.model import Drive, DriveState
 from millrace.lifecycle.install.model import BootCandidate
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.text import shown, size
 
@@ -79,5 +80,5 @@ def confirm(drive: BootCandidate, again: str, foreign: bool) -> None:
     if drive.foreign and not foreign:
         raise Refused(
             f"drive {drive.serial} carries data ({drive.holds}); to write it nevertheless: "
-            f"millrace install write {drive.serial} --foreign"
+            f"{command('millrace install write', drive.serial, options=['--foreign'])}"
         )

@@ -11,6 +11,7 @@ from millrace.measure.client import sources
 from millrace.measure.client.choices import Gpu, Protocol, RecipeWish
 from millrace.measure.client.model import ClientFile, GpuSettings, Note, RecipeChoice, Trap
 from millrace.measure.client.served import ServedShare
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.text import shown
 from millrace_client import source
@@ -82,7 +83,8 @@ def notes(wanted: RecipeWish) -> list[Note]:
     remarks = [
         Note(
             text="GPU and RDMA port belong on one PCIe switch, else on one socket, with the IOMMU off or in "
-            f"passthrough mode (iommu=pt): millrace client check-script --gpu {wanted.gpu} verifies it on the client.",
+            f"passthrough mode (iommu=pt): {command('millrace client check-script --gpu', wanted.gpu)} "
+            "verifies it on the client.",
             source=sources.NVFS_TOPOLOGY if wanted.gpu is Gpu.NVIDIA else sources.HIPFILE,
         ),
         Note(

@@ -11,12 +11,20 @@ from typing import Any, Literal
 
 from millrace.measure.client import recipes, sources
 from millrace.measure.client.choices import ClientProfile
-from millrace.measure.client.kubernetes_names import as_name, checked, directories, namespace, object_name
+from millrace.measure.client.kubernetes_names import (
+    as_name,
+    checked,
+    directories,
+    namespace,
+    object_name,
+    unique,
+)
 from millrace.measure.client.model import Note
 from millrace.measure.client.nfs import required_options
 from millrace.measure.client.served import ServedShare
 from millrace.serve.config.model import DesiredShare
 from millrace.serve.share.networks import CLOSED
+from millrace.system.command import command
 from millrace.system.documents import Contract
 from millrace.system.errors import Refused
 from millrace.system.text import size
@@ -24,6 +32,8 @@ from millrace.system.text import size
 DRIVER = "nfs.csi.k8s.io"
 SECRET = "csi.storage.k8s.io/provisioner-secret"
 CSI_DRIVER = "csi-driver-nfs 4.13: docs/driver-parameters.md"
+CHILD_SIZE = "--size none --soft-size none --child-size 100G"
+SQUASH = "--nfs-client 'NETWORK squash=all anonuid=2000 anongid=2000'"
 XFS = "xfs_quota(8): a file counts to one project"
 
 
@@ -80,7 +90,8 @@ def recipe(served: ServedShare, share: DesiredShare, wanted: StorageClassWish) -
     capacity = str(share.size or 1 << 40)
     volumes = []
     for directory, part in sets:
-        volume = checked(object_name, f"{name}-{part}")
+        # volumes of all namespaces share their names, and NAME-PART alone is the same for a + b-c and a-b + c
+        volume = checked(object_name, unique(f"{name}-{part}", name, place, directory))
         volumes.append(volume)
         objects += _dataset(volume, place, server, served, directory, options, capacity)
     return KubernetesRecipe(
@@ -95,7 +106,9 @@ def recipe(served: ServedShare, share: DesiredShare, wanted: StorageClassWish) -
 
 def _refuse(served: ServedShare) -> None:
     if not served.nfs:
-        raise Refused(f"share {served.name} is not on NFS: millrace share set {served.name} --nfs")
+        raise Refused(
+            f"share {served.name} is not on NFS: {command('millrace share set', served.name, options=['--nfs'])}"
+        )
     if served.closed:
         raise Refused(f"no node can mount {served.name}: {CLOSED}")
     if served.sec:
@@ -124,8 +137,9 @@ def _storage_class(name: str, place: str, server: str, path: str, options: Seque
         "parameters": {
             "server": server,
             "share": path,
-            # one level, so that each claim is a directory at the top, which the server can give a quota
-            "subDir": "${pvc.metadata.namespace}-${pvc.metadata.name}",
+            # One level, so that each claim is a directory at the top, which the server can give a quota. A volume's
+            # name ends in the UID of its claim, so that no other volume, and none of its archives, has that directory.
+            "subDir": "${pvc.metadata.namespace}-${pv.metadata.name}",
             "onDelete": "archive",
             "mountPermissions": "0",
             f"{SECRET}-name": name,
@@ -155,7 +169,7 @@ def _dataset(
                 "csi": {
                     "driver": DRIVER,
                     "readOnly": True,
-                    "volumeHandle": f"{server}#{served.path.lstrip('/')}#{directory}",
+                    "volumeHandle": f"{server}#{served.path.lstrip('/')}#{directory}#{volume}",
                     "volumeAttributes": {"server": server, "share": path},
                 },
             },
@@ -174,7 +188,7 @@ def _notes(served: ServedShare, share: DesiredShare) -> Iterator[Note]:
         if share.child_size is None:
             text = (
                 "The driver does not enforce the capacity of a claim, and this share does not either. To limit each "
-                f"claim: millrace share set {share.name} --size none --soft-size none --child-size 100G"
+                f"claim: {command('millrace share set', share.name, options=[CHILD_SIZE])}"
             )
         else:
             text = (
@@ -185,12 +199,16 @@ def _notes(served: ServedShare, share: DesiredShare) -> Iterator[Note]:
         if not any(client.anonuid is not None for client in share.nfs.clients):
             yield Note(
                 text="The driver creates directories as root, which becomes nobody here. To give volumes to the user "
-                f"that pods run as: millrace share set {share.name} --nfs-client 'NETWORK squash=all anonuid=2000 "
-                "anongid=2000'",
+                f"that pods run as: {command('millrace share set', share.name, options=[SQUASH])}",
                 source=CSI_DRIVER,
             )
         yield Note(
             text="The directory of a deleted claim is kept as archived-…: delete it on a client when it is not needed.",
+            source=CSI_DRIVER,
+        )
+        yield Note(
+            text="A class that names directories NAMESPACE-CLAIM gives two claims one directory: replace it with "
+            "`kubectl delete storageclass` and this one. Its volumes stay as they are.",
             source=CSI_DRIVER,
         )
         yield Note(

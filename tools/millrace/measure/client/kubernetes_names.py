@@ -4,10 +4,12 @@
 Each refusal is one sentence.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 
-from millrace.system.errors import BadInput, Refused
+from millrace.system.errors import BadInput
 from millrace.system.rule import Check, Rule
 from millrace.system.text import printable, shown
 
@@ -36,21 +38,28 @@ def checked(rule: Rule, text: str) -> str:
 
 
 def as_name(text: str) -> str:
-    """Return the name of an object that is made of a name of ours; empty where no character of it can be in one."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """Return the name of an object that is made of a name of ours; empty where no character of it can be in one.
+
+    Two names of ours never have the same: where characters are lost, eight digits tell them apart.
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return name if name in ("", text) else unique(name, text)
+
+
+def unique(name: str, *parts: str) -> str:
+    """Return a name that only an object made of these parts has: eight digits of their hash follow it."""
+    return f"{name}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
 
 
 def directories(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return directories of a share, each with a part of a name. BadInput: one is none. Refused: two have one name."""
-    by_name: dict[str, str] = {}
-    for text in texts:
+    """Return directories of a share, each with a part of a name. BadInput: one is none."""
+    named: list[tuple[str, str]] = []
+    for text in dict.fromkeys(texts):
         names = text.split("/") if text else []
         if any(name in ("", ".", "..") for name in names) or printable(text) != text or "#" in text:
             raise BadInput(f"{shown(text)} is not a directory of the share: write it like imagenet or sets/imagenet")
         name = as_name(text)
         if not name:
             raise BadInput(f"{shown(text)} has no character for the name of a Kubernetes object: rename the directory")
-        if name in by_name:
-            raise Refused(f"{shown(by_name[name])} and {shown(text)} would both be {name}: rename one of them")
-        by_name[name] = text
-    return [(text, name) for name, text in by_name.items()]
+        named.append((text, name))
+    return named

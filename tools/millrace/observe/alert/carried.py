@@ -9,6 +9,7 @@ from pydantic import JsonValue, ValidationError
 from millrace.observe.alert import routes
 from millrace.observe.alert.model import MailRoute, Route, Routes, WebhookRoute
 from millrace.serve.config.carried import Carried, register
+from millrace.system.command import command
 from millrace.system.documents import sentence
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner
@@ -92,7 +93,7 @@ def _remedy(route: Route) -> str:
     again += ["--daily", route.daily] if route.daily else []
     return (
         f"alert route {route.name} has no {what}, which no export contains: "
-        f"millrace alert route remove {route.name}, then {shlex.join(again)}"
+        f"{command('millrace alert route remove', route.name)}, then {shlex.join(again)}"
     )
 
 

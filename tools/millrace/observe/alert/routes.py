@@ -21,6 +21,7 @@ from millrace.observe.alert.model import (
 from millrace.observe.health.deliveries import RESTORE, UNIT
 from millrace.serve.config.store import config_lock
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, LaterRelease, Refused
 from millrace.system.run import Runner, must
@@ -111,7 +112,9 @@ def add(route: Route, secret: str | None, run: Runner) -> None:
         raise BadInput(f"a password is one line of 1 to {LONGEST_SECRET} printable characters")
     with _changing() as (routes, secrets):
         if any(other.name == route.name for other in routes):
-            raise Refused(f"there is a route {route.name} already: millrace alert route remove {route.name}")
+            raise Refused(
+                f"there is a route {route.name} already: {command('millrace alert route remove', route.name)}"
+            )
         if len(routes) >= MOST:
             raise Refused(f"there are {MOST} routes already: remove one of them (millrace alert route list)")
         _keep([*routes, route], {**secrets, **({} if secret is None else {route.name: secret})})

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from millrace.observe.alert import journal, mail, syslog, webhook
 from millrace.observe.alert.model import AlertMessage, MailRoute, Route, WebhookRoute
+from millrace.system.command import command
 from millrace.system.documents import Contract
 from millrace.system.errors import Failed
 from millrace.system.text import one_line
@@ -30,7 +31,9 @@ def deliver(parcel: Parcel) -> None:
     route = parcel.route
     if route.needs_secret and not parcel.secret:
         what = "URL" if isinstance(route, WebhookRoute) else "password"
-        raise Failed(f"the route has no {what}: millrace alert route remove {route.name}, then add it again")
+        raise Failed(
+            f"the route has no {what}: {command('millrace alert route remove', route.name)}, then add it again"
+        )
     try:
         if isinstance(route, MailRoute):
             mail.send(route, parcel.secret, parcel.message, parcel.host)
@@ -41,7 +44,7 @@ def deliver(parcel: Parcel) -> None:
         else:
             journal.send(parcel.message, parcel.host)
     except OSError as error:
-        where = f"{route.host}: " if route.host else ""
+        where = f"{route.host}: " if route.host else "the journal: "
         raise Failed(f"{where}{error.strerror or error or type(error).__name__}") from error
 
 

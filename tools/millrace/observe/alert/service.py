@@ -38,6 +38,7 @@ from millrace.observe.health.model import Health, Level
 from millrace.system import ages, paths
 from millrace.system.documents import parse_model, read_model, write_model
 from millrace.system.errors import MillraceError
+from millrace.system.units import notify
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -227,7 +228,14 @@ def run() -> None:
     service = AlertService(routes.routes, _secrets(credentials / SECRETS))
     while True:
         service.step()
-        time.sleep(PAUSE)
+        _pause()
+
+
+def _pause() -> None:
+    """Wait for the next round. A service that hangs delivers nothing and looks well: systemd hears of each round."""
+    with suppress(OSError):
+        notify(os.environ.get("NOTIFY_SOCKET"), "WATCHDOG=1")
+    time.sleep(PAUSE)
 
 
 def _wait_for_others(given: bytes, problem: str) -> None:
@@ -247,7 +255,7 @@ def _wait_for_others(given: bytes, problem: str) -> None:
         if file.read_bytes() != given:
             return
     while seen is not None and _identity(file) == seen:
-        time.sleep(PAUSE)
+        _pause()
 
 
 def _recorded() -> AlertState:

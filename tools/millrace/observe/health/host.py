@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from millrace.inventory.model import Drive, DriveState, Inventory
@@ -18,10 +17,12 @@ from millrace.plan.finding import REPLACE_DRIVE
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import net, paths, probes, units
+from millrace.system.command import command
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, MillraceError
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
+from millrace.system.web_probe import WebReply, web
 
 if TYPE_CHECKING:
     from millrace.storage.drive.rises import Rises
@@ -29,10 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Probes:
-    """Probes of a server as its clients use it, at an address; None where it answers, else what happened, in words."""
+    """Probes of a server as its clients use it, at an address; None where it answers, else what happened, in words.
+
+    `web` also returns the certificate that the web console shows.
+    """
 
     nfs: Callable[[str], str | None]
     smb: Callable[[str], str | None]
+    web: Callable[[str], WebReply]
 
 
 REPLACE = "millrace drive replace"
@@ -40,7 +45,7 @@ REPLACE = "millrace drive replace"
 BOOT_SECONDS = 600
 """A boot that takes longer is no excuse any more: systemd says "starting" for as long as one of its jobs hangs."""
 
-PROBES = Probes(probes.nfs, probes.smb)
+PROBES = Probes(probes.nfs, probes.smb, web)
 
 
 class Host:
@@ -122,7 +127,7 @@ class Host:
         except MillraceError:
             arrays = []
         ours = {one.serial for array in arrays for one in (*array.members, *array.spares)}
-        return f"Replace the drive: {REPLACE} {quote(serial)}" if serial in ours else REPLACE_DRIVE
+        return f"Replace the drive: {command(REPLACE, serial)}" if serial in ours else REPLACE_DRIVE
 
     @cached_property
     def interfaces(self) -> list[Entry]:

@@ -7,6 +7,7 @@ import click
 
 from millrace.observe.jobs.listing import JobList, JobStatus
 from millrace.system import printing
+from millrace.system.command import command
 from millrace.system.text import duration, moment, pace, printable
 
 HEAD = ("Job", "State", "Progress", "Left", "Ended", "What")
@@ -48,7 +49,7 @@ def fields(job: JobStatus) -> Iterator[str]:
         "Ended": moment(job.ended) if job.ended else "",
         "Unit": job.unit,
         "Restart": f"when the server restarts, it {job.after_boot}" if lives else "",
-        "Cancel": f"millrace job cancel {job.name}" if job.cancellable else (job.why or "") if lives else "",
+        "Cancel": command("millrace job cancel", job.name) if job.cancellable else (job.why or "") if lives else "",
     }
     return printing.fields((title, text) for title, text in values.items() if text)
 

@@ -11,6 +11,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import ADMIN, Config, Group, User
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share import directories
+from millrace.system.command import command
 from millrace.system.documents import Contract, checked
 from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.names import account_name
@@ -102,7 +103,9 @@ def remove_user(name: str, run: Runner) -> None:
         _existing_user(config, name)
         holder = next((one.name for one in config.shares if name in one.smb.users), None)
         if holder:
-            raise Refused(f"the share {holder} names {name}: remove it there first (millrace share set {holder})")
+            raise Refused(
+                f"the share {holder} names {name}: remove it there first ({command('millrace share set', holder)})"
+            )
         return config.model_copy(update={"users": [one for one in config.users if one.name != name]})
 
     store.change(invoking_user(), f"user remove {name}", mutate, Reconciliation([AccountChange(run)]))
@@ -154,7 +157,7 @@ def _refuse_share_user(config: Config, name: str) -> None:
     if holder:
         raise Refused(
             f"the share {holder} names {name}, and a user of the web console opens no share: "
-            f"make another user for it, or take {name} off the share first (millrace share set {holder})"
+            f"make another user for it, or take {name} off the share first ({command('millrace share set', holder)})"
         )
 
 

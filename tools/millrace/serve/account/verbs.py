@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import secret
@@ -159,7 +160,7 @@ def _users(found: "UserList") -> Iterator[str]:
 
 def _rendered(made: "UserList") -> Iterator[str]:
     for one in made.users:
-        yield f"Created {one.name} without a password: millrace user passwd {one.name}"
+        yield f"Created {one.name} without a password: {command('millrace user passwd', one.name)}"
 
 
 def _group_rows(found: "GroupList") -> Iterator[str]:

@@ -2,11 +2,11 @@
 """Where certificates and keys are, and how a certificate and its key change together.
 
 authority.pem, authority.key   this server's own authority
-loopback.pem, loopback.key     shown when the server mounts from itself to see that a share is served
+loopback.pem, loopback.key     shown when the server opens a share of its own to verify that it is served
 trusted.pem                    authorities whose certificates an mtls client may show; the own one is the first
 request.key                    the key of a request that is with an authority
 settings.json                  further names
-current -> sets/NAME           server.pem (chain), server.key, peer.pem (what that mount trusts), certificate.json
+current -> sets/NAME           server.pem (chain), server.key, peer.pem (what is trusted then), certificate.json
 """
 
 import shutil

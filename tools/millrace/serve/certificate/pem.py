@@ -5,9 +5,11 @@ By hand: cryptography loads certificates and keys each from a text of their own,
 which order.
 """
 
+import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from millrace.system.errors import BadInput
 
@@ -53,3 +55,21 @@ def certificates(text: str) -> list[str]:
 def digest(text: str) -> str:
     """Return the sha256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def first_der(text: str) -> bytes:
+    """Return the first certificate of a file of ours in DER, as a server shows it; empty where there is none."""
+    return next(
+        (base64.b64decode(match["body"]) for match in _BLOCK.finditer(text) if match["kind"] == "CERTIFICATE"), b""
+    )
+
+
+def fits(chain: Path, key: Path) -> bool:
+    """Whether a server can use the files of a certificate and of its key together. OSError: they cannot be read."""
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key)
+    except ssl.SSLError:
+        return False
+    return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import notes
 
@@ -116,7 +117,8 @@ def unseal(name: str, show: Output) -> None:
     from millrace.serve.share.edit import unseal_share
 
     def lines(report: "ChangeReport") -> list[str]:
-        return [f"{name} is no longer sealed; to make it writable: millrace share set {name} --profile training"]
+        writable = command("millrace share set", name, options=["--profile training"])
+        return [f"{name} is no longer sealed; to make it writable: {writable}"]
 
     report = unseal_share(name)
     show(report, lines, report.warnings)

@@ -20,6 +20,7 @@ from millrace.serve.clone.copy_model import CopyLine, CopyProgress, CopyReport
 from millrace.serve.config import store
 from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import describe
 from millrace.system.run import Runner, attempt, last_words, must, within
@@ -79,9 +80,9 @@ def prepare(source: str, target: str, server: ShareServer) -> tuple[RemoteExport
         )
     share = store.load().share(place.share)
     if share is None:
-        raise Refused(f"share {place.share} does not exist: millrace share create {place.share}")
+        raise Refused(f"share {place.share} does not exist: {command('millrace share create', place.share)}")
     if share.sealed:
-        raise Refused(f"share {place.share} is sealed: millrace share unseal {place.share}")
+        raise Refused(f"share {place.share} is sealed: {command('millrace share unseal', place.share)}")
     return export, place
 
 
@@ -137,10 +138,8 @@ def _progress(done: copy_tree.Copied, total: copy_tree.Copied, seconds: float) -
 def _sentence(error: OSError, export: RemoteExport, place: ClonePlace) -> str:
     again = "run the same command again: it goes on where it was"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return (
-            f"share {place.share} is full: raise its limit (millrace share set {place.share} --size SIZE) or free "
-            f"space, then {again}"
-        )
+        larger = command("millrace share set", place.share, options=["--size SIZE"])
+        return f"share {place.share} is full: raise its limit ({larger}) or free space, then {again}"
     if error.errno == errno.EROFS:
         return f"the pool is read-only: millrace health says why; then {again}"
     if error.errno in (errno.ETIMEDOUT, errno.EIO, errno.ESTALE, errno.ECONNREFUSED):

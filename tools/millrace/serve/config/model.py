@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from millrace.serve.config import domain_names
 from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport
 from millrace.system import names
+from millrace.system.command import command
 from millrace.system.documents import Deferred
 
 SCHEMA: Final = 1
@@ -176,7 +177,9 @@ class DesiredShare(DesiredModel):
     def _agrees_with_itself(self) -> Self:
         # a release that does not know the seal exports a dataset-ro read-only as well
         if self.sealed and self.profile != "dataset-ro":
-            raise ValueError(f"share {self.name} is sealed and stays a dataset-ro: millrace share unseal {self.name}")
+            raise ValueError(
+                f"share {self.name} is sealed and stays a dataset-ro: {command('millrace share unseal', self.name)}"
+            )
         if self.child_size is not None and (self.size, self.soft_size) != (None, None):
             raise ValueError(
                 f"{self.name} has a size, and a quota for each directory: XFS counts a file once, choose one of them"
@@ -372,14 +375,20 @@ def _refuse_unknown_accounts(config: Config) -> None:
     for share in config.shares:
         for name in share.smb.users:
             if name not in users and not domain_names.in_domain(name):
-                raise ValueError(f"share {share.name} names the unknown user {name}: millrace user create {name}")
+                raise ValueError(
+                    f"share {share.name} names the unknown user {name}: {command('millrace user create', name)}"
+                )
         for name in share.smb.groups:
             if name not in groups and not domain_names.in_domain(name):
-                raise ValueError(f"share {share.name} names the unknown group {name}: millrace group create {name}")
+                raise ValueError(
+                    f"share {share.name} names the unknown group {name}: {command('millrace group create', name)}"
+                )
     for user in config.users:
         for name in user.groups:
             if name not in groups:
-                raise ValueError(f"user {user.name} names the unknown group {name}: millrace group create {name}")
+                raise ValueError(
+                    f"user {user.name} names the unknown group {name}: {command('millrace group create', name)}"
+                )
 
 
 def _refuse_other_domains(config: Config) -> None:

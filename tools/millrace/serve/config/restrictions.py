@@ -9,6 +9,7 @@ from ipaddress import ip_address, ip_interface
 
 from millrace.serve.config.model import Config, DesiredPort, DesiredShare
 from millrace.system import names
+from millrace.system.command import command
 from millrace.system.errors import BadInput
 
 # polkit, sudo or a daemon of some package gives the members of these groups the rights of root. The image has none of
@@ -46,14 +47,16 @@ def _seals(old: Config, new: Config) -> None:
             for old_share in old.shares
         ]
         if new.model_copy(update={"serial": old.serial}) != old.model_copy(update={"shares": opened}):
-            raise BadInput(f"share {share.name} is sealed: unseal it first: millrace share unseal {share.name}")
+            raise BadInput(
+                f"share {share.name} is sealed: unseal it first: {command('millrace share unseal', share.name)}"
+            )
 
 
 def _share(share: DesiredShare) -> None:
     if not share.nfs.enabled and not share.smb.enabled:
         raise BadInput(
             f"{share.name} would be served to nobody: leave NFS or SMB on, or stop serving it with "
-            f"millrace share remove {share.name}, which keeps its data"
+            f"{command('millrace share remove', share.name)}, which keeps its data"
         )
 
 

@@ -15,6 +15,7 @@ from millrace.serve.render.registry import Change, RenderedService, RenderPart
 from millrace.serve.share import handle_key, verify_smb
 from millrace.serve.share.server import ShareServer, this_server
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import last_words
 from millrace.system.users import invoking_user, only_root
@@ -101,7 +102,7 @@ def _joined(config: Config) -> Domain:
 def _refuse(config: Config) -> None:
     _joined(config)
     for share in config.shares:
-        todo = f"millrace share set {share.name}"
+        todo = command("millrace share set", share.name)
         named = next((one for one in (*share.smb.users, *share.smb.groups) if in_domain(one)), None)
         if named:
             raise Refused(f"the share {share.name} names {named}: remove it there first ({todo})")

@@ -10,6 +10,7 @@ from millrace.serve.config.store import config_lock
 from millrace.serve.render.reconcile import settle
 from millrace.serve.render.registry import FileEntry, RenderedService, Settled
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput
 from millrace.system.run import Runner, must
 
@@ -69,5 +70,5 @@ def text(wanted: JournalPolicy) -> str:
         raise BadInput(f"{ca} does not exist: copy the certificate of the receiver's authority to it")
     # systemd-journal-upload runs as a user of its own.
     if tls and not file.stat().st_mode & stat.S_IROTH:
-        raise BadInput(f"{ca} is readable by root only: run chmod 644 {ca}")
+        raise BadInput(f"{ca} is readable by root only: run {command('chmod 644', ca)}")
     return render(f"{SETTINGS}.j2", url=wanted.forward, tls=tls, ca=ca)

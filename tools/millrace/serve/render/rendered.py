@@ -85,5 +85,8 @@ def digest(found: bytes | None) -> str | None:
 
 def keep_aside(name: str, found: bytes) -> None:
     """Keep a copy of an edit by hand that is about to be replaced."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    write_text(aside_dir() / f"{Path(name).name}.{stamp}", found.decode(errors="replace"), mode=0o600)
+    stem = f"{Path(name).name}.{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    # files of one name in two directories are replaced within a second
+    names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+    target = next(path for path in map(aside_dir().joinpath, names) if not path.exists())
+    write_text(target, found.decode(errors="replace"), mode=0o600)

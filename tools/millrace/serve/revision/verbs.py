@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from millrace.system.command import command
 from millrace.system.documents import Contract
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
@@ -125,4 +126,6 @@ def _changes(found: ConfigHistory) -> Iterator[str]:
 
 def _report(report: "ReplaceReport", show: Output) -> None:
     show(report, lambda done: done.verified, report.warnings)
-    show.text(f"{name} has no password yet: millrace user passwd {name}" for name in report.without_password)
+    show.text(
+        f"{name} has no password yet: {command('millrace user passwd', name)}" for name in report.without_password
+    )

@@ -2,6 +2,7 @@
 """The directories of shares: created with the right mode in one step, removed only by name, out of reach of clients."""
 
 import os
+import secrets
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +121,7 @@ def delete(name: str, mountpoint: str, run: Runner) -> None:
     if path.is_symlink() or not path.is_dir():
         raise Refused(f"{path} is not a directory: nothing was deleted")
     _make(root / TRASH, PRIVATE)
-    away = root / TRASH / f"{name}-{os.getpid()}"
+    away = root / TRASH / f"{name}-{secrets.token_hex(8)}"
     # In one step: no client sees half of it, and a name that was just deleted is free at once.
     os.rename(path, away)
     must(run, ["rm", "-rf", "--one-file-system", "--", str(away)])

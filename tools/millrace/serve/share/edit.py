@@ -12,6 +12,7 @@ from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.system.command import command
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.names import several, share_name
@@ -81,7 +82,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
     def mutate(config: Config) -> Config:
         found = _existing(config, name)
         if found.sealed:
-            raise Refused(f"share {name} is sealed: unseal it first: millrace share unseal {name}")
+            raise Refused(f"share {name} is sealed: unseal it first: {command('millrace share unseal', name)}")
         removed.append(found)
         return config.model_copy(update={"shares": [one for one in config.shares if one.name != name]})
 
@@ -162,7 +163,7 @@ def _refuse_console_users(config: Config, wanted: Typed) -> None:
     if looker:
         raise Refused(
             f"{looker} has web console access and cannot open shares: "
-            f"choose another user, or: millrace user set {looker} --no-console"
+            f"choose another user, or: {command('millrace user set', looker, options=['--no-console'])}"
         )
 
 

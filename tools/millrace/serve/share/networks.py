@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from millrace.serve.share.model import FoundNetwork
+from millrace.system.command import command
 from millrace.system.net import Interface, for_clients
 
 Network = IPv4Network | IPv6Network
@@ -58,7 +59,7 @@ def found_networks(ports: Iterable[Interface], management: Sequence[str]) -> lis
 def remedy(found: Iterable[FoundNetwork]) -> str:
     """Return the command that confirms the proposed networks; without any, the one that lists all."""
     proposed = [one.network for one in found if one.proposed]
-    return f"millrace share networks set {' '.join(proposed)}" if proposed else LIST
+    return command("millrace share networks set", *proposed) if proposed else LIST
 
 
 def on_management(networks: Iterable[str], ports: Iterable[Interface], management: Sequence[str]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Literal
 from millrace.serve.certificate import files
 from millrace.serve.config.model import NfsClient
 from millrace.serve.share.model import Share
-from millrace.system import paths
+from millrace.system import nfs_client, paths
 from millrace.system.errors import Failed
 from millrace.system.run import Runner, must
 from millrace.system.units import is_active
@@ -61,8 +61,17 @@ def reload(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
     return True
 
 
+def client(mode: TlsMode) -> nfs_client.TlsClient:
+    """Return how this server is its own client over TLS; with `mtls` it shows a certificate.
+
+    Failed: there is no certificate.
+    """
+    shown = files.loopback_pair() if mode == "mtls" else None
+    return nfs_client.TlsClient(server_name(), files.current() / files.PEER, shown)
+
+
 def server_name() -> str:
-    """Return a name or address of the certificate, for a mount from the server itself.
+    """Return a name or address of the certificate, for a client on the server itself.
 
     Failed: there is no certificate.
     """
@@ -73,4 +82,4 @@ def server_name() -> str:
         # Any name will do for a star.
         return used.certificate.names[0].replace("*", "this-server")
     address = used.certificate.addresses[0]
-    return f"[{address}]" if ":" in address else address
+    return str(address)

@@ -139,7 +139,7 @@ def remove(name: str, delete_data: str | None, show: Output) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]…")
 @prints("millrace.serve.share.model:VerifyReport")
 def verify(names: tuple[str, ...], show: Output) -> None:
-    """Verify shares: mount them over NFS and open them over SMB, on this server."""
+    """Verify shares: open them over NFS and SMB, from this server."""
     from millrace.serve.share.verify import verify as verify_shares
 
     show(verify_shares(names), _verified)

@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from shlex import quote
 
 from millrace.storage.array import md
 from millrace.storage.array.machine import System
@@ -14,6 +13,7 @@ from millrace.storage.record import apart_record
 from millrace.storage.record.apart_record import Apart
 from millrace.storage.record.membership import absent
 from millrace.storage.record.model import ArrayRecord, MemberRecord
+from millrace.system.command import command
 
 
 def left_out(system: System, record: ArrayRecord, present: Mapping[str, MemberRecord]) -> dict[str, MemberRecord]:
@@ -66,7 +66,7 @@ def sentence(serial: str, name: str) -> str:
     """Return what a start of the arrays reports about such a member."""
     return (
         f"{serial} ({name}) ran without the array after it left it and is kept apart, because each has changes that "
-        f"the other lacks; see `millrace drive show {quote(serial)}`"
+        f"the other lacks; see `{command('millrace drive show', serial)}`"
     )
 
 
@@ -74,7 +74,7 @@ def newer_sentence(serial: str, name: str) -> str:
     """Return the same about a member that may be newer than the array."""
     return (
         f"{serial} ({name}) may be newer than the array, which was started without it, and is kept apart; see "
-        f"`millrace drive show {quote(serial)}`"
+        f"`{command('millrace drive show', serial)}`"
     )
 
 

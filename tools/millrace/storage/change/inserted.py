@@ -7,7 +7,6 @@ millrace-replace@boot.service `inserted_before` once at each boot.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from shlex import quote
 
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.drives import unsuitable
@@ -22,6 +21,7 @@ from millrace.storage.record.change_journal import ChangeJournal
 from millrace.storage.record.drive_change import DriveChange
 from millrace.storage.record.writer import EXAMINING, writing
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Refused
 
@@ -98,7 +98,9 @@ def _started(system: System, policy: Policy, match: Match, report: Report) -> Dr
         report(f"drive {match.new.serial} in bay {match.bay} is not used for {match.old}: it {reason}; replace it")
         return None
     if policy.drives.replace != "same-bay":
-        report(f"a blank drive ({match.new.serial}) is in bay {match.bay}: millrace drive replace {quote(match.old)}")
+        report(
+            f"a blank drive ({match.new.serial}) is in bay {match.bay}: {command('millrace drive replace', match.old)}"
+        )
         return None
     if reason := unsuitable(match.new, policy):
         report(f"drive {match.new.serial} in bay {match.bay} is not used for {match.old}: {reason}")

@@ -3,7 +3,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from shlex import quote
 
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.discard import reads_zeroes
@@ -13,6 +12,7 @@ from millrace.storage.array.member_state import ArrayNow, Standing
 from millrace.storage.change.candidates import DriveNeed, chosen, free_label, named, obstacle, the_one
 from millrace.storage.record.drive_change import ChangedDrive, DrivePlan, NewPartition
 from millrace.storage.record.model import ArrayRecord, DriveRecord, Pool
+from millrace.system.command import command
 from millrace.system.errors import Refused
 from millrace.system.text import shown
 
@@ -84,7 +84,7 @@ def _not_by_itself(server: PoolServer, records: Sequence[ArrayRecord], serial: s
     for record in records:
         if member := server.arrays[record.array.name].member(serial):
             return f"it is {_STANDINGS[member.standing]} of {md.title(record.array)}; {other}"
-    erase = f"erase it first (millrace drive erase {quote(serial)}), or {other}"
+    erase = f"erase it first ({command('millrace drive erase', serial)}), or {other}"
     if drive.state is DriveState.BLANK:
         return None
     if serial in server.apart:
@@ -116,7 +116,7 @@ def needed(server: PoolServer, old: str) -> DriveNeed:
     if not recorded(server.pool, old):
         raise Refused(
             f"drive {old} never was in sync in {md.title(records[0].array)} and holds no place to replace; to take it "
-            f"out: millrace drive remove {quote(old)}"
+            f"out: {command('millrace drive remove', old)}"
         )
     layout = _layout(server.pool, old, records)
     return DriveNeed(sum(partition.size for partition in layout.partitions), sector(server, records))
@@ -192,7 +192,7 @@ def _is_copied(server: PoolServer, record: ArrayRecord, serial: str) -> bool:
         ]
         raise Refused(
             f"{md.title(record.array)} is degraded, and {serial} still holds its data; replace the member that is "
-            f"missing first: millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"
+            f"missing first: {command('millrace drive replace', gone[0] if gone else 'SERIAL')}"
         )
     return True
 

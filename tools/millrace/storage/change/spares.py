@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A blank drive becomes a hot spare, and a drive that no array needs is taken out. Pure functions."""
 
-from shlex import quote
-
 from millrace.plan.model import Role
 from millrace.storage.array import md
 from millrace.storage.change.candidates import DriveNeed, chosen, free_label
 from millrace.storage.change.plan_replace import PoolServer, arrays_of, as_changed, changed, log_first, sector
 from millrace.storage.record.drive_change import DrivePlan, NewPartition
 from millrace.storage.record.model import ArrayRecord
+from millrace.system.command import command
 from millrace.system.errors import Refused
 
 
@@ -26,7 +25,7 @@ def addition(server: PoolServer, new: str) -> DrivePlan:
             gone = [member.serial for member in record.members if now.member(member.serial) is None]
             raise Refused(
                 f"{md.title(record.array)} lacks a member and needs no spare; replace that one: "
-                f"millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"
+                f"{command('millrace drive replace', gone[0] if gone else 'SERIAL')}"
             )
     data = min(
         (record for record in arrays if record.array.role is Role.DATA),
@@ -65,7 +64,7 @@ def removal(server: PoolServer, serial: str) -> DrivePlan:
         if member is not None and member.in_use:
             raise Refused(
                 f"drive {serial} is in use in {md.title(record.array)}; to take it out with redundancy kept: "
-                f"millrace drive replace {quote(serial)}"
+                f"{command('millrace drive replace', serial)}"
             )
     leaves = [record for record in log_first(records) if _has(server, record, serial)]
     if not leaves:

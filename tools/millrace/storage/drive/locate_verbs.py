@@ -23,5 +23,4 @@ def locate(serial: str, seconds: int, off: bool, show: Output) -> None:
     if off:
         show(leds.off(Linux(), serial), lambda _: [f"drive {serial}: off"])
         return
-    show.text([f"drive {serial} blinks for {seconds} s; Ctrl-C ends it"])
-    show(leds.locate(Linux(), serial, seconds), located)
+    show(leds.locate(Linux(), serial, seconds, lambda line: show.text([line])), located)

@@ -2,7 +2,6 @@
 """Which drives may be tested. Pure functions of the server and of a drive that was examined just now."""
 
 from collections.abc import Sequence
-from shlex import quote
 
 from millrace.inventory import drive_tests
 from millrace.inventory.model import Drive, DriveState
@@ -17,6 +16,7 @@ from millrace.storage.drive.verdict import DriveJudgement, Judge
 from millrace.storage.erase.may_erase import used
 from millrace.storage.erase.overwrite import SMALLEST
 from millrace.storage.record.erasure import RUNNING
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.text import shown
 
@@ -111,7 +111,7 @@ def _refusal(facts: ServerFacts, row: DriveRow, drive: Drive | None, quick: bool
         # the sentences of an erase speak of erasing the boot drive
         return reason.replace("never erased", "never tested")
     if (row.what or "").startswith((RUNNING, drive_tests.RUNNING)):
-        return f"{row.what}: wait until that has ended: millrace drive show {quote(row.serial)}"
+        return f"{row.what}: wait until that has ended: {command('millrace drive show', row.serial)}"
     if drive.size < SMALLEST:
         return f"has {drive.size} bytes only: replace it"
     if row.verdict in TESTABLE and drive.state is DriveState.BLANK:
@@ -125,7 +125,7 @@ def _refusal(facts: ServerFacts, row: DriveRow, drive: Drive | None, quick: bool
     what = f" ({row.what})" if row.what else ""
     return (
         f"is not blank but {row.verdict}{what}: only a blank drive is tested; to lose what is on it: "
-        f"millrace drive erase {quote(row.serial)}"
+        f"{command('millrace drive erase', row.serial)}"
     )
 
 

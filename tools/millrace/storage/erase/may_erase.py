@@ -3,7 +3,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from shlex import quote
 
 from millrace.inventory import drive_tests
 from millrace.inventory.boot_disk import SYSTEM_MOUNTS
@@ -16,6 +15,7 @@ from millrace.storage.drive.facts import ServerFacts
 from millrace.storage.drive.verdict import DriveJudgement, Judge
 from millrace.storage.erase.overwrite import SMALLEST
 from millrace.storage.record.erasure import INTERRUPTED, RUNNING
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.text import shown
 
@@ -46,15 +46,17 @@ def _refusal(facts: ServerFacts, row: DriveRow, drive: Drive | None, foreign: bo
         return "is not in this server: put it in first"
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
         arrays = ", ".join(row.arrays)
-        verb, why = ("remove", "take it out") if row.verdict == "spare" else ("replace", "replace it")
-        command = f"millrace drive {verb} {quote(row.serial)}"
-        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: {command}"
+        verb, why = "millrace drive replace", "replace it"
+        if row.verdict == "spare":
+            verb, why = "millrace drive remove", "take it out"
+        todo = command(verb, row.serial)
+        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: {todo}"
     if row.role == "backend":
         return f"is the external device of this pool ({row.verdict}), which is never erased"
     if reason := used(row, drive):
         return reason
     if (row.what or "").startswith((RUNNING, drive_tests.RUNNING)):
-        return f"{row.what}: wait until that has ended: millrace drive show {quote(row.serial)}"
+        return f"{row.what}: wait until that has ended: {command('millrace drive show', row.serial)}"
     if row.verdict == "returned":
         return _returned(facts)
     if drive.size < SMALLEST:
@@ -79,7 +81,7 @@ def _refusal(facts: ServerFacts, row: DriveRow, drive: Drive | None, foreign: bo
 
 def _foreign(row: DriveRow) -> str | None:
     """What is on a drive that only --foreign erases."""
-    anyway = f"to erase it nevertheless: millrace drive erase {quote(row.serial)} --foreign"
+    anyway = f"to erase it nevertheless: {command('millrace drive erase', row.serial, options=['--foreign'])}"
     if row.verdict == "other pool":
         # no sentence of ours proposes to erase a pool
         return f"carries another Millrace pool ({row.what}): put it back into its server, or see --foreign in --help"
@@ -97,7 +99,7 @@ def used(row: DriveRow, drive: Drive) -> str | None:
         if what.startswith("swap"):
             return f"carries {what}: end its use first with swapoff"
         if what.startswith("/") and what not in SYSTEM_MOUNTS:
-            return f"carries {what}: unmount it first: umount {what}"
+            return f"carries {what}: unmount it first: {command('umount', what)}"
         return f"is the boot drive (it carries {what}), which is never erased: choose another drive"
     for evidence in drive.evidence:
         if evidence.probe in IN_USE:

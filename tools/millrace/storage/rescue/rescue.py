@@ -13,6 +13,7 @@ from millrace.storage.rescue.rescue_model import RescueState, ShownStep
 from millrace.storage.rescue.rescue_steps import Choices, give_up, perform
 from millrace.storage.rescue.step_names import STEPS, StepName
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.errors import Refused
 
 
@@ -89,7 +90,10 @@ def _is_over(journal: RescueJournal, name: StepName) -> bool:
     """Whether the step is done and stays as it is. Refused: another one comes first."""
     done = journal.state(name) == "done"
     if journal.next != name and not done:
-        raise Refused(f"the step '{journal.next}' comes before '{name}': millrace pool rescue --step {journal.next}")
+        raise Refused(
+            f"the step '{journal.next}' comes before '{name}': "
+            f"{command('millrace pool rescue', options=[f'--step {journal.next}'])}"
+        )
     # a drive of the new log may be gone before it is used
     return done and not (name == "log" and journal.state("repair") == "pending")
 

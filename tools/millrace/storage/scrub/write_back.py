@@ -12,6 +12,7 @@ these, the oldest first (get_free_stripe). The check of the same rows after that
 """
 
 from dataclasses import dataclass, field, replace
+from urllib.parse import quote
 
 from millrace.storage.array import raid6_rows, resync
 from millrace.storage.array.live_arrays import serial_of
@@ -99,11 +100,16 @@ def _keep_replaced(watch: ScrubWatch, array: Raid6, members: Rows, located: list
                 block = members.read(sector, sector + STRIPE)[slot] if slot is not None else b""
                 # a run that was killed has replaced it already
                 if locate_blocks.digest(block) in blocks.digests:
-                    name = f"{watch.one.array.name}-{sector}-{blocks.serial}"
+                    name = replaced_name(watch.one.array.name, sector, blocks.serial or "")
                     files.write_blocks(paths.replaced_blocks() / name, [block], 0o600)
     except OSError as error:
         why = error.strerror or error
         raise Failed(f"the blocks that would be replaced cannot be kept ({why}); nothing was written") from error
+
+
+def replaced_name(array: str, sector: int, serial: str) -> str:
+    """Return the name of the file of a replaced block; a serial number may have any character, a slash too."""
+    return f"{array}-{sector}-{quote(serial, safe=' ')}"
 
 
 def _forget(watch: ScrubWatch, end: int) -> ScrubStop | None:

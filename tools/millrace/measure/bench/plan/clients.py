@@ -6,6 +6,7 @@ from pathlib import Path
 
 from millrace.measure.bench.result import store as results
 from millrace.measure.bench.result.client import BenchClient, BenchClients
+from millrace.system.command import command
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput
 
@@ -38,4 +39,4 @@ def chosen(names: list[str]) -> list[BenchClient]:
 
 def unknown(name: str) -> str:
     """Return the sentence for a client that is not registered."""
-    return f"{name} is not a benchmark client: `millrace bench clients add {name}`"
+    return f"{name} is not a benchmark client: `{command('millrace bench clients add', name)}`"

@@ -11,6 +11,7 @@ from millrace.measure.bench.report.knee import knees
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.result.model import Accelerators, BenchRun, BenchState, Quantity, Rung
 from millrace.measure.bench.result.outputs import BenchEstimate, BenchProgress, BenchRunList
+from millrace.system.command import command
 from millrace.system.printing import Cell, table
 from millrace.system.text import size
 
@@ -141,7 +142,7 @@ def bar(lines: Iterable[BenchProgress]) -> BenchProgress | None:
             step = f"{last.step}/{last.steps}"
             shown.update(task, description=last.what, completed=last.progress, step=step)
     if last is not None:
-        click.echo(f"{last.run}: {last.state}; `millrace bench show {last.run}`", err=True)
+        click.echo(f"{last.run}: {last.state}; `{command('millrace bench show', last.run)}`", err=True)
     return last
 
 

@@ -27,7 +27,8 @@ from millrace.plan.defaults import SmbdSettings
 from millrace.serve.share import smb
 from millrace.serve.share.model import Share, SmbAccess
 from millrace.storage.record.settings_record import recorded
-from millrace.system import net, paths, sysfs
+from millrace.system import mounts, net, paths, sysfs
+from millrace.system.command import command
 from millrace.system.errors import Failed
 from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words, must
@@ -133,13 +134,25 @@ def rdma_address() -> str:
 
 @contextmanager
 def _nfs(source: str, options: str, where: Path, run: Runner, local: bool = False) -> Iterator[None]:
-    """Mount over NFS, with LOCALIO or through nfsd."""
+    """Mount over NFS, with LOCALIO or through nfsd. Failed: as `_mounted`, or another mount has the session."""
+    _refuse_shared_session()
     if localio.needs_client():
         # the kernel loads it for a mount
         with _mounted("nfs4", source, options, where, run):
             pass
     with localio.switched(local), _mounted("nfs4", source, options, where, run):
         yield
+
+
+def _refuse_shared_session() -> None:
+    """The kernel's client has one session for each server, whatever the address: it would come from that of another."""
+    for mount in mounts.table():
+        options = dict(word.partition("=")[::2] for word in mount.options)
+        if mount.kind == "nfs4" and options.get("addr") and options.get("addr") == options.get("clientaddr"):
+            raise Failed(
+                f"this server has mounted {mount.source} from itself, and what is measured would use that session: "
+                f"{command('umount', mount.point)}"
+            )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from millrace.measure.tuner.model import TunerRun, TunerState
 from millrace.measure.tuner.report.sizing import sizing
 from millrace.measure.tuner.report.tables import EMULATED, SIDES, changed, emulated, figure, part, titles, verdict
+from millrace.system.command import command
 from millrace.system.printing import Cell, notes, table
 
 EFFECTS = ("Setting", "Planned", "Compared with", "Gain of the plan's", "Noise", "Result")
@@ -31,7 +32,7 @@ def run(record: TunerRun) -> Iterator[str]:
         yield record.outcome.reason
         yield from notes(changed(record))
         if record.outcome.verdict == "candidate" and record.state is TunerState.DONE:
-            yield f"Apply it: millrace tuner apply {record.id}"
+            yield f"Apply it: {command('millrace tuner apply', record.id)}"
     for number in sizing(record):
         yield f"{number.name} by formula: {number.value} ({number.terms}); here: {number.here}."
 

@@ -10,6 +10,7 @@ from millrace.observe.health.deliveries import MOST, RESTORE, UNIT, Deliveries, 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import ages, paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput
 from millrace.system.names import several
 from millrace.system.text import moment, one_line, shown
@@ -39,7 +40,9 @@ def check(host: Host, now: datetime | None = None) -> list[HealthFinding]:
     late = [finding for delivery in report.deliveries for finding in _late(delivery, report, at)]
     if late or not report.deliveries:
         return late
-    sentence = f"Alerts go out through {several([delivery.route for delivery in report.deliveries])}."
+    sentence = f"Alerts go out through {several([delivery.route for delivery in report.deliveries])}"
+    untried = [delivery.route for delivery in report.deliveries if delivery.delivered is None]
+    sentence += f"; nothing was delivered through {several(untried)} yet." if untried else "."
     return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]
 
 
@@ -52,8 +55,9 @@ def _late(delivery: Delivery, report: Deliveries, now: datetime) -> list[HealthF
     since = f", the oldest since {moment(oldest)}" if oldest else ""
     why = f"; {one_line(delivery.problem).rstrip('.')}" if delivery.problem else ""
     sentence = f"Alerts through {delivery.route} are not delivered: {count}{full}{since}{why}."
-    verbs = f"millrace alert test {delivery.route}; without it: millrace alert route remove {delivery.route}"
-    return [_warning("undelivered", delivery.route, sentence, f"Check its receiver, then: {verbs}")]
+    without = command("millrace alert route remove", delivery.route)
+    todo = f"Check its receiver, then: {command('millrace alert test', delivery.route)}; without it: {without}"
+    return [_warning("undelivered", delivery.route, sentence, todo)]
 
 
 def _is_recent(stamp: str, now: datetime) -> bool:

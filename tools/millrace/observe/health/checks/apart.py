@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a member kept apart that ran without its array or may be newer, or did all run apart, so that nothing starts?"""
 
-from shlex import quote
-
 from millrace.observe.health.host import REPLACE, Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.array.live_arrays import MISSING, live_arrays, member_states
 from millrace.storage.record import apart_record
 from millrace.storage.record.apart_record import Apart, in_words
+from millrace.system.command import command
 
 NAME = "apart"
 
@@ -37,7 +36,7 @@ def _apart(host: Host, member: Apart, in_use: bool) -> HealthFinding:
     first = "Keep it until the files are compared with a backup" if member.started else KEEP
     todo = (
         f"{first}. To use it here again as a blank drive, see --foreign in millrace drive erase --help, then: "
-        f"{REPLACE} {quote(member.serial)}"
+        f"{command(REPLACE, member.serial)}"
     )
     if in_use:
         # a member of another array, and no drive to erase

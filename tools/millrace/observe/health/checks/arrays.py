@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from shlex import quote
 
 from millrace.observe.health.host import REPLACE, Host
 from millrace.observe.health.model import HealthFinding, Level
@@ -20,6 +19,7 @@ from millrace.storage.record.model import ArrayRecord
 from millrace.storage.scrub.damage import bad_blocks, beyond
 from millrace.storage.scrub.scrub_status import RETIRE
 from millrace.system import sysfs
+from millrace.system.command import command
 from millrace.system.names import several
 from millrace.system.text import pace
 
@@ -124,7 +124,9 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
         sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
         # pool.json has no place of one that failed before it was in sync
         places = [member for member in faulty if member.planned]
-        todo = _replace(host, places) if places else f"Take it out: millrace drive remove {quote(faulty[0].serial)}"
+        todo = (
+            _replace(host, places) if places else f"Take it out: {command('millrace drive remove', faulty[0].serial)}"
+        )
         return _finding(now, Level.WARN, sentence, todo)
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
@@ -159,7 +161,7 @@ def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost
     if len(drives) == 1:
         sentence = f"{_title(now)}: {_areas(lost)} cannot be read or rebuilt: {drives[0]} has bad blocks there."
     if now.role is Role.LOG:
-        return _finding(now, Level.FAIL, sentence, f"Replace the drive: {REPLACE} {quote(min(listed))}", "lost")
+        return _finding(now, Level.FAIL, sentence, f"Replace the drive: {command(REPLACE, min(listed))}", "lost")
     # raid5.c handle_failed_stripe: a stripe without enough members is not written, and freed space is used again
     todo = f"{FILES}. Restore them under other names, then take the areas out of use: {RETIRE}"
     return _finding(now, Level.FAIL, sentence, todo, "lost")
@@ -213,9 +215,9 @@ def _replace(host: Host, members: Sequence[Member]) -> str:
         return f"Find the drive with millrace drive list, then: {REPLACE} SERIAL"
     for one in members:
         if bay := host.refilled.get(one.serial):
-            return f"A blank drive is in bay {bay}: {REPLACE} {quote(one.serial)}"
+            return f"A blank drive is in bay {bay}: {command(REPLACE, one.serial)}"
     which = "the drives one by one, first" if len(members) > 1 else "the drive"
-    return f"Replace {which}: {REPLACE} {quote(members[0].serial)}"
+    return f"Replace {which}: {command(REPLACE, members[0].serial)}"
 
 
 def _progress(now: LiveArray) -> str:

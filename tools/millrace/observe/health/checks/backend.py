@@ -24,7 +24,7 @@ def _device(host: Host, pool: Pool, part: OnPartition) -> HealthFinding:
     devices = external_device.devices(part.record.partuuid)
     title = f"External device {part.serial} ({part.record.role.value})"
     if not devices:
-        return host.absent(NAME, f"{title} is missing.", _connect(pool, part.serial), subject=part.serial)
+        return host.absent(NAME, f"{title} is missing.", _connect(pool, part.serial), "missing", part.serial)
     if len(devices) > 1:
         sentence = f"{title} is there {len(devices)} times: {', '.join(devices)}."
         todo = "Disconnect the snapshot or the second path before the next restart, which would start with either"

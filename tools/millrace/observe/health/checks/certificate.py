@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is the certificate of the web console and of NFS over TLS good for some time, and for this server?"""
 
+import os
+
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.certificate import cockpit, files, pem
@@ -48,6 +50,11 @@ def _mismatch(used: Current, host: Host) -> list[HealthFinding]:
     chain = files.current() / files.CHAIN
     if not chain.exists() or pem.digest(chain.read_text()) != used.sha256 or not (files.current() / files.KEY).exists():
         sentence = f"{files.current()} was changed by hand: the certificate may not fit its key."
+        todo = "millrace certificate renew --own"
+        return [HealthFinding(check=NAME, kind="edited", level=Level.FAIL, sentence=sentence, todo=todo)]
+    # only root reads a key
+    if os.access(files.current() / files.KEY, os.R_OK) and not pem.fits(chain, files.current() / files.KEY):
+        sentence = f"The key in {files.current()} does not fit the certificate: the web console and NFS over TLS fail."
         todo = "millrace certificate renew --own"
         return [HealthFinding(check=NAME, kind="edited", level=Level.FAIL, sentence=sentence, todo=todo)]
     lacking = not_named(used, identity(files.settings().names, lambda: host.ports))

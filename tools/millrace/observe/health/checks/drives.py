@@ -13,6 +13,7 @@ from millrace.plan.finding import REPLACE_DRIVE, Severity
 from millrace.storage.drive import drive_history, smart, wear
 from millrace.storage.drive.smart import DriveSmart
 from millrace.storage.drive.wear import WearStep
+from millrace.system.names import several
 
 NAME = "drives"
 
@@ -44,7 +45,10 @@ def check(host: Host) -> list[HealthFinding]:
                 *_wearing(host, reading, worn.get(reading.serial, [])),
             ]
     known = [reading for reading in report.drives if reading.known]
-    fine = f"SMART of {len(known)} drives has no warning." if known else "No drive of this server has SMART of NVMe."
+    read = {reading.serial for reading in report.drives}
+    unread = [host.place(drive.serial) for drive in host.drives if drive.serial and drive.serial not in read]
+    fine = f"SMART of {len(known)} drives has no warning" if known else "No drive of this server has SMART of NVMe"
+    fine += f"; that of {several(unread)} has not been read yet." if unread else "."
     if not any(finding.level is not Level.OK for finding in findings):
         findings.insert(0, HealthFinding(check=NAME, level=Level.OK, sentence=fine))
     return findings

@@ -23,6 +23,9 @@ def check(host: Host) -> list[HealthFinding]:
     if not settings.exists():
         sentence = f"The policy forwards the journal to {url}, and the server does not."
         return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace journal apply")]
+    if f"URL={url}" not in settings.read_text().splitlines():
+        sentence = f"The policy forwards the journal to {url}, and the server to another host."
+        return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace journal apply")]
     sent = forward.sent_file()
     times = [path.stat().st_mtime for path in (settings, sent) if path.exists()]
     known = [age.total_seconds() for at in times if (age := ages.age(at)) is not None]
@@ -32,4 +35,6 @@ def check(host: Host) -> list[HealthFinding]:
         sentence = f"The journal has not reached {url} for {late / 60:.0f} minutes."
         todo = f"Check that the receiver is up and trusts this server's certificate: journalctl -u {forward.UNIT}"
         return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
-    return [HealthFinding(check=NAME, level=Level.OK, sentence=f"The journal is forwarded to {url}.")]
+    accepted = sent.exists() and time.time() - sent.stat().st_mtime <= LATE_S
+    sentence = f"The journal is forwarded to {url}" + ("." if accepted else "; nothing has been accepted there yet.")
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]

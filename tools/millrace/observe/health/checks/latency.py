@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives of the pool that are far slower than their neighbours, or that answer no request (`health.latency`)."""
 
-from shlex import quote
-
 from millrace.observe.health import latency
 from millrace.observe.health.host import Host
 from millrace.observe.health.latency import DriveLatency
 from millrace.observe.health.model import HealthFinding, Level
+from millrace.system.command import command
 
 NAME = "latency"
 SILENT_SECONDS = 20.0
@@ -31,9 +30,8 @@ def _about(host: Host, drive: DriveLatency) -> HealthFinding:
         sentence = (
             f"{title}: it has answered hardly any request for {drive.silent_seconds:.0f} s; its array waits for it."
         )
-        todo = (
-            f"If the kernel does not give it up within 2 minutes, pull it: millrace drive locate {quote(drive.serial)}"
-        )
+        pull = command("millrace drive locate", drive.serial)
+        todo = f"If the kernel does not give it up within 2 minutes, pull it: {pull}"
         return HealthFinding(
             check=NAME, kind="silent", subject=drive.serial, level=Level.FAIL, sentence=sentence, todo=todo
         )

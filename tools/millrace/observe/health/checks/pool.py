@@ -7,6 +7,7 @@ from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
 from millrace.storage.record.model import Pool, Transaction
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.documents import read_model
 from millrace.system.run import quickly
 from millrace.system.text import moment
@@ -102,6 +103,7 @@ def _refused(refusal: Refusal) -> list[HealthFinding]:
     return [
         HealthFinding(
             check=NAME,
+            kind="refused",
             subject=", ".join(drive.serial or drive.name for drive in obstacle.drives),
             level=Level.WARN,
             sentence=f"No pool, and no plan: {obstacle.what}"
@@ -124,5 +126,5 @@ def _proposed(plan: Plan, digest: str) -> HealthFinding:
         check=NAME,
         level=Level.WARN,
         sentence=f"No pool yet. The plan: {plan.title}.",
-        todo=f"Read it (millrace plan), then: millrace approve {digest}",
+        todo=f"Read it (millrace plan), then: {command('millrace approve', digest)}",
     )

@@ -30,7 +30,9 @@ def check(host: Host) -> list[HealthFinding]:
             todo = f"journalctl -u systemd-networkd; networkctl status {link.name}"
             sentence = f"{link.name} lacks {several(lacking)}" + ("." if link.carrier else ": it has no link.")
         if lacking:
-            finding = HealthFinding(check=NAME, subject=port.name, level=Level.WARN, sentence=sentence, todo=todo)
+            finding = HealthFinding(
+                check=NAME, kind="addresses", subject=port.name, level=Level.WARN, sentence=sentence, todo=todo
+            )
             findings.append(finding)
     findings += _clients_on_management(host, config)
     fine = "All ports have their static addresses." if wanted else "No static addresses are configured."

@@ -21,6 +21,7 @@ from millrace.storage.record.scrub_record import (
 )
 from millrace.storage.scrub import scrub_due, scrub_pace
 from millrace.system import ages, sysfs
+from millrace.system.command import command
 from millrace.system.text import moment
 
 NAME = "scrub"
@@ -57,6 +58,9 @@ def check(host: Host) -> list[HealthFinding]:
         return findings
     ended = moment(min(checked)) if checked else None
     since = f"The last check of all arrays ended {ended}." if ended else "No array has been checked yet."
+    if ended and len(checked) < len(scrub_due.arrays(host.pool)):
+        arrays = f"{len(checked)} of {len(scrub_due.arrays(host.pool))} arrays"
+        since = f"The last check of {arrays} ended {ended}; the others have not been checked yet."
     return [HealthFinding(check=NAME, level=Level.OK, sentence=since)]
 
 
@@ -78,11 +82,12 @@ def _mismatch(host: Host, array: ArrayRecord, record: ScrubRecord, last: Scrubbe
     sentence = (
         f"{_title(array)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{drives}{files}."
     )
-    todo = f"Compare the files with a backup, then: {REPAIR} {array.array.name}"
+    repair = command(REPAIR, array.array.name)
+    todo = f"Compare the files with a backup, then: {repair}"
     if restorable(last) == last.mismatches:
-        todo = f"Restore the blocks from the other drives: {REPAIR} {array.array.name}"
+        todo = f"Restore the blocks from the other drives: {repair}"
     if array.array.role is Role.LOG:
-        todo = f"{REPAIR} {array.array.name}"
+        todo = repair
     if kept.repair is not None:
         sentence = f"{sentence[:-1]}; a repair is under way."
         todo = "See what stops it if it does not end: millrace pool scrub status"

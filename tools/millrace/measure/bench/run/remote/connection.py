@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from millrace.measure.bench.result.client import ClientFacts
 from millrace.measure.bench.run.local import RepeatStopped
+from millrace.system.command import command
 from millrace.system.errors import Failed, Refused
 from millrace.system.text import one_line
 from millrace_client import VERSION, listen, sealed
@@ -27,10 +28,11 @@ SENTENCE = 300
 READ = 1 << 20
 LONGEST = 32 << 20
 """Bytes of an answer at most: fio's report of 16 jobs has 2 MB."""
-NO_TOKEN = "the token of client {0} is not known here: `millrace bench clients add {0}` asks for it"
+ADD = "millrace bench clients add"
+NO_TOKEN = "the token of client {0} is not known here: `{1}` asks for it"
 OTHER_TOKEN = (
     "client {0} uses a different token (its program makes a new one at each start): add it again with the token that "
-    "it shows: `millrace bench clients add {0}`"
+    "it shows: `{1}`"
 )
 
 
@@ -47,7 +49,7 @@ class ClientConnection:
         self._stop = stop or Event()
         self._rest = bytearray()
         if token is None:
-            raise Unreachable(NO_TOKEN.format(name))
+            raise Unreachable(NO_TOKEN.format(name, command(ADD, name)))
         try:
             self._socket = socket.create_connection((address, listen.PORT), HELLO_SECONDS)
         except OSError as error:
@@ -124,7 +126,7 @@ class ClientConnection:
         try:
             return self._parsed(self._theirs.open(line))
         except sealed.Unsealed:
-            raise Unreachable(OTHER_TOKEN.format(self.name)) from None
+            raise Unreachable(OTHER_TOKEN.format(self.name, command(ADD, self.name))) from None
 
     def _line(self, seconds: float, even_when_stopped: bool = False) -> bytes:
         deadline = time.monotonic() + seconds

@@ -22,6 +22,8 @@ def root_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def appliance(root_user: Path) -> Appliance:
+def appliance(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
     """A server with a pool, run by root."""
-    return Appliance(root_user)
+    made = Appliance(root_user)
+    made.passdb(monkeypatch)
+    return made

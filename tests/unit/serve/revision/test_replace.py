@@ -76,9 +76,11 @@ def forget(appliance: Appliance) -> None:
     for path in (appliance.root / "var/lib/millrace").rglob("*.json"):
         if path.name not in ("pool.json", "plan.json"):
             path.unlink()
-    appliance.accounts = {"passwd": {"admin": 1000}, "group": {}}
+    appliance.accounts.reset({"passwd": {"admin": 1000}, "group": {}})
     appliance.smb_accounts = set()
     appliance.everlasting = set()
+    appliance.nt_hashes = {}
+    appliance.broken.clear()
     appliance.calls.clear()
     appliance.stdin.clear()
 

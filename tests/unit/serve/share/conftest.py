@@ -8,7 +8,9 @@ from tests.fakes.certificates import certify
 
 
 @pytest.fixture
-def appliance(root_user: Path) -> Appliance:
+def appliance(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
     """A server with a pool and a certificate, run by root."""
     certify()
-    return Appliance(root_user)
+    made = Appliance(root_user)
+    made.passdb(monkeypatch)
+    return made

@@ -84,6 +84,8 @@ def appliance(root_user: Path) -> DirectAppliance:
     certify()
     made = DirectAppliance(root_user)
     store.change("root", "user create anna", _with_anna)
+    made.accounts["passwd"]["anna"] = made.accounts["group"]["anna"] = 2000
+    made.accounts["group"]["lab"] = 2001
     return made
 
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of users and groups below the root of a fake server, and the numbers in them."""
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
+
+# other fields of a line than name and number
+_REST = {"passwd": ("{0}", "", "/", "/bin/sh"), "group": ("",)}
+_BESIDE = {"passwd": ("shadow", "{}:*:20000::::::"), "group": ("gshadow", "{}:*::")}
+MODES = {"passwd": 0o644, "group": 0o644, "shadow": 0o640, "gshadow": 0o640}
+
+
+class Numbers(MutableMapping[str, int]):
+    """The numbers of passwd(5) or group(5) by name; a name that gets one also stands in shadow(5) or gshadow(5)."""
+
+    def __init__(self, root: Path, database: str) -> None:
+        self._root, self._database = root, database
+
+    def __getitem__(self, name: str) -> int:
+        return self._numbers()[name]
+
+    def __setitem__(self, name: str, number: int) -> None:
+        rest = ":".join(_REST[self._database]).format(number)
+        self._write(self._database, name, f"{name}:x:{number}:{rest}")
+        beside, line = _BESIDE[self._database]
+        self._write(beside, name, line.format(name))
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        for file in (self._database, _BESIDE[self._database][0]):
+            self._write(file, name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers())
+
+    def __len__(self) -> int:
+        return len(self._numbers())
+
+    def _numbers(self) -> dict[str, int]:
+        fields = [line.split(":") for line in (self._root / "etc" / self._database).read_text().splitlines()]
+        return {row[0]: int(row[2]) for row in fields}
+
+    def _write(self, file: str, name: str, line: str | None) -> None:
+        path = self._root / "etc" / file
+        lines = [kept for kept in path.read_text().splitlines() if kept.partition(":")[0] != name]
+        path.write_text("".join(f"{kept}\n" for kept in (*lines, *filter(None, [line]))))
+
+
+class Accounts(dict[str, Numbers]):
+    """`passwd` and `group` of a server that has these users and groups, by their numbers, and no others."""
+
+    def __init__(self, root: Path, numbers: Mapping[str, Mapping[str, int]]) -> None:
+        super().__init__({database: Numbers(root, database) for database in ("passwd", "group")})
+        self._root = root
+        self.reset(numbers)
+
+    def reset(self, numbers: Mapping[str, Mapping[str, int]]) -> None:
+        """Forget all that is there for these."""
+        (self._root / "etc").mkdir(exist_ok=True)
+        for file, mode in MODES.items():
+            (self._root / "etc" / file).write_text("")
+            (self._root / "etc" / file).chmod(mode)
+        for database, those in numbers.items():
+            self[database].update(those)
+
+    def set_password(self, name: str, value: str) -> None:
+        """Set what shadow(5) has as the password of a user."""
+        row = self.row("shadow", name)
+        row[1] = value
+        path = self._root / "etc/shadow"
+        rows = [":".join(row) if line.partition(":")[0] == name else line for line in path.read_text().splitlines()]
+        path.write_text("".join(f"{line}\n" for line in rows))
+
+    def row(self, file: str, name: str) -> list[str]:
+        """Return the fields of a name in a file; empty where it has none."""
+        lines = (self._root / "etc" / file).read_text().splitlines()
+        return next((line.split(":") for line in lines if line.partition(":")[0] == name), [])
+
+    def members(self, group: str) -> list[str]:
+        """Return the members of a group."""
+        return [name for name in self.row("group", group)[3].split(",") if name]

@@ -28,12 +28,12 @@ class AccountChange(RenderPart):
         # called last, when accounts are as they were
         change.on_failure(nfsd.forget_groups)
         users, groups = {user.name: user for user in old.users}, {group.name: group for group in old.groups}
-        changed = [user for user in new.users if self._every or user != users.get(user.name)]
-        before = [users[user.name] for user in changed if user.name in users]
+        new_users = [user for user in new.users if self._every or user != users.get(user.name)]
+        new_groups = [group for group in new.groups if self._every or group != groups.get(group.name)]
+        before = [users[user.name] for user in new_users if user.name in users]
         change.on_failure(partial(accounts.ensure, before, [], self._run))
-        made = accounts.ensure(
-            changed, [group for group in new.groups if self._every or group != groups.get(group.name)], self._run
-        )
+        change.say(f"Users and groups: {len(new_users)} users and {len(new_groups)} groups are compared")
+        made = accounts.ensure(new_users, new_groups, self._run)
         self.made = list(made.users)
         created = [name for name in made.users if name not in users], [name for name in made.groups if name not in groups]
         if any(created):

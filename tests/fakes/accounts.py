@@ -17,7 +17,7 @@ class Numbers(MutableMapping[str, int]):
         self._root, self._database = root, database
 
     def __getitem__(self, name: str) -> int:
-        return self._numbers()[name]
+        return self.read()[name]
 
     def __setitem__(self, name: str, number: int) -> None:
         rest = ":".join(_REST[self._database]).format(number)
@@ -31,12 +31,13 @@ class Numbers(MutableMapping[str, int]):
             self._write(file, name, None)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers())
+        return iter(self.read())
 
     def __len__(self) -> int:
-        return len(self._numbers())
+        return len(self.read())
 
-    def _numbers(self) -> dict[str, int]:
+    def read(self) -> dict[str, int]:
+        """Return all numbers by name."""
         fields = [line.split(":") for line in (self._root / "etc" / self._database).read_text().splitlines()]
         return {row[0]: int(row[2]) for row in fields}
 
@@ -63,13 +64,13 @@ class Accounts(dict[str, Numbers]):
         for database, those in numbers.items():
             self[database].update(those)
 
-    def set_password(self, name: str, value: str) -> None:
-        """Set what shadow(5) has as the password of a user."""
-        row = self.row("shadow", name)
-        row[1] = value
+    def set_passwords(self, values: Mapping[str, str]) -> None:
+        """Set what shadow(5) has as the passwords of users."""
         path = self._root / "etc/shadow"
-        rows = [":".join(row) if line.partition(":")[0] == name else line for line in path.read_text().splitlines()]
-        path.write_text("".join(f"{line}\n" for line in rows))
+        rows = [line.split(":") for line in path.read_text().splitlines()]
+        assert values.keys() <= {row[0] for row in rows}
+        made = ([row[0], values.get(row[0], row[1]), *row[2:]] for row in rows)
+        path.write_text("".join(f"{':'.join(row)}\n" for row in made))
 
     def row(self, file: str, name: str) -> list[str]:
         """Return the fields of a name in a file; empty where it has none."""

@@ -80,6 +80,7 @@ class Appliance(Commands):
         self.nt_hashes: dict[str, str] = {}
         self.passdb_form = dict(FORM)
         self.transactions = 0
+        self._parsed: tuple[str, configparser.ConfigParser] | None = None
         self.usage = ""
         self.system = "degraded"
         self.tlshd = False
@@ -116,10 +117,15 @@ class Appliance(Commands):
         return self.table
 
     def on_smb(self) -> configparser.ConfigParser:
-        parser = configparser.ConfigParser(delimiters=("=",), comment_prefixes=("#",), interpolation=None, strict=True)
         path = self.root / "etc/samba/smb.conf"
-        parser.read_string(path.read_text() if path.exists() else "")
-        return parser
+        text = path.read_text() if path.exists() else ""
+        if self._parsed is None or self._parsed[0] != text:
+            parser = configparser.ConfigParser(
+                delimiters=("=",), comment_prefixes=("#",), interpolation=None, strict=True
+            )
+            parser.read_string(text)
+            self._parsed = (text, parser)
+        return self._parsed[1]
 
     def joined(self) -> None:
         """Give the server a keytab and a daemon that accepts tickets, as a member of AD.EXAMPLE.COM has them."""
@@ -181,9 +187,9 @@ class Appliance(Commands):
         if "-L" in words:
             return Result(0, "".join(f"Disk|{name}|\n" for name in served) + "IPC|IPC$|\n", "")
         names = re.findall(r"tcon (\S+?);", " ".join(words))
-        lines = []
+        lines, configuration = [], self.on_smb()
         for name in names:
-            allowed = credentials["username"] in self.on_smb()[name]["valid users"].split()
+            allowed = credentials["username"] in configuration[name]["valid users"].split()
             lines += [f"tcon to {name} successful, tid: 77", "tdis successful"] if allowed else _NOT_ALLOWED
         # its status is that of the last command
         return Result(0, "".join(f"{line}\n" for line in lines), "")
@@ -216,9 +222,8 @@ class Appliance(Commands):
         return GOOD
 
     def _chpasswd(self, words: list[str], stdin: str) -> Result:
-        for line in stdin.splitlines():
-            name, _, value = line.partition(":")
-            self.accounts.set_password(name, value if words else "$y$of$a-password")
+        values = dict(line.split(":", 1) for line in stdin.splitlines())
+        self.accounts.set_passwords(values if words else dict.fromkeys(values, "$y$of$a-password"))
         return GOOD
 
     def _pwscore(self, words: list[str], stdin: str) -> Result:
@@ -230,7 +235,7 @@ class Appliance(Commands):
 
     def _getent(self, words: list[str], stdin: str) -> Result:
         database, *keys = words
-        numbers = self.accounts[database]
+        numbers = self.accounts[database].read()
         names = {name: name for name in numbers} | {str(number): name for name, number in numbers.items()}
         lines = [f"{names[key]}:x:{numbers[names[key]]}:{numbers[names[key]]}::/:/bin/sh\n" for key in keys if key in names]
         return Result(0 if len(lines) == len(keys) else 2, "".join(lines), "")

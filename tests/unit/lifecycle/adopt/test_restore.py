@@ -48,9 +48,7 @@ class Tools(Commands):
         return Result(2, "", "")
 
     def _chpasswd(self, words: list[str], stdin: str) -> Result:
-        for line in stdin.splitlines():
-            name, _, value = line.partition(":")
-            self.accounts.set_password(name, value)
+        self.accounts.set_passwords(dict(line.split(":", 1) for line in stdin.splitlines()))
         return Result(0, "", "")
 
     def _tdbrestore(self, words: list[str], stdin: str) -> Result:

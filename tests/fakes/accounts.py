@@ -39,7 +39,7 @@ class Numbers(MutableMapping[str, int]):
     def read(self) -> dict[str, int]:
         """Return all numbers by name."""
         fields = [line.split(":") for line in (self._root / "etc" / self._database).read_text().splitlines()]
-        return {row[0]: int(row[2]) for row in fields}
+        return {row[0]: int(row[2]) for row in fields if len(row) > 2 and row[2].isdigit()}
 
     def _write(self, file: str, name: str, line: str | None) -> None:
         path = self._root / "etc" / file
@@ -69,8 +69,9 @@ class Accounts(dict[str, Numbers]):
         path = self._root / "etc/shadow"
         rows = [line.split(":") for line in path.read_text().splitlines()]
         assert values.keys() <= {row[0] for row in rows}
-        made = ([row[0], values.get(row[0], row[1]), *row[2:]] for row in rows)
-        path.write_text("".join(f"{':'.join(row)}\n" for row in made))
+        for row in rows:
+            row[1:2] = [values[row[0]]] if row[0] in values else row[1:2]
+        path.write_text("".join(f"{':'.join(row)}\n" for row in rows))
 
     def row(self, file: str, name: str) -> list[str]:
         """Return the fields of a name in a file; empty where it has none."""

@@ -73,7 +73,9 @@ class Appliance(Commands):
         unmount_all(root, process="self")
         self.table: dict[str, str] = {}
         self.transient: dict[str, str] = {}
-        self.accounts = Accounts(root, {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27, CONSOLE_GROUP: 1999}})
+        self.accounts = Accounts(
+            root, {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27, CONSOLE_GROUP: 1999}}
+        )
         self.smb_accounts: set[str] = set()
         # those whose kickoff time is 0; Samba's default is 6 February 2036
         self.everlasting: set[str] = set()
@@ -237,7 +239,9 @@ class Appliance(Commands):
         database, *keys = words
         numbers = self.accounts[database].read()
         names = {name: name for name in numbers} | {str(number): name for name, number in numbers.items()}
-        lines = [f"{names[key]}:x:{numbers[names[key]]}:{numbers[names[key]]}::/:/bin/sh\n" for key in keys if key in names]
+        lines = [
+            f"{names[key]}:x:{numbers[names[key]]}:{numbers[names[key]]}::/:/bin/sh\n" for key in keys if key in names
+        ]
         return Result(0 if len(lines) == len(keys) else 2, "".join(lines), "")
 
     def _useradd(self, words: list[str], stdin: str) -> Result:

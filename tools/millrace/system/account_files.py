@@ -254,4 +254,3 @@ def _ageing() -> list[str]:
     text = "\n".join(_lines("etc/login.defs"))
     matches = (re.search(rf"^\s*{key}\s+(\d+)", text, re.MULTILINE) for key in _AGEING)
     return [match[1] if match else "" for match in matches]
-

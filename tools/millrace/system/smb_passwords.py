@@ -14,7 +14,7 @@ PDBEDIT = ("pdbedit", "-s", "/dev/null")
 DIRECT = "millrace-smb-direct.service"
 
 PASSDB = "var/lib/samba/private/passdb.tdb"
-# The form of its records: TDBSAM_VERSION of source3/passdb/pdb_tdb.c and SAMU_BUFFER_FORMAT_V3 of source3/passdb/passdb.c.
+# The form of its records: TDBSAM_VERSION (source3/passdb/pdb_tdb.c), SAMU_BUFFER_FORMAT_V3 (source3/passdb/passdb.c).
 _FORM = {"INFO/version": b"\4\0\0\0", "INFO/minor_version": b"\0\0\0\0"}
 _KICKOFF, _NEVER = slice(8, 12), b"\0\0\0\0"
 _TEXTS = 12
@@ -93,7 +93,7 @@ def _deleted(database: tdb.Database, name: str) -> None:
 
 
 def _rid(record: bytes) -> int:
-    """Return the relative identifier in a record: after seven times and twelve texts, each with its length before it."""
+    """Return the relative identifier in a record: after seven times and twelve texts with their lengths."""
     at = 7 * 4
     for _ in range(_TEXTS):
         at += 4 + int.from_bytes(record[at : at + 4], "little")

@@ -44,7 +44,9 @@ class Accounts(Tools):
 
     def __init__(self) -> None:
         super().__init__()
-        self.accounts.reset({"passwd": {"admin": 1000, "bert": 3001, "anna": 3005}, "group": {"bert": 3001, "anna": 3005}})
+        self.accounts.reset(
+            {"passwd": {"admin": 1000, "bert": 3001, "anna": 3005}, "group": {"bert": 3001, "anna": 3005}}
+        )
         self.ends_sessions = True
 
     @property

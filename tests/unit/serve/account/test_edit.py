@@ -37,7 +37,12 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
     assert appliance.accounts["passwd"]["ann"] == appliance.accounts["group"]["ann"] == made.uid
     rest = [str(made.uid), str(made.uid), "", "/nonexistent", "/usr/sbin/nologin"]
     assert appliance.accounts.row("passwd", "ann") == ["ann", "x", *rest]
-    assert appliance.accounts.members("ml") == ["ann"] and appliance.accounts.row("gshadow", "ml") == ["ml", "!", "", "ann"]
+    assert appliance.accounts.members("ml") == ["ann"] and appliance.accounts.row("gshadow", "ml") == [
+        "ml",
+        "!",
+        "",
+        "ann",
+    ]
     assert appliance.smb_accounts == {"ann"}
     assert f"ann:{SECRET}\n" in appliance.stdin and f"{SECRET}\n{SECRET}\n" in appliance.stdin
     assert users() == ["ann"]

@@ -35,7 +35,10 @@ class AccountChange(RenderPart):
         change.say(f"Users and groups: {len(new_users)} users and {len(new_groups)} groups are compared")
         made = accounts.ensure(new_users, new_groups, self._run)
         self.made = list(made.users)
-        created = [name for name in made.users if name not in users], [name for name in made.groups if name not in groups]
+        created = (
+            [name for name in made.users if name not in users],
+            [name for name in made.groups if name not in groups],
+        )
         if any(created):
             change.on_failure(partial(self._remove, *created))
 

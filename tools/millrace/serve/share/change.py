@@ -19,7 +19,6 @@ from millrace.system.names import several
 from millrace.system.run import Runner, must
 from millrace.system.units import is_active
 
-
 CLOSED_BY_NAME = 32
 """So many shares are closed one by one where their access changes; of more, as in an import, all at once."""
 

@@ -24,8 +24,8 @@ from millrace.system.run import Runner, attempt
 class ShareServer:
     """The pool, the settings of nfsd and smbd, the ports, and how tools are run. `pause` waits for some seconds.
 
-    `projects` are the quota projects of files, `say` shows progress. `problem` is why the settings are not those of the hardware and the
-    policy of now.
+    `projects` are the quota projects of files, `say` shows progress. `problem` is why the settings are not those of the
+    hardware and the policy of now.
     """
 
     nfsd: Nfsd

@@ -46,7 +46,7 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
 
 
 def verify_each(shares: Sequence[Share], domain: Domain | None, run: Runner) -> dict[str, list[str]]:
-    """Return what was verified of each share, by its name, with one mount for all. Failed: one of them is not served."""
+    """Return what was verified of each share, by its name, with one mount for all. Failed: one is not served."""
     found = _compared(shares, [], domain, run)
     if found is None:
         return {}

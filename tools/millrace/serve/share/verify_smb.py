@@ -46,9 +46,7 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     return [f"SMB: {several(group)} is {words}" for group, words in ((names, _OPENS), (hidden, _HIDDEN)) if group]
 
 
-def verify_each(
-    wanted: Sequence[Share], domain: Domain | None, run: Runner, pause: Pause
-) -> dict[str, list[str]]:
+def verify_each(wanted: Sequence[Share], domain: Domain | None, run: Runner, pause: Pause) -> dict[str, list[str]]:
     """Return what was verified of each share, by its name, in one session. Failed: one of them is not served."""
     if not verify(wanted, [], domain, run, pause):
         return {}

@@ -13,6 +13,7 @@ import pytest
 from millrace.system import account_files
 from millrace.system.account_files import LOCK, PASSWD, SHADOW, AccountFiles, editing, running
 from millrace.system.errors import Failed
+from millrace.system.locks import Busy
 from tests.fakes.accounts import MODES, Accounts
 
 STRANGE = "+@netgroup::::::\n# a remark\n\nbroken:x\n"
@@ -197,7 +198,7 @@ def test_lock_of_the_other_tools_is_waited_for(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(Failed, match="another program is changing users and groups"), editing():
+        with pytest.raises(Busy, match="another program is changing users and groups"), editing():
             pytest.fail("the lock was not waited for")
         other.communicate("\n")
     with editing() as files:

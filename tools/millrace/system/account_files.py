@@ -6,17 +6,14 @@ accounts is one change, under the lock that those tools, systemd-sysusers and PA
 domain are not in these files.
 """
 
-import fcntl
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from millrace.system import paths
+from millrace.system import locks, paths
 from millrace.system.errors import Failed
 from millrace.system.files import replace_together
-from millrace.system.wait import wait_until
 
 PASSWD, SHADOW, GROUP, GSHADOW = "etc/passwd", "etc/shadow", "etc/group", "etc/gshadow"
 # Lines of users that useradd(8) made; none is added here, and none stays when its user is removed.
@@ -24,6 +21,7 @@ SUBORDINATE = ("etc/subuid", "etc/subgid")
 LOCK = "etc/.pwd.lock"
 # As long as lckpwdf(3) waits: 15 s.
 PAUSES = (0.1,) * 10 + (0.5,) * 28
+BUSY = "another program is changing users and groups of this server: try again when it has ended"
 
 # In the place of a password: none opens the account, and a key of SSH still may.
 NO_PASSWORD = "!"
@@ -174,28 +172,14 @@ def editing() -> Iterator[AccountFiles]:
 
     Nothing is written if the block raises; modes and owners stay, and what was there before is kept beside it
     (`/etc/passwd-`), as useradd(8) does. No tool that changes accounts may be run in the block: it waits for the same
-    lock. Failed: another program holds the lock for 15 s.
+    lock. Busy: another program holds the lock for 15 s.
     """
-    descriptor = os.open(paths.ROOT / LOCK, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        if not wait_until(lambda: _is_locked(descriptor), bool, PAUSES):
-            raise Failed("another program is changing users and groups of this server: try again when it has ended")
+    with locks.shared_with_tools(paths.ROOT / LOCK, PAUSES, BUSY):
         files = AccountFiles()
         yield files
         changed = files.changed()
         if changed:
             replace_together({paths.ROOT / name: content for name, content in changed.items()})
-    finally:
-        os.close(descriptor)
-
-
-def _is_locked(descriptor: int) -> bool:
-    try:
-        # of fcntl(2) and not of flock(2), like that of lckpwdf(3)
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def running(numbers: Iterable[int]) -> set[int]:

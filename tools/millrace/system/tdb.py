@@ -29,7 +29,7 @@ class Database:
         self._handle = handle
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the record of a key; None if there is none."""
+        """Return the record of a key; None if there is none. Failed: libtdb is gone."""
         data = _library().tdb_fetch(self._handle, _data(key))
         if not data.pointer:
             return None

@@ -48,8 +48,8 @@ def ensure(users: Sequence[User], groups: Sequence[Group], run: Runner) -> Made:
     """Make these accounts what they should be, all in one change of the files: nothing is written where none differs.
 
     A user has a group of the same name and number, and can log in nowhere except perhaps to the web console. A new one
-    has no password. Refused: the system has another account of a name; none is changed then. Failed: another program
-    has an account of a number, or changes accounts now.
+    has no password. Refused: the system has another account of a name, or another program changes accounts now; none is
+    changed then. Failed: another account has a number.
     """
     every = [*groups, *(Group(name=user.name, gid=user.uid) for user in users)]
     due = _ensured(AccountFiles(), users, every)

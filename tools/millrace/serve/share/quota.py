@@ -156,9 +156,11 @@ def lift(projects: Sequence[int], mountpoint: str, run: Runner) -> None:
     if not projects:
         return
     out, complaint = _attempt(run, ["report -p -n -N -b"], mountpoint)
-    limited = [one for one in parse_report(out) if child_quota.parent(one) in projects]
+    limited = [project for project in parse_report(out) if child_quota.parent(project) in projects]
     for start in range(0, len(limited), child_quota.BATCH):
-        commands = [f"limit -p bsoft=0 bhard=0 ihard=0 {one}" for one in limited[start : start + child_quota.BATCH]]
+        commands = [
+            f"limit -p bsoft=0 bhard=0 ihard=0 {project}" for project in limited[start : start + child_quota.BATCH]
+        ]
         complaint = complaint or _attempt(run, commands, mountpoint)[1]
     if complaint:
         raise Failed(complaint)

@@ -34,27 +34,27 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     The mount from this server is without Kerberos: it shows the directory. The keys are verified apart.
     """
     exported = [share for share in shares if share.exports]
-    found = _compared(shares, gone, domain, run)
-    if found is None:
+    compared = _compared(shares, gone, domain, run)
+    if compared is None:
         return []
     return [
         *_sentences(exported),
-        *(found.key if any(share.kerberos for share in exported) else []),
-        *(_foreign(share) for share in shares if share.name in found.foreign),
+        *(compared.key if any(share.kerberos for share in exported) else []),
+        *(_foreign(share) for share in shares if share.name in compared.foreign),
         *(f"NFS: {path} is not exported" for path in gone),
     ]
 
 
 def verify_each(shares: Sequence[Share], domain: Domain | None, run: Runner) -> dict[str, list[str]]:
     """Return what was verified of each share, by its name, with one mount for all. Failed: one is not served."""
-    found = _compared(shares, [], domain, run)
-    if found is None:
+    compared = _compared(shares, [], domain, run)
+    if compared is None:
         return {}
     return {
         share.name: [
             *_sentences([share] if share.exports else []),
-            *(found.key if share.kerberos and share.exports else []),
-            *([_foreign(share)] if share.name in found.foreign else []),
+            *(compared.key if share.kerberos and share.exports else []),
+            *([_foreign(share)] if share.name in compared.foreign else []),
         ]
         for share in shares
     }

@@ -61,7 +61,7 @@ def test_modes_stay_and_what_was_there_is_kept_beside_it(accounts: Accounts, roo
         for path in (root_user / "etc" / name, root_user / "etc" / f"{name}-"):
             assert stat.S_IMODE(path.stat().st_mode) == mode
         assert (root_user / "etc" / f"{name}-").read_text() == before[name]
-    assert not list((root_user / "etc").glob(".*.new"))
+    assert not list((root_user / "etc").glob("*+"))
 
 
 def test_owners_stay(accounts: Accounts, root_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_full_drive_changes_no_file(accounts: Accounts, root_user: Path, monkeyp
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"), editing() as files:
         add(files)
-    assert texts(root_user) == before and not list((root_user / "etc").glob(".*"))[1:]
+    assert texts(root_user) == before and not list((root_user / "etc").glob("*+"))
 
 
 @pytest.mark.parametrize("after", range(5))
@@ -161,7 +161,7 @@ def test_power_cut_leaves_each_file_old_or_new_and_the_user_last(
         pass
 
     def replace(made: str | Path, path: str | Path) -> None:
-        if str(made).endswith(".new"):
+        if str(made).endswith("+"):
             if len(done) == after:
                 raise Cut
             done.append(Path(path).name)

@@ -86,7 +86,7 @@ def writes(client: Machine, path: str, number: int) -> bool:
 
 
 def test_import_shows_progress_and_makes_them(box: Box, agreed: str, imported: str) -> None:
-    assert f"{USERS + 1} users and {GROUPS} groups" in imported and "has no password" not in imported
+    assert f"Comparing accounts (users: {USERS + 1}, groups: {GROUPS}" in imported and "has no password" not in imported
     assert box.say("getent passwd | grep -c ^many") == str(USERS)
     assert box.say(f"stat -c '%n %a %U:%G' {FILES}").splitlines() == [
         "/etc/passwd 644 root:root",

@@ -60,7 +60,8 @@ def replace_together(contents: Mapping[Path, bytes]) -> None:
     try:
         for path, content in contents.items():
             status = path.stat()
-            made[path] = path.with_name(f".{path.name}.new")
+            # the names of shadow's tools, for both: what a power cut leaves is written again by the next change
+            made[path] = path.with_name(f"{path.name}+")
             for target, data in ((path.with_name(f"{path.name}-"), path.read_bytes()), (made[path], content)):
                 write_blocks(target, [data], stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
         for path, new in made.items():

@@ -154,13 +154,13 @@ def test_progress_is_shown_while_it_runs(appliance: Appliance) -> None:
     lines: list[str] = []
     replace.import_state(state(Size(5, 2, 3)), appliance, appliance.server, lines.append)
     assert lines == [
-        "Users and groups: 5 users and 2 groups are compared",
-        "Shares: 3 are created or changed",
-        "Quotas: files of s000 are counted (1 of 3)",
-        "Quotas: files of s001 are counted (2 of 3)",
-        "Quotas: files of s002 are counted (3 of 3)",
-        "Shares: 4 are verified over NFS and SMB",
-        "Passwords: those of 5 users are compared",
+        "Comparing accounts (users: 5, groups: 2)",
+        "Creating or changing shares (3)",
+        "Counting files of s000 for its quota (1 of 3 shares)",
+        "Counting files of s001 for its quota (2 of 3 shares)",
+        "Counting files of s002 for its quota (3 of 3 shares)",
+        "Verifying shares over NFS and SMB (4)",
+        "Comparing passwords (users: 5)",
     ]
 
 

@@ -246,7 +246,7 @@ def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance, monkey
 
 
 def full(*_: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device", "/etc/.group.new")
+    raise OSError(errno.ENOSPC, "No space left on device", "/etc/group+")
 
 
 def test_a_group_that_a_failed_change_made_is_removed(appliance: Appliance) -> None:

@@ -32,6 +32,8 @@ CONSOLE_GROUP = "millrace-console"
 SMB_LOCKOUT = {"bad lockout attempt": 10, "lockout duration": 15, "reset count minutes": 15}
 
 _NOT_THERE = 2  # exit status of getent
+# So many in one call of getent: its command line has a limit.
+AT_ONCE = 5000
 # Until sessions have ended that were told to end, in seconds.
 PAUSES = (0.2,) * 10 + (1.0,) * 8
 
@@ -146,21 +148,21 @@ def _ensured(files: AccountFiles, users: Sequence[User], groups: Sequence[Group]
 
 
 def _refuse_held(database: str, numbers: Mapping[str, int], run: Runner) -> None:
-    """Look for the names and numbers of new accounts among all that the system knows, wherever from: one question.
+    """Look for the names and numbers of new accounts among all that the system knows, wherever from.
 
     Refused: a name is taken. Failed: a number is taken, or nobody answers.
     """
-    if not numbers:
-        return
-    result = run(["getent", database, *numbers, *map(str, numbers.values())])
-    lines = [line.split(":") for line in result.out.splitlines()]
-    if result.status not in (0, _NOT_THERE) or any(len(line) < 3 for line in lines):
-        raise Failed(f"getent does not say whether there is {next(iter(numbers))} in {database}")
     what = "user" if database == "passwd" else "group"
-    for name, _, number, *_ in lines:
-        if name in numbers:
-            raise Refused(f"{name} is a system {what}; choose another name")
-        raise Failed(f"the number {number} belongs to the {what} {name}, which Millrace did not create")
+    names = list(numbers)
+    for some in (names[first : first + AT_ONCE] for first in range(0, len(names), AT_ONCE)):
+        result = run(["getent", database, *some, *(str(numbers[name]) for name in some)])
+        lines = [line.split(":") for line in result.out.splitlines()]
+        if result.status not in (0, _NOT_THERE) or any(len(line) < 3 for line in lines):
+            raise Failed(f"getent does not say whether there is {some[0]} in {database}")
+        for name, _, number, *_ in lines:
+            if name in numbers:
+                raise Refused(f"{name} is a system {what}; choose another name")
+            raise Failed(f"the number {number} belongs to the {what} {name}, which Millrace did not create")
 
 
 def free_number(config: Config, run: Runner, name: str) -> int:

@@ -32,7 +32,7 @@ class AccountChange(RenderPart):
         new_groups = [group for group in new.groups if self._every or group != groups.get(group.name)]
         before = [users[user.name] for user in new_users if user.name in users]
         change.on_failure(partial(accounts.ensure, before, [], self._run))
-        change.say(f"Users and groups: {len(new_users)} users and {len(new_groups)} groups are compared")
+        change.say(f"Comparing accounts (users: {len(new_users)}, groups: {len(new_groups)})")
         made = accounts.ensure(new_users, new_groups, self._run)
         self.made = list(made.users)
         created = (

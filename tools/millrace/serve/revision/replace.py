@@ -66,7 +66,7 @@ def import_state(
     """
     only_root()
     report = _replace("config import", portable.config, run, server, say, overwrite=True)
-    say(f"Passwords: those of {len(set(portable.shadow) | set(portable.nt))} users are compared")
+    say(f"Comparing passwords (users: {len(set(portable.shadow) | set(portable.nt))})")
     try:
         accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
     except Failed as error:

@@ -49,7 +49,7 @@ class ShareChange(RenderPart):
         run = self.server.run
         clean_up(run)
         changed = self._changed(change)
-        change.say(f"Shares: {len(changed)} are created or changed")
+        change.say(f"Creating or changing shares ({len(changed)})")
         refuse_unmet(changed, run)
         _refuse_foreign_homes(changed)
         created: list[Share] = []
@@ -81,7 +81,7 @@ class ShareChange(RenderPart):
         served = {share.name for share in new.shares}
         gone = [share.name for share in change.old.shares if share.name not in served]
         if changed or gone:
-            change.say(f"Shares: {len(changed) + len(gone)} are verified over NFS and SMB")
+            change.say(f"Verifying shares over NFS and SMB ({len(changed) + len(gone)})")
             paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
             change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
             change.verified += verify_smb.verify(changed, gone, new.domain, server.run, server.pause)

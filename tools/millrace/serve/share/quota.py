@@ -89,7 +89,7 @@ def assign(
     deadline = time.monotonic() + WALK_SECONDS
     due_walks = [tree for tree in walks if tree not in refused]
     for number, tree in enumerate(due_walks, 1):
-        say(f"Quotas: files of {due[tree].name} are counted ({number} of {len(due_walks)})")
+        say(f"Counting files of {due[tree].name} for its quota ({number} of {len(due_walks)} shares)")
         complaint = _count(due[tree], projects, pause, deadline)
         if complaint:
             refused[tree] = complaint

@@ -16,13 +16,17 @@ from typing import ClassVar
 
 import pytest
 
+from millrace.serve.account.accounts import CONSOLE_GROUP
 from millrace.serve.share.server import ShareServer
-from millrace.system import nfs_client, paths
+from millrace.system import nfs_client, paths, tdb
 from millrace.system.documents import write_model
 from millrace.system.errors import Failed
 from millrace.system.run import Result
+from millrace.system.smb_passwords import PASSDB
+from tests.fakes.accounts import Accounts
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.passdb import FORM, transaction
 from tests.fakes.projects import ProjectsOf
 from tests.fakes.samples import SERVING, plan, pool, port, surroundings
 from tests.fakes.sockets import listen
@@ -67,14 +71,10 @@ class Appliance(Commands):
         "pwscore *",
         "chpasswd",
         "chpasswd --encrypted",
-        "getent passwd *",
-        "getent group *",
+        "getent passwd *...",
+        "getent group *...",
         "useradd --system --no-create-home --shell /usr/sbin/nologin *",
-        "useradd --uid * --gid * --groups * --shell * --no-create-home --home-dir /nonexistent *",
-        "usermod --groups * --shell * *",
-        "userdel *",
-        "groupadd --gid * *",
-        "groupdel *",
+        "loginctl terminate-user *",
         "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool",
         "xfs_quota -x -c limit?-p?* ...",
     )
@@ -86,10 +86,16 @@ class Appliance(Commands):
         unmount_all(root, process="self")
         self.table: dict[str, str] = {}
         self.transient: dict[str, str] = {}
-        self.accounts: dict[str, dict[str, int]] = {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27}}
+        self.accounts = Accounts(
+            root, {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27, CONSOLE_GROUP: 1999}}
+        )
         self.smb_accounts: set[str] = set()
         # those whose kickoff time is 0; Samba's default is 6 February 2036
         self.everlasting: set[str] = set()
+        self.nt_hashes: dict[str, str] = {}
+        self.passdb_form = dict(FORM)
+        self.transactions = 0
+        self._parsed: tuple[str, configparser.ConfigParser] | None = None
         self.usage = ""
         self.system = "degraded"
         self.tlshd = False
@@ -100,6 +106,12 @@ class Appliance(Commands):
         mount(root, "/dev/md127", "/srv/pool", "xfs", options)
         listen(root, "0.0.0.0:2049", "10.0.0.2:445")
         write_model(paths.pool_file(), pool())
+
+    def passdb(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the program open the database of Samba on this server, whose accounts are in `smb_accounts`."""
+        (self.root / PASSDB).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / PASSDB).touch()
+        monkeypatch.setattr(tdb, "transaction", partial(transaction, self))
 
     def server(self, *networks: str) -> ShareServer:
         ports = [port("enp1s0", "10.0.0.2/24")]
@@ -124,10 +136,15 @@ class Appliance(Commands):
         return self.table
 
     def on_smb(self) -> configparser.ConfigParser:
-        parser = configparser.ConfigParser(delimiters=("=",), comment_prefixes=("#",), interpolation=None, strict=True)
         path = self.root / "etc/samba/smb.conf"
-        parser.read_string(path.read_text() if path.exists() else "")
-        return parser
+        text = path.read_text() if path.exists() else ""
+        if self._parsed is None or self._parsed[0] != text:
+            parser = configparser.ConfigParser(
+                delimiters=("=",), comment_prefixes=("#",), interpolation=None, strict=True
+            )
+            parser.read_string(text)
+            self._parsed = (text, parser)
+        return self._parsed[1]
 
     def joined(self) -> None:
         """Give the server a keytab and a daemon that accepts tickets, as a member of AD.EXAMPLE.COM has them."""
@@ -189,9 +206,9 @@ class Appliance(Commands):
         if "-L" in words:
             return Result(0, "".join(f"Disk|{name}|\n" for name in served) + "IPC|IPC$|\n", "")
         names = re.findall(r"tcon (\S+?);", " ".join(words))
-        lines = []
+        lines, configuration = [], self.on_smb()
         for name in names:
-            allowed = credentials["username"] in self.on_smb()[name]["valid users"].split()
+            allowed = credentials["username"] in configuration[name]["valid users"].split()
             lines += [f"tcon to {name} successful, tid: 77", "tdis successful"] if allowed else _NOT_ALLOWED
         # its status is that of the last command
         return Result(0, "".join(f"{line}\n" for line in lines), "")
@@ -208,14 +225,24 @@ class Appliance(Commands):
     def _pdbedit(self, words: list[str], stdin: str) -> Result:
         """A change of one account fails where there is none, as Samba 4.25.1's does; kickoff times are kept."""
         if "-i" in words:
-            lines = Path(words[-1].removeprefix("smbpasswd:")).read_text().splitlines()
-            self.smb_accounts |= {line.split(":")[0] for line in lines}
+            fields = [line.split(":") for line in Path(words[-1].removeprefix("smbpasswd:")).read_text().splitlines()]
+            self.smb_accounts |= {row[0] for row in fields}
+            self.nt_hashes |= {row[0]: row[3] for row in fields}
+        if "-L" in words:
+            hashes = {name: self.nt_hashes.get(name, "0" * 32) for name in sorted(self.smb_accounts)}
+            rows = [f"{name}:0:{'X' * 32}:{value}:[U          ]:LCT-1:\n" for name, value in hashes.items()]
+            return Result(0, "".join(rows), "")
         if "-r" not in words:
             return GOOD
         assert words == ["-s", "/dev/null", "-r", "-u", words[4], "-K", "0"]
         if words[4] not in self.smb_accounts:
             return Result(255, "", "Username not found!\n")
         self.everlasting.add(words[4])
+        return GOOD
+
+    def _chpasswd(self, words: list[str], stdin: str) -> Result:
+        values = dict(line.split(":", 1) for line in stdin.splitlines())
+        self.accounts.set_passwords(values if words else dict.fromkeys(values, "$y$of$a-password"))
         return GOOD
 
     def _pwscore(self, words: list[str], stdin: str) -> Result:
@@ -226,29 +253,24 @@ class Appliance(Commands):
         return Result(0, "100\n", "")
 
     def _getent(self, words: list[str], stdin: str) -> Result:
-        database, key = words
-        for name, number in self.accounts[database].items():
-            if key in (name, str(number)):
-                return Result(0, f"{name}:x:{number}:{number}::/:/bin/sh\n", "")
-        return Result(2, "", "")
+        database, *keys = words
+        numbers = self.accounts[database].read()
+        names = {name: name for name in numbers} | {str(number): name for name, number in numbers.items()}
+        lines = [
+            f"{names[key]}:x:{numbers[names[key]]}:{numbers[names[key]]}::/:/bin/sh\n" for key in keys if key in names
+        ]
+        return Result(0 if len(lines) == len(keys) else 2, "".join(lines), "")
 
     def _useradd(self, words: list[str], stdin: str) -> Result:
-        number = int(words[words.index("--uid") + 1]) if "--uid" in words else 999
-        self.accounts["passwd"][words[-1]] = number
+        self.accounts["passwd"][words[-1]] = 999
         return GOOD
 
-    def _userdel(self, words: list[str], stdin: str) -> Result:
-        del self.accounts["passwd"][words[-1]]
-        # as Debian's does, with USERGROUPS_ENAB
-        self.accounts["group"].pop(words[-1], None)
-        return GOOD
-
-    def _groupadd(self, words: list[str], stdin: str) -> Result:
-        self.accounts["group"][words[-1]] = int(words[words.index("--gid") + 1])
-        return GOOD
-
-    def _groupdel(self, words: list[str], stdin: str) -> Result:
-        del self.accounts["group"][words[-1]]
+    def _loginctl(self, words: list[str], stdin: str) -> Result:
+        """End the programs of a user, who is known by name."""
+        number = self.accounts["passwd"][words[-1]]
+        for status in (self.root / "proc").glob("[0-9]*/status"):
+            if f"Uid:\t{number}\t" in status.read_text():
+                shutil.rmtree(status.parent)
         return GOOD
 
     def _xfs_quota(self, words: list[str], stdin: str) -> Result:

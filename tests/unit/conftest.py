@@ -26,4 +26,5 @@ def appliance(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
     """A server with a pool, run by root."""
     made = Appliance(root_user)
     made.opens_nfs(monkeypatch)
+    made.passdb(monkeypatch)
     return made

@@ -2,8 +2,9 @@
 """Files that are written completely or not at all."""
 
 import os
+import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,6 +48,29 @@ def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644, owner: 
         Path(name).unlink(missing_ok=True)
         raise
     sync(path.parent)
+
+
+def replace_together(contents: Mapping[Path, bytes]) -> None:
+    """Replace several files one after the other; each keeps its mode and owner, and its old content in `FILE-`.
+
+    All new contents are on the drive before the first file is replaced: a full drive changes none of them, and a power
+    cut leaves each file old or new. OSError: a file cannot be written.
+    """
+    made: dict[Path, Path] = {}
+    try:
+        for path, content in contents.items():
+            status = path.stat()
+            # the names of shadow's tools, for both: what a power cut leaves is written again by the next change
+            made[path] = path.with_name(f"{path.name}+")
+            for target, data in ((path.with_name(f"{path.name}-"), path.read_bytes()), (made[path], content)):
+                write_blocks(target, [data], stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
+        for path, new in made.items():
+            new.replace(path)
+    finally:
+        for new in made.values():
+            new.unlink(missing_ok=True)
+        for directory in {path.parent for path in contents}:
+            sync(directory)
 
 
 def append_line(path: Path, line: str, mode: int = 0o644) -> None:

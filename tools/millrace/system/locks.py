@@ -3,11 +3,12 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millrace.system.errors import Refused
+from millrace.system.wait import wait_until
 
 
 class Busy(Refused):
@@ -42,6 +43,21 @@ def held(path: Path, refusal: str | Callable[[], str] | None = None, note: str =
         os.close(descriptor)
 
 
+@contextmanager
+def shared_with_tools(path: Path, pauses: Iterable[float], refusal: str) -> Iterator[None]:
+    """Hold a lock of fcntl(2), as tools of the system take it; try again after each of `pauses`, in seconds.
+
+    Busy, with `refusal` as the sentence: another process holds it for longer.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        if not wait_until(lambda: _is_taken(descriptor), bool, pauses):
+            raise Busy(refusal)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def doing(path: Path) -> str:
     """Return the note of the process that holds the lock at `path`; empty where it has none."""
     try:
@@ -55,6 +71,13 @@ def _write(descriptor: int, note: str) -> None:
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, note.encode(), 0)
+
+
+def _is_taken(descriptor: int) -> bool:
+    with suppress(OSError):
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 def _acquire(descriptor: int, refusal: str | Callable[[], str] | None) -> None:

@@ -71,6 +71,8 @@ class BootDrive:
             self.tick()
             self._change(Path(path))
             if str(made) in self.synced:
+                # its bytes are on the drive under any name
+                self.synced.add(str(path))
                 self.unsynced.discard(Path(path))
             else:
                 self.unsynced.add(Path(path))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a pool that comes home replaces that of this boot drive, and what it does not have is removed."""
 
+import shutil
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from millrace.lifecycle.adopt import adopt, again, journal, verbs
 from millrace.lifecycle.keep import generations, home
 from millrace.lifecycle.keep.model import Forgotten, KeepStatus
+from millrace.serve.account import accounts
 from millrace.serve.config import store
 from millrace.serve.config.model import User
 from millrace.storage.record.pool_file import load_pool, save_pool
@@ -33,40 +35,44 @@ class Accounts(Tools):
 
     TAKEN: ClassVar = (
         *Tools.TAKEN,
-        "smbpasswd -x *",
-        "smbpasswd -c * -x *",
-        "userdel *",
-        "usermod --lock --expiredate 1 *",
+        "smbpasswd -c /dev/null -x *",
         "loginctl terminate-user *",
-        "groupdel *",
         "ip -j addr",
         "systemctl start --no-block millrace-readd.service millrace-serving.target",
         "systemctl show --property=Id,ActiveState,Job millrace-*.service...",
     )
-    users: ClassVar = {"bert": "bert:x:3001:3001::/:/bin/false", "anna": "anna:x:3005:3005::/:/bin/false"}
 
     def __init__(self) -> None:
         super().__init__()
-        self.there = dict(self.users)
-        self.logged_in: set[str] = set()
+        self.accounts.reset(
+            {"passwd": {"admin": 1000, "bert": 3001, "anna": 3005}, "group": {"bert": 3001, "anna": 3005}}
+        )
         self.ends_sessions = True
 
-    def _getent(self, words: list[str], _: str) -> Result:
-        line = self.there.get(words[-1])
-        return Result(0, f"{line}\n", "") if line and words[0] == "passwd" else Result(2, "", "")
+    @property
+    def users(self) -> set[str]:
+        """Those besides the administrator."""
+        return set(self.accounts["passwd"]) - {"admin"}
+
+    def log_in(self, name: str) -> None:
+        """Start a program of a user."""
+        status = paths.ROOT / "proc/4711/status"
+        status.parent.mkdir()
+        status.write_text(f"Name:\tcockpit-bridge\nUid:\t{self.accounts['passwd'][name]}\t0\t0\t0\n")
+
+    def log_out(self) -> None:
+        """End it."""
+        shutil.rmtree(paths.ROOT / "proc/4711")
 
     def _systemctl(self, words: list[str], _: str) -> Result:
         return shown(words[2:]) if words[0] == "show" else GOOD
 
     def _loginctl(self, words: list[str], _: str) -> Result:
+        # nobody can log in again in between
+        assert self.accounts.row("shadow", words[-1])[1].startswith("!")
+        assert self.accounts.row("shadow", words[-1])[7] == "1"
         if self.ends_sessions:
-            self.logged_in.discard(words[-1])
-        return GOOD
-
-    def _userdel(self, words: list[str], _: str) -> Result:
-        if words[0] in self.logged_in:
-            return Result(8, "", f"userdel: user {words[0]} is currently used by process 4711\n")
-        del self.there[words[0]]
+            self.log_out()
         return GOOD
 
 
@@ -97,7 +103,8 @@ def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> N
     assert done.generation == 5 and load_pool() == pool()
     assert [(user.name, user.uid) for user in store.read().config.users] == [("anna", 3000)]
     # anna of now has another number than the one of before
-    assert [call[-1] for call in tools.calls if call[0] == "userdel"] == ["anna", "bert"]
+    assert [call[-1] for call in tools.calls if call[0] == "smbpasswd"] == ["anna", "bert"]
+    assert tools.accounts["passwd"] == {"admin": 1000, "anna": 3000}
     for name in ("etc/millrace/ssh-enabled", "var/lib/millrace/alert/routes.json", "var/lib/millrace/removed.json"):
         assert not (came_home / name).exists(), name
     assert home.elsewhere(came_home / WHERE, pool().filesystem_uuid) is None
@@ -105,26 +112,29 @@ def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> N
 
 def test_user_who_is_logged_in_is_removed_too(came_home: Path) -> None:
     tools = Accounts()
-    tools.logged_in = {"anna"}
+    tools.log_in("anna")
     adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
-    assert tools.there == {}
-    # whose account is locked before the sessions end
-    assert [call[0] for call in tools.calls if call[0] in ("usermod", "loginctl")] == ["usermod", "loginctl"]
+    assert tools.accounts["passwd"]["anna"] == 3000 and "bert" not in tools.users
+    assert tools.called("loginctl") == ["loginctl terminate-user anna"]
 
 
-def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(came_home: Path) -> None:
+def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(
+    came_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "PAUSES", ())
     tools = Accounts()
-    tools.logged_in, tools.ends_sessions = {"anna"}, False
+    tools.log_in("anna")
+    tools.ends_sessions = False
     begun = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
-    with pytest.raises(Failed, match="user anna is currently used by process 4711"):
+    with pytest.raises(Failed, match=r"^anna cannot be removed: programs of a locked user still run \(ps -u anna\)$"):
         adopt.finish(begun, tools)
     # the others are removed nevertheless, and who was a user is still known
-    assert set(tools.there) == {"anna"} and [user.name for user in store.read().config.users] == ["anna", "bert"]
+    assert tools.users == {"anna"} and [user.name for user in store.read().config.users] == ["anna", "bert"]
     adoption = journal.under_way()
-    assert adoption is not None and "currently used" in (adoption.problem or "")
-    tools.logged_in.clear()
+    assert adoption is not None and "still run" in (adoption.problem or "")
+    tools.log_out()
     adopt.finish(adoption, tools)
-    assert tools.there == {} and load_pool() == pool()
+    assert tools.accounts["passwd"]["anna"] == 3000 and load_pool() == pool()
 
 
 def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

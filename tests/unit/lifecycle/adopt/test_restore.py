@@ -18,6 +18,7 @@ from millrace.serve.render import rendered
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed
 from millrace.system.run import Result
+from tests.fakes.accounts import Accounts
 from tests.fakes.commands import Commands
 from tests.unit.lifecycle.adopt import states
 from tests.unit.lifecycle.adopt.states import manifest
@@ -28,14 +29,16 @@ class Tools(Commands):
 
     TAKEN: ClassVar = (
         "tdbrestore *",
-        "getent passwd *",
-        "getent group *",
-        "groupadd --gid * *",
-        "useradd ...",
+        "getent passwd anna 3000",
+        "getent group anna 3000",
         "chpasswd --encrypted",
         "systemctl try-restart *",
         "hostnamectl --static",
     )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accounts = Accounts(paths.ROOT, {"passwd": {"admin": 1000}, "group": {}})
 
     def _hostnamectl(self, words: list[str], _: str) -> Result:
         read = ["systemctl", "try-restart", "systemd-hostnamed.service"] in self.calls
@@ -43,6 +46,10 @@ class Tools(Commands):
 
     def _getent(self, words: list[str], _: str) -> Result:
         return Result(2, "", "")
+
+    def _chpasswd(self, words: list[str], stdin: str) -> Result:
+        self.accounts.set_passwords(dict(line.split(":", 1) for line in stdin.splitlines()))
+        return Result(0, "", "")
 
     def _tdbrestore(self, words: list[str], stdin: str) -> Result:
         Path(words[0]).write_text(f"database of {stdin}")
@@ -75,7 +82,7 @@ def test_files_accounts_and_identities_come_back_and_pool_json_does_not_yet(
     assert not paths.pool_file().exists()
     passwords = tools.stdin[tools.calls.index(["chpasswd", "--encrypted"])]
     assert passwords == "admin:$y$admin\nanna:$y$anna\n"
-    assert any(call[0] == "useradd" and call[-1] == "anna" for call in tools.calls)
+    assert tools.accounts["passwd"] == {"admin": 1000, "anna": 3000}
 
 
 def test_server_on_which_nothing_was_decided_comes_back_as_a_new_one(contents: dict[str, bytes]) -> None:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users and groups have one number on NFS and SMB, and are created completely or not at all."""
 
+import errno
 import io
 
 import pytest
 from click.testing import CliRunner
 
 from millrace.serve.account import edit
-from millrace.serve.account.accounts import CONSOLE_SHELL, render
-from millrace.serve.account.part import AccountChange
+from millrace.serve.account.accounts import CONSOLE_GROUP, CONSOLE_SHELL, render
+from millrace.serve.account.part import AccountChange, PasswordChange
 from millrace.serve.account.sync import sync
 from millrace.serve.account.verbs import user as user_verb
 from millrace.serve.config import store
@@ -16,9 +17,10 @@ from millrace.serve.config.model import User
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.render.registry import Change
 from millrace.serve.share.edit import create_shares
-from millrace.system import nfsd
+from millrace.system import account_files, nfsd
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
+from tests.fakes.accounts import MODES
 from tests.fakes.appliance import Appliance
 from tests.fakes.tools import stand_in
 
@@ -33,8 +35,14 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
     edit.create_group("ml", appliance)
     made = edit.create_user("ann", ["ml"], SECRET, appliance)
     assert appliance.accounts["passwd"]["ann"] == appliance.accounts["group"]["ann"] == made.uid
-    [line] = appliance.called("useradd")
-    assert "--groups ml" in line and "--shell /usr/sbin/nologin" in line and "--no-create-home" in line
+    rest = [str(made.uid), str(made.uid), "", "/nonexistent", "/usr/sbin/nologin"]
+    assert appliance.accounts.row("passwd", "ann") == ["ann", "x", *rest]
+    assert appliance.accounts.members("ml") == ["ann"] and appliance.accounts.row("gshadow", "ml") == [
+        "ml",
+        "!",
+        "",
+        "ann",
+    ]
     assert appliance.smb_accounts == {"ann"}
     assert f"ann:{SECRET}\n" in appliance.stdin and f"{SECRET}\n{SECRET}\n" in appliance.stdin
     assert users() == ["ann"]
@@ -43,12 +51,17 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
 def test_a_user_may_be_let_into_the_web_console_to_look(appliance: Appliance) -> None:
     assert not edit.create_user("ann", [], SECRET, appliance).console
     assert edit.set_user("ann", [], appliance, console=True).console
-    assert appliance.called(f"usermod --groups millrace-console --shell {CONSOLE_SHELL} ann")
     assert edit.set_user("ann", [], appliance).console
+    assert access(appliance, "ann") == (CONSOLE_SHELL, True)
     assert not edit.set_user("ann", [], appliance, console=False).console
-    assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
+    assert access(appliance, "ann") == ("/usr/sbin/nologin", False)
     edit.create_user("bob", [], SECRET, appliance, console=True)
-    assert f"--groups millrace-console --shell {CONSOLE_SHELL}" in appliance.called("useradd")[1]
+    assert access(appliance, "bob") == (CONSOLE_SHELL, True)
+
+
+def access(appliance: Appliance, name: str) -> tuple[str, bool]:
+    """The shell of a user, and whether the user is in the group that is kept from the pool."""
+    return appliance.accounts.row("passwd", name)[6], name in appliance.accounts.members(CONSOLE_GROUP)
 
 
 def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appliance) -> None:
@@ -62,7 +75,7 @@ def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appli
 def test_a_bad_name_changes_nothing(appliance: Appliance, name: str) -> None:
     with pytest.raises(BadInput, match="cannot be the name"):
         edit.create_user(name, [], SECRET, appliance)
-    assert users() == [] and not appliance.called("useradd") and not appliance.called("userdel")
+    assert users() == [] and set(appliance.accounts["passwd"]) == {"admin", "root"}
 
 
 @pytest.mark.parametrize("password", ["", "two\nlines", "tab\t", "x" * 201, "\x00"])
@@ -79,7 +92,7 @@ def test_a_user_of_the_system_is_not_taken_over(appliance: Appliance, name: str)
     with pytest.raises((Refused, BadInput)):
         edit.create_user(name, [], SECRET, appliance)
     assert appliance.accounts["passwd"][name] in (0, 1000)
-    assert users() == [] and not appliance.called("chpasswd") and not appliance.called("userdel")
+    assert users() == [] and not appliance.called("chpasswd")
 
 
 def test_a_user_that_exists_keeps_its_password(appliance: Appliance) -> None:
@@ -91,9 +104,12 @@ def test_a_user_that_exists_keeps_its_password(appliance: Appliance) -> None:
     assert "ann" in appliance.accounts["passwd"]
 
 
-@pytest.mark.parametrize("tool", ["chpasswd", "smbpasswd", "useradd"])
+BEGINS = {"chpasswd": "chpasswd", "smbpasswd": "smbpasswd -c /dev/null -s", "getent": "getent group ann"}
+
+
+@pytest.mark.parametrize("tool", BEGINS)
 def test_a_user_that_cannot_be_made_whole_is_not_made(appliance: Appliance, tool: str) -> None:
-    appliance.broken[f"{tool} -c /dev/null -s" if tool == "smbpasswd" else tool] = Result(1, "", "no\n")
+    appliance.broken[BEGINS[tool]] = Result(1, "", "no\n")
     with pytest.raises(Refused, match=r"; nothing was changed$"):
         edit.create_user("ann", [], SECRET, appliance)
     assert users() == [] and "ann" not in appliance.accounts["passwd"] and appliance.smb_accounts == set()
@@ -133,7 +149,7 @@ def test_group_in_use_is_not_removed(appliance: Appliance) -> None:
     with pytest.raises(Refused, match="the user ann names the group ml"):
         edit.remove_group("ml", appliance)
     edit.set_user("ann", [], appliance)
-    assert appliance.called("usermod --groups  --shell /usr/sbin/nologin ann")
+    assert appliance.accounts.members("ml") == []
     edit.remove_group("ml", appliance)
     assert "ml" not in appliance.accounts["group"]
 
@@ -148,7 +164,7 @@ def test_a_group_of_the_system_is_not_taken_over(appliance: Appliance, name: str
 def test_accounts_that_are_gone_are_made_again_at_boot(appliance: Appliance) -> None:
     edit.create_group("ml", appliance)
     ann = edit.create_user("ann", ["ml"], SECRET, appliance)
-    appliance.accounts = {"passwd": {}, "group": {}}
+    appliance.accounts.reset({"passwd": {}, "group": {}})
     assert [one.name for one in render(store.load(), appliance)] == ["ann"]
     assert appliance.accounts["passwd"] == {"ann": ann.uid}
     assert render(store.load(), appliance) == []
@@ -192,15 +208,16 @@ class TestPam:
 def test_change_of_groups_counts_over_nfs_at_once(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     edit.create_group("ml", appliance)
     edit.create_user("ann", [], SECRET, appliance)
-    asked: list[str] = []
-    monkeypatch.setattr(nfsd, "forget_groups", lambda: asked.append(" ".join(appliance.calls[-1])))
+    members: list[list[str]] = []
+    monkeypatch.setattr(nfsd, "forget_groups", lambda: members.append(appliance.accounts.members("ml")))
     edit.set_user("ann", ["ml"], appliance)
-    assert len(asked) == 1 and appliance.called("usermod")[-1].startswith("usermod --groups ml ")
+    assert members == [["ann"]]
     # also where a change is taken back: the kernel may have asked in between
-    appliance.broken["usermod --groups  "] = Result(1, "", "no\n")
+    config = store.load().model_copy(update={"users": [User(name="ann", uid=2001), User(name="bob", uid=2002)]})
+    appliance.broken["chpasswd"] = Result(1, "", "no\n")
     with pytest.raises(Refused):
-        edit.set_user("ann", [], appliance)
-    assert len(asked) == 2 and "usermod --groups ml" in asked[-1]
+        Reconciliation([AccountChange(appliance), PasswordChange("bob", SECRET, appliance)])(store.load(), config)
+    assert members == [["ann"], ["ann"]]
 
 
 def test_kernel_that_keeps_old_groups_is_a_warning(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,22 +234,28 @@ def test_kernel_that_keeps_old_groups_is_a_warning(appliance: Appliance, monkeyp
     assert change.warnings == ["NFS keeps the old groups of users for up to half an hour: Operation not permitted"]
 
 
-def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance) -> None:
+def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     edit.create_group("ml", appliance)
     edit.create_user("ann", [], SECRET, appliance)
-    appliance.broken["usermod --groups ml"] = Result(1, "", "no\n")
-    with pytest.raises(Refused, match=r"; nothing was changed$"):
+    before = {name: (appliance.root / "etc" / name).read_text() for name in MODES}
+    monkeypatch.setattr(account_files, "replace_together", full)
+    with pytest.raises(Refused, match=r"No space left on device.*; nothing was changed$"):
         edit.set_user("ann", ["ml"], appliance)
-    assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
+    assert {name: (appliance.root / "etc" / name).read_text() for name in MODES} == before
     assert store.load().user("ann") == User(name="ann", uid=2001)
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "/etc/group+")
 
 
 def test_a_group_that_a_failed_change_made_is_removed(appliance: Appliance) -> None:
     edit.create_group("ml", appliance)
     before = store.load()
     edit.remove_group("ml", appliance)
-    appliance.broken["useradd"] = Result(1, "", "no\n")
-    wanted = before.model_copy(update={"users": [User(name="ann", uid=2005)]})
+    appliance.broken["chpasswd"] = Result(1, "", "no\n")
+    wanted = before.model_copy(update={"users": [User(name="ann", uid=2005, groups=["ml"])]})
+    parts = [AccountChange(appliance), PasswordChange("ann", SECRET, appliance)]
     with pytest.raises(Refused, match=r"; nothing was changed$"):
-        Reconciliation([AccountChange(appliance)])(store.load(), wanted)
-    assert "ml" not in appliance.accounts["group"]
+        Reconciliation(parts)(store.load(), wanted)
+    assert "ml" not in appliance.accounts["group"] and "ann" not in appliance.accounts["passwd"]

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 from millrace.serve.domain.files import KEYTAB, NSSWITCH
+from millrace.serve.share.smb_parameters import CHECKER
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
 from tests.fakes.commands import GOOD
@@ -55,7 +56,8 @@ class Member(Appliance):
         self.machines: set[str] = set()
         self.names: set[str] = set()
         self.known = {"EXAMPLE\\anna": "SID_USER (1)", "EXAMPLE\\model makers": "SID_DOM_GROUP (2)"}
-        (root / "etc").mkdir()
+        # which the first verification makes, and which stays
+        self.accounts["passwd"][CHECKER] = 999
         (root / NSSWITCH).write_text(PLAIN)
         (root / "proc/net/rpc").mkdir(parents=True)
         (root / "proc/net/rpc/use-gss-proxy").write_text("1\n")

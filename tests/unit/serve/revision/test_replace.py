@@ -4,6 +4,7 @@
 import json
 import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.run import Result, Runner
 from millrace.system.text import one_line
 from tests.fakes.appliance import Appliance
+from tests.fakes.tools import stand_in
 
 NT = "0123456789ABCDEF" * 2
 SHADOW = "$y$j9T$salt$hash/with.signs"
@@ -76,9 +78,11 @@ def forget(appliance: Appliance) -> None:
     for path in (appliance.root / "var/lib/millrace").rglob("*.json"):
         if path.name not in ("pool.json", "plan.json"):
             path.unlink()
-    appliance.accounts = {"passwd": {"admin": 1000}, "group": {}}
+    appliance.accounts.reset({"passwd": {"admin": 1000}, "group": {}})
     appliance.smb_accounts = set()
     appliance.everlasting = set()
+    appliance.nt_hashes = {}
+    appliance.broken.clear()
     appliance.calls.clear()
     appliance.stdin.clear()
 
@@ -169,6 +173,20 @@ class TestMoving:
         assert {"/srv/pool/data", "/srv/pool/train"} == set(appliance.exported())
         assert report.without_password == []
         assert appliance.everlasting == {"ann"}
+
+    def test_import_shows_progress_to_people_only(
+        self, appliance: Appliance, exported: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(replace, "import_state", partial(replace.import_state, server=appliance.server))
+        stand_in(monkeypatch, appliance)
+        forget(appliance)
+        said = CliRunner().invoke(config_verb, ["import", str(exported)], catch_exceptions=False).output
+        assert said.splitlines()[:2] == [
+            "Comparing accounts (users: 1, groups: 1)",
+            "Creating or changing shares (1)",
+        ]
+        said = CliRunner().invoke(config_verb, ["import", str(exported), "--json"], catch_exceptions=False).output
+        assert json.loads(said)["without_password"] == []
 
     def test_hashes_are_never_on_a_command_line(self, appliance: Appliance, exported: Path) -> None:
         forget(appliance)

@@ -13,4 +13,5 @@ def appliance(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
     certify()
     made = Appliance(root_user)
     made.opens_nfs(monkeypatch)
+    made.passdb(monkeypatch)
     return made

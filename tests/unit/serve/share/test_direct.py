@@ -85,6 +85,8 @@ def appliance(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> DirectApplian
     made = DirectAppliance(root_user)
     made.opens_nfs(monkeypatch)
     store.change("root", "user create anna", _with_anna)
+    made.accounts["passwd"]["anna"] = made.accounts["group"]["anna"] = 2000
+    made.accounts["group"]["lab"] = 2001
     return made
 
 

@@ -107,7 +107,7 @@ def test_a_link_that_comes_in_between_is_not_followed(
     appliance: Appliance, homes: Share, given: dict[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The widest race that there is: right after root made the directory."""
-    victim = appliance.root / "etc/shadow"
+    victim = appliance.root / "etc/secrets"
     victim.mkdir(parents=True)
     directories.close(homes)
     mkdir = os.mkdir

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from millrace.serve.config import store
+from millrace.serve.config.model import Config, DesiredShare, NfsClient, Smb, User
 from millrace.serve.render import reconcile
+from millrace.serve.render.registry import Change
+from millrace.serve.share import change as change_module
+from millrace.serve.share.change import CLOSED_BY_NAME, refuse_unmet
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.edit import create_shares, remove_share, set_share
 from millrace.serve.share.model import ChangeReport
@@ -223,6 +227,34 @@ def test_change_of_access_closes_connections(appliance: Appliance) -> None:
     assert not appliance.called("smbcontrol smbd close-share")
     change(appliance, "train", smb_networks=("10.0.0.0/28",))
     assert appliance.called("smbcontrol smbd close-share train")
+
+
+def test_change_of_access_of_many_shares_closes_all_connections_at_once(appliance: Appliance) -> None:
+    for count, expected in ((CLOSED_BY_NAME, CLOSED_BY_NAME), (CLOSED_BY_NAME + 1, 1)):
+        before = Config(shares=[mixed(number, ["admin"]) for number in range(count)])
+        users = [User(name="ann", uid=2000)]
+        after = Config(shares=[mixed(number, ["ann"]) for number in range(count)], users=users)
+        appliance.calls.clear()
+        change_module._disconnect(Change(before, after), appliance.server())
+        closed = appliance.called("smbcontrol smbd close-share")
+        assert len(closed) == expected
+    assert closed == ["smbcontrol smbd close-share *"]
+
+
+def mixed(number: int, users: list[str]) -> DesiredShare:
+    return DesiredShare(name=f"s{number}", profile="mixed", project=2000 + number, smb=Smb(users=users))
+
+
+def test_key_for_kerberos_is_looked_for_once(appliance: Appliance) -> None:
+    create(appliance, "more")
+    appliance.joined()
+    appliance.calls.clear()
+    shares = [
+        share.model_copy(update={"exports": [NfsClient(client="10.0.0.0/24", sec=["krb5"])]})
+        for share in appliance.server().shares(store.load())
+    ]
+    refuse_unmet(shares, appliance)
+    assert len(shares) == 2 and [call[0] for call in appliance.calls] == ["klist"]
 
 
 def test_unknown_share_is_refused(appliance: Appliance) -> None:

@@ -53,7 +53,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
         _quotas(contents.get(QUOTAS))
         _identity(run)
     progress.record("accounts")
-    accounts.ensure(config, run)
+    accounts.ensure(config.users, config.groups, run)
     accounts.set_hashes(config, _hashes(contents.get(SHADOW, b""), config), {}, run)
     progress.record("ports")
     try:

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accounts of this system: one number for NFS and SMB. Passwords go through standard input only."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from millrace.serve.config.model import Config, Group, User
 from millrace.system import paths
+from millrace.system.account_files import AccountFiles, editing, running
 from millrace.system.errors import Failed, Refused
 from millrace.system.files import secret_file
+from millrace.system.names import several
 from millrace.system.run import Runner, must
-from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, reload_direct, set_smb_password
+from millrace.system.smb_passwords import (
+    PDBEDIT,
+    never_expire,
+    nt_hashes,
+    reload_direct,
+    remove_smb,
+    set_smb_password,
+)
+from millrace.system.wait import wait_until
 
 # The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
@@ -22,51 +32,41 @@ CONSOLE_GROUP = "millrace-console"
 SMB_LOCKOUT = {"bad lockout attempt": 10, "lockout duration": 15, "reset count minutes": 15}
 
 _NOT_THERE = 2  # exit status of getent
+# So many in one call of getent: its command line has a limit.
+AT_ONCE = 5000
+# Until sessions have ended that were told to end, in seconds.
+PAUSES = (0.2,) * 10 + (1.0,) * 8
 
 
-def ensure_group(group: Group, run: Runner) -> bool:
-    """Create a group; return whether it was missing. Refused: the system has another one of this name."""
-    number = _number("group", group.name, run)
-    if number is None:
-        must(run, ["groupadd", "--gid", str(group.gid), group.name])
-        return True
-    if number != group.gid:
-        raise Refused(f"{group.name} is a system group; choose another name")
-    return False
+@dataclass(frozen=True)
+class Made:
+    """Names of the accounts that were missing, in the order of the desired state."""
+
+    users: dict[str, None] = field(default_factory=dict)
+    groups: dict[str, None] = field(default_factory=dict)
 
 
-def ensure_user(user: User, run: Runner) -> bool:
-    """Create a user with a group of the same name and number, who can log in nowhere except perhaps to the web console.
+def ensure(users: Sequence[User], groups: Sequence[Group], run: Runner) -> Made:
+    """Make these accounts what they should be, all in one change of the files: nothing is written where none differs.
 
-    A user with web console access has no shell and opens no share, over SMB either. Return whether the user was
-    missing. Refused: the system has another user of this name.
+    A user has a group of the same name and number, and can log in nowhere except perhaps to the web console. A new one
+    has no password. Refused: the system has another account of a name, or another program changes accounts now; none is
+    changed then. Failed: another account has a number.
     """
-    ensure_group(Group(name=user.name, gid=user.uid), run)
-    shell = CONSOLE_SHELL if user.console else NO_SHELL
-    groups = [*user.groups, CONSOLE_GROUP] if user.console else user.groups
-    settings = ["--groups", ",".join(groups), "--shell", shell]
-    number = _number("passwd", user.name, run)
-    if number is None:
-        numbers = ["--uid", str(user.uid), "--gid", str(user.uid)]
-        homeless = ["--no-create-home", "--home-dir", "/nonexistent"]
-        must(run, ["useradd", *numbers, *settings, *homeless, user.name])
-        return True
-    if number != user.uid:
-        raise Refused(f"{user.name} is a system user; choose another name")
-    must(run, ["usermod", *settings, user.name])
-    return False
-
-
-def ensure(config: Config, run: Runner) -> list[str]:
-    """Create all users and groups that are missing; return the names of the users, who have no password yet."""
-    for group in config.groups:
-        ensure_group(group, run)
-    return [user.name for user in config.users if ensure_user(user, run)]
+    every = [*groups, *(Group(name=user.name, gid=user.uid) for user in users)]
+    due = _ensured(AccountFiles(), users, every)
+    if due is None:
+        return Made()
+    _refuse_held("passwd", {user.name: user.uid for user in users if user.name in due.users}, run)
+    _refuse_held("group", {group.name: group.gid for group in every if group.name in due.groups}, run)
+    with editing() as files:
+        made = _ensured(files, users, every) or Made()
+    return Made(made.users, {group.name: None for group in groups if group.name in made.groups})
 
 
 def render(config: Config, run: Runner) -> list[User]:
     """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet."""
-    made = ensure(config, run)
+    made = ensure(config.users, config.groups, run).users
     _enforce_smb_lockout(run)
     return [user for user in config.users if user.name in made]
 
@@ -78,45 +78,91 @@ def _enforce_smb_lockout(run: Runner) -> None:
 
 
 def remove_unwanted(old: Config, new: Config, run: Runner) -> None:
-    """Remove the accounts that are not in the desired state; their files remain.
+    """Remove the accounts that are not in the desired state; their files remain. Failed: as for `remove`."""
+    users, groups = {user.name for user in new.users}, {group.name for group in new.groups}
+    unwanted = [user.name for user in old.users if user.name not in users]
+    remove(unwanted, [group.name for group in old.groups if group.name not in groups], run)
 
-    Failed: some of them cannot be removed; all others are, and a user that stays is locked.
+
+def remove(users: Sequence[str], groups: Sequence[str], run: Runner) -> None:
+    """Remove users, their own groups with them, and groups, all in one change of the files; also who is logged in.
+
+    Failed: programs of a user do not end; that user stays and is locked, all others are removed.
     """
-    problems: list[str] = []
-    unwanted = [partial(_expel, user.name, run) for user in old.users if new.user(user.name) is None]
-    unwanted += [partial(remove_group, group.name, run) for group in old.groups if new.group(group.name) is None]
-    for remove in unwanted:
-        try:
-            remove()
-        except Failed as error:
-            problems.append(str(error))
-    if problems:
-        raise Failed("; ".join(problems))
+    remove_smb(users, run)
+    busy = _end_sessions(users, run)
+    if users or groups:
+        with editing() as files:
+            files.remove_users(name for name in users if name not in busy)
+            files.remove_groups(groups)
+    if busy:
+        raise Failed(f"{several(busy)} cannot be removed: programs of a locked user still run (ps -u {busy[0]})")
 
 
-def _expel(name: str, run: Runner) -> None:
-    """Remove a user, also one who is logged in: userdel refuses that one."""
-    try:
-        remove_user(name, run)
-    except Failed:
-        # locked first: nobody comes back between the end of the sessions and the removal
-        run(["usermod", "--lock", "--expiredate", "1", name])
+def _end_sessions(users: Sequence[str], run: Runner) -> list[str]:
+    """End the sessions of users; return the names of those whose programs do not end, who are locked."""
+    files = AccountFiles()
+    numbers = {name: number for name in users if (number := files.uid(name)) is not None}
+
+    def remaining() -> list[str]:
+        alive = running(numbers.values()) if numbers else set()
+        return [name for name, number in numbers.items() if number in alive]
+
+    busy = remaining()
+    if not busy:
+        return []
+    # locked first: nobody comes back between the end of the sessions and the removal
+    with editing() as files:
+        for name in busy:
+            files.lock(name)
+    for name in busy:
         run(["loginctl", "terminate-user", name])
-        remove_user(name, run)
+    return wait_until(remaining, lambda names: not names, PAUSES)
 
 
-def remove_user(name: str, run: Runner) -> None:
-    """Remove a user, and its own group with it."""
-    run([*SMBPASSWD, "-x", name])
-    if _number("passwd", name, run) is not None:
-        must(run, ["userdel", name])
-    remove_group(name, run)
+def _ensured(files: AccountFiles, users: Sequence[User], groups: Sequence[Group]) -> Made | None:
+    """Make accounts in the files what they should be; return what was missing, None where nothing differed.
+
+    Refused: the files have another account of a name.
+    """
+    for what, pairs, number_of in (
+        ("user", [(user.name, user.uid) for user in users], files.uid),
+        ("group", [(group.name, group.gid) for group in groups], files.gid),
+    ):
+        other = next((name for name, number in pairs if number_of(name) not in (None, number)), None)
+        if other:
+            raise Refused(f"{other} is a system {what}; choose another name")
+    made = Made()
+    for group in groups:
+        if files.gid(group.name) is None:
+            files.add_group(group.name, group.gid)
+            made.groups[group.name] = None
+    for user in users:
+        if files.uid(user.name) is None:
+            files.add_user(user.name, user.uid, NO_SHELL)
+            made.users[user.name] = None
+        files.complete(user.name)
+        files.set_shell(user.name, CONSOLE_SHELL if user.console else NO_SHELL)
+        files.set_groups(user.name, [*user.groups, CONSOLE_GROUP] if user.console else user.groups)
+    return made if files.changed() else None
 
 
-def remove_group(name: str, run: Runner) -> None:
-    """Remove a group if it is there."""
-    if _number("group", name, run) is not None:
-        must(run, ["groupdel", name])
+def _refuse_held(database: str, numbers: Mapping[str, int], run: Runner) -> None:
+    """Look for the names and numbers of new accounts among all that the system knows, wherever from.
+
+    Refused: a name is taken. Failed: a number is taken, or nobody answers.
+    """
+    what = "user" if database == "passwd" else "group"
+    names = list(numbers)
+    for some in (names[first : first + AT_ONCE] for first in range(0, len(names), AT_ONCE)):
+        result = run(["getent", database, *some, *(str(numbers[name]) for name in some)])
+        lines = [line.split(":") for line in result.out.splitlines()]
+        if result.status not in (0, _NOT_THERE) or any(len(line) < 3 for line in lines):
+            raise Failed(f"getent does not say whether there is {some[0]} in {database}")
+        for name, _, number, *_ in lines:
+            if name in numbers:
+                raise Refused(f"{name} is a system {what}; choose another name")
+            raise Failed(f"the number {number} belongs to the {what} {name}, which Millrace did not create")
 
 
 def free_number(config: Config, run: Runner, name: str) -> int:
@@ -140,28 +186,32 @@ def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
         text = (paths.ROOT / "etc/shadow").read_text()
     except PermissionError as error:
         raise Refused("reading password hashes requires root; run this command with sudo") from error
-    fields = [line.split(":") for line in text.splitlines()]
-    return {one[0]: one[1] for one in fields if one[0] in names and one[1].startswith("$")}
+    wanted, fields = set(names), [line.split(":") for line in text.splitlines()]
+    return {one[0]: one[1] for one in fields if one[0] in wanted and one[1].startswith("$")}
 
 
-def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: Runner) -> None:
-    """Set passwords by their hashes, as another server had them: `shadow` for login and `nt` for SMB, by user name."""
-    if shadow:
-        must(run, ["chpasswd", "--encrypted"], "".join(f"{name}:{value}\n" for name, value in shadow.items()))
+def set_hashes(config: Config, shadow: Mapping[str, str], nt: Mapping[str, str], run: Runner) -> None:
+    """Set passwords by their hashes, as another server had them: `shadow` for login and `nt` for SMB, by user name.
+
+    Those that are set already stay as they are. Failed: a tool of the system or of Samba fails.
+    """
+    files = AccountFiles()
+    changed = [f"{name}:{value}\n" for name, value in shadow.items() if files.password(name) != value]
+    if changed:
+        must(run, ["chpasswd", "--encrypted"], "".join(changed))
     if not nt:
         return
-    numbers = {user.name: user.uid for user in config.users}
-    lines = [f"{name}:{numbers[name]}:{'X' * 32}:{value}:[U          ]:LCT-00000001:\n" for name, value in nt.items()]
-    with secret_file("".join(lines), "smbpasswd-") as path:
-        must(run, [*PDBEDIT, "-i", f"smbpasswd:{path}"])
-    for name in nt:
-        never_expire(name, run)
+    known, numbers = nt_hashes(list(nt), run), {user.name: user.uid for user in config.users}
+    lines = [
+        f"{name}:{numbers[name]}:{'X' * 32}:{value}:[U          ]:LCT-00000001:\n"
+        for name, value in nt.items()
+        if known.get(name) != value
+    ]
+    if lines:
+        with secret_file("".join(lines), "smbpasswd-") as path:
+            must(run, [*PDBEDIT, "-i", f"smbpasswd:{path}"])
+    never_expire(list(nt), run)
     reload_direct(run)
-
-
-def _number(database: str, name: str, run: Runner) -> int | None:
-    fields = _entry(database, name, run)
-    return int(fields[2]) if fields else None
 
 
 def _holder(database: str, number: int, run: Runner) -> str | None:

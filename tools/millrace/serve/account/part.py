@@ -4,7 +4,6 @@
 from functools import partial
 
 from millrace.serve.account import accounts
-from millrace.serve.config.model import User
 from millrace.serve.render.registry import Change, RenderPart
 from millrace.system import nfsd
 from millrace.system.errors import Failed, MillraceError
@@ -28,13 +27,20 @@ class AccountChange(RenderPart):
         old, new = change.old, change.new
         # called last, when accounts are as they were
         change.on_failure(nfsd.forget_groups)
-        for group in new.groups:
-            before = old.group(group.name)
-            if (self._every or group != before) and accounts.ensure_group(group, self._run) and before is None:
-                change.on_failure(partial(accounts.remove_group, group.name, self._run))
-        for user in new.users:
-            if self._every or user != old.user(user.name):
-                self._ensure(user, old.user(user.name), change)
+        users, groups = {user.name: user for user in old.users}, {group.name: group for group in old.groups}
+        new_users = [user for user in new.users if self._every or user != users.get(user.name)]
+        new_groups = [group for group in new.groups if self._every or group != groups.get(group.name)]
+        before = [users[user.name] for user in new_users if user.name in users]
+        change.on_failure(partial(accounts.ensure, before, [], self._run))
+        change.say(f"Comparing accounts (users: {len(new_users)}, groups: {len(new_groups)})")
+        made = accounts.ensure(new_users, new_groups, self._run)
+        self.made = list(made.users)
+        created = (
+            [name for name in made.users if name not in users],
+            [name for name in made.groups if name not in groups],
+        )
+        if any(created):
+            change.on_failure(partial(self._remove, *created))
 
     def finish(self, change: Change) -> None:
         """Remove those that the new state does not have: a deleted password cannot be restored."""
@@ -55,19 +61,11 @@ class AccountChange(RenderPart):
         except OSError as error:
             change.warnings.append(f"NFS keeps the old groups of users for up to half an hour: {error.strerror}")
 
-    def _ensure(self, user: User, before: User | None, change: Change) -> None:
-        if before is not None:
-            change.on_failure(partial(accounts.ensure_user, before, self._run))
-        if accounts.ensure_user(user, self._run):
-            self.made.append(user.name)
-            if before is None:
-                change.on_failure(partial(self._remove, user.name))
-
-    def _remove(self, name: str) -> None:
+    def _remove(self, users: list[str], groups: list[str]) -> None:
         try:
-            accounts.remove_user(name, self._run)
+            accounts.remove(users, groups, self._run)
         except MillraceError as error:
-            raise Failed(f"the user {name} was created and could not be removed: {error}") from error
+            raise Failed(f"accounts were created and could not be removed: {error}") from error
 
 
 class PasswordChange(RenderPart):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from millrace.serve.config.model import Config
 from millrace.serve.render import rendered
-from millrace.serve.render.registry import Change, FileEntry, RenderedService, RenderPart, Settled
+from millrace.serve.render.registry import Change, FileEntry, RenderedService, RenderPart, Say, Settled, silent
 from millrace.serve.render.rendered import Rendered, digest
 from millrace.system import paths
 from millrace.system.errors import MillraceError, Refused
@@ -91,13 +91,14 @@ class Reconciliation:
     parts: Sequence[RenderPart]
     verified: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    say: Say = silent
 
     def __call__(self, old: Config, new: Config) -> None:
         """Make `new` true in the place of `old`; where that fails make `old` true again and raise Refused with why.
 
         Where a part made the change final, what fails after that is a warning.
         """
-        change = Change(old, new, self.verified, self.warnings)
+        change = Change(old, new, self.verified, self.warnings, say=self.say)
         begun: list[RenderPart] = []
         try:
             for part in self.parts:

@@ -57,9 +57,19 @@ class RenderedService:
     reload: Callable[[Settled], bool] = nothing_to_reload
 
 
+Say = Callable[[str], None]
+
+
+def silent(line: str) -> None:
+    """Show no progress."""
+
+
 @dataclass
 class Change:
-    """A change of the desired state while it is made: what was verified, warned of, and is to be undone if it fails."""
+    """A change of the desired state while it is made: what was verified, warned of, and is to be undone if it fails.
+
+    `say` shows a line of progress before a step that may take long.
+    """
 
     old: Config
     new: Config
@@ -68,6 +78,7 @@ class Change:
     undo: list[Callable[[], object]] = field(default_factory=list)
     # From here on nothing is put back: what fails is a warning, and the new state is in force.
     final: bool = False
+    say: Say = silent
 
     def on_failure(self, undo: Callable[[], object]) -> None:
         """Call `undo` if the change fails, after the files are rolled back; the last one that was added comes first."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replace the whole desired state: rollback and import."""
 
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import Literal
@@ -11,6 +12,7 @@ from millrace.serve.config import carried, history, store
 from millrace.serve.config.model import Config
 from millrace.serve.network.addressing import AddressChange
 from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.render.registry import Say, silent
 from millrace.serve.revision.portable import Portable
 from millrace.serve.share.change import ShareChange
 from millrace.serve.share.server import ShareServer, this_server
@@ -36,8 +38,12 @@ class ReplaceReport(Contract):
     without_password: list[str]
 
 
-def rollback(number: int, run: Runner, server: Callable[[], ShareServer] = this_server) -> ReplaceReport:
+def rollback(
+    number: int, run: Runner, server: Callable[[], ShareServer] = this_server, say: Say = silent
+) -> ReplaceReport:
     """Restore the state after change `number`, as a new change; nothing changes if that state cannot be served.
+
+    `say` shows progress.
 
     Refused: the change is not kept or never took effect. Failed: what it serves does not verify.
     """
@@ -46,16 +52,21 @@ def rollback(number: int, run: Runner, server: Callable[[], ShareServer] = this_
     now = store.read().config.serial
     if number > now:
         raise Refused(f"change {number} never took effect; the last one is {now}: millrace config history")
-    return _replace(f"config rollback {number}", wanted.config, run, server)
+    return _replace(f"config rollback {number}", wanted.config, run, server, say)
 
 
-def import_state(portable: Portable, run: Runner, server: Callable[[], ShareServer] = this_server) -> ReplaceReport:
+def import_state(
+    portable: Portable, run: Runner, server: Callable[[], ShareServer] = this_server, say: Say = silent
+) -> ReplaceReport:
     """Replace the desired state by an exported one with its passwords, and what other rooms keep beside it.
+
+    `say` shows progress.
 
     Failed: the state does not verify, or, after it was replaced, a password or the rest cannot be set.
     """
     only_root()
-    report = _replace("config import", portable.config, run, server, overwrite=True)
+    report = _replace("config import", portable.config, run, server, say, overwrite=True)
+    say(f"Comparing passwords (users: {len(set(portable.shadow) | set(portable.nt))})")
     try:
         accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
     except Failed as error:
@@ -80,12 +91,12 @@ def _take(portable: Portable, run: Runner) -> list[str]:
 
 
 def _replace(
-    what: str, wanted: Config, run: Runner, server: Callable[[], ShareServer], overwrite: bool = False
+    what: str, wanted: Config, run: Runner, server: Callable[[], ShareServer], say: Say, overwrite: bool = False
 ) -> ReplaceReport:
     accounts_ = AccountChange(run, every=True)
     # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
-    serving = [ShareChange(server)] if paths.pool_file().exists() else []
-    done = Reconciliation([accounts_, AddressChange(run, time.sleep), *serving])
+    serving = [ShareChange(lambda: dataclasses.replace(server(), say=say))] if paths.pool_file().exists() else []
+    done = Reconciliation([accounts_, AddressChange(run, time.sleep), *serving], say=say)
 
     def mutate(old: Config) -> Config:
         # The domain knows its members by a password that is no part of any state: joining is not undone by this.

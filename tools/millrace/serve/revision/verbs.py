@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace config …`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -84,7 +84,7 @@ def rollback(number: int, show: Output) -> None:
     """Roll back to the state after change NUMBER."""
     from millrace.serve.revision import replace
 
-    _report(replace.rollback(number, attempt), show)
+    _report(replace.rollback(number, attempt, say=_progress(show)), show)
 
 
 @config.command()
@@ -114,7 +114,7 @@ def import_(file: Path, show: Output) -> None:
     """
     from millrace.serve.revision import portable, replace
 
-    _report(replace.import_state(portable.read(file), attempt), show)
+    _report(replace.import_state(portable.read(file), attempt, say=_progress(show)), show)
 
 
 def _changes(found: ConfigHistory) -> Iterator[str]:
@@ -122,6 +122,11 @@ def _changes(found: ConfigHistory) -> Iterator[str]:
     yield from table(("Number", "Time", "User", "Change"), rows, right=("Number",))
     if not found.changes:
         yield "No changes yet."
+
+
+def _progress(show: Output) -> Callable[[str], None]:
+    """Lines as the steps begin: thousands of users and shares take their time."""
+    return lambda line: show.text([line])
 
 
 def _report(report: "ReplaceReport", show: Output) -> None:

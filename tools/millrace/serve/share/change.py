@@ -19,6 +19,9 @@ from millrace.system.names import several
 from millrace.system.run import Runner, must
 from millrace.system.units import is_active
 
+CLOSED_BY_NAME = 32
+"""So many shares are closed one by one where their access changes; of more, as in an import, all at once."""
+
 
 class ShareChange(RenderPart):
     """The shares of a change. `server` is called once, when they are to be served."""
@@ -46,8 +49,8 @@ class ShareChange(RenderPart):
         run = self.server.run
         clean_up(run)
         changed = self._changed(change)
-        for share in changed:
-            refuse_unmet(share, run)
+        change.say(f"Creating or changing shares ({len(changed)})")
+        refuse_unmet(changed, run)
         _refuse_foreign_homes(changed)
         created: list[Share] = []
         homes = {share.name for share in change.old.shares if share.profile == "home"}
@@ -78,6 +81,7 @@ class ShareChange(RenderPart):
         served = {share.name for share in new.shares}
         gone = [share.name for share in change.old.shares if share.name not in served]
         if changed or gone:
+            change.say(f"Verifying shares over NFS and SMB ({len(changed) + len(gone)})")
             paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
             change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
             change.verified += verify_smb.verify(changed, gone, new.domain, server.run, server.pause)
@@ -103,8 +107,7 @@ class ShareChange(RenderPart):
             complaints = self.server.count(changed, {share.name for share in (*created, *joined)})
             if complaints:
                 raise Failed(complaints[0])
-            for share in joined:
-                quota.lift(share.project, pool.filesystem.mountpoint, run)
+            quota.lift([share.project for share in joined], pool.filesystem.mountpoint, run)
             return
         limited = [share.name for share in changed if share.size or share.soft_size or share.child_size]
         if limited:
@@ -114,17 +117,21 @@ class ShareChange(RenderPart):
             )
 
 
-def refuse_unmet(share: Share, run: Runner) -> None:
-    """Verify what a share requires of the domain, and of this server for SMB Direct.
+def refuse_unmet(shares: Sequence[Share], run: Runner) -> None:
+    """Verify what shares require of the domain, and of this server for SMB Direct; each requirement once.
 
     Refused: the domain does not know a user or group, Kerberos has no key, or SMB Direct is not to be had.
     """
-    if share.direct is not None and share.direct.obstacle is not None:
-        raise Refused(f"{share.name} cannot be served over SMB Direct: {share.direct.obstacle}")
-    if share.smb is not None:
-        accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
-    if share.kerberos:
-        keys.refuse_without_key(share.name, run)
+    for share in shares:
+        if share.direct is not None and share.direct.obstacle is not None:
+            raise Refused(f"{share.name} cannot be served over SMB Direct: {share.direct.obstacle}")
+    smb = [share.smb for share in shares if share.smb is not None]
+    users = dict.fromkeys(name for access in smb for name in access.users)
+    groups = dict.fromkeys(name for access in smb for name in access.groups)
+    accounts.refuse_unknown(list(users), list(groups), run)
+    needing_key = next((share.name for share in shares if share.kerberos), None)
+    if needing_key is not None:
+        keys.refuse_without_key(needing_key, run)
 
 
 def _disconnect(change: Change, server: ShareServer) -> None:
@@ -132,7 +139,8 @@ def _disconnect(change: Change, server: ShareServer) -> None:
     after = {one.name: one for one in change.new.shares}
     names = [one.name for one in change.old.shares if one.smb.enabled and _access_changed(one, after.get(one.name))]
     if names and is_active("smbd.service", server.run):
-        for name in names:
+        # smbcontrol takes one name a process; clients of shares that did not change connect again by themselves
+        for name in names if len(names) <= CLOSED_BY_NAME else ["*"]:
             server.run(["smbcontrol", "smbd", "close-share", name])
 
 

@@ -93,7 +93,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
     if quota.enabled(mountpoint):
         quota.release(removed[0].project, mountpoint, host.run)
         if removed[0].child_size:
-            quota.lift(removed[0].project, mountpoint, host.run)
+            quota.lift([removed[0].project], mountpoint, host.run)
     if delete_data is None:
         return report.model_copy(update={"warnings": [*report.warnings, f"the data stays in {mountpoint}/{name}"]})
     try:
@@ -127,8 +127,7 @@ def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Sha
     config = store.preview(mutate)
     current = server()
     shares = [share for share in current.shares(config) if share.name in names]
-    for share in shares:
-        refuse_unmet(share, current.run)
+    refuse_unmet(shares, current.run)
     lines = [line for share in shares for line in (*smb.section(share), *direct.section(share))]
     return Preview(
         share=shares[0], exports=_without_comments(nfs.exports(shares).splitlines()), smb=_without_comments(lines)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from millrace.serve.render import rendered
+from millrace.serve.render.registry import Say, silent
 from millrace.serve.share import child_quota, project_walk
 from millrace.serve.share.model import Share
 from millrace.serve.share.project_walk import XFS, Projects
@@ -65,6 +66,7 @@ def assign(
     created: Collection[str] = (),
     projects: Projects = XFS,
     pause: Callable[[float], None] = time.sleep,
+    say: Say = silent,
 ) -> list[str]:
     """Make the directories of shares their projects, and set their limits; return what XFS did not accept, in words.
 
@@ -85,7 +87,9 @@ def assign(
     refused = _limit(due, mountpoint, run)
     # Limits come first: what clients write during the walk is bounded, too.
     deadline = time.monotonic() + WALK_SECONDS
-    for tree in (tree for tree in walks if tree not in refused):
+    due_walks = [tree for tree in walks if tree not in refused]
+    for number, tree in enumerate(due_walks, 1):
+        say(f"Counting files of {due[tree].name} for its quota ({number} of {len(due_walks)} shares)")
         complaint = _count(due[tree], projects, pause, deadline)
         if complaint:
             refused[tree] = complaint
@@ -147,12 +151,16 @@ def release(project: int, mountpoint: str, run: Runner) -> None:
     run(_quota([f"limit -p bsoft=0 bhard=0 ihard=0 {project}"], mountpoint))
 
 
-def lift(project: int, mountpoint: str, run: Runner) -> None:
-    """Remove the limits of all directories of a share that had a quota each. Failed: XFS refuses it."""
+def lift(projects: Sequence[int], mountpoint: str, run: Runner) -> None:
+    """Remove the limits of all directories of shares that had a quota each. Failed: XFS refuses it."""
+    if not projects:
+        return
     out, complaint = _attempt(run, ["report -p -n -N -b"], mountpoint)
-    limited = [one for one in parse_report(out) if child_quota.parent(one) == project]
+    limited = [project for project in parse_report(out) if child_quota.parent(project) in projects]
     for start in range(0, len(limited), child_quota.BATCH):
-        commands = [f"limit -p bsoft=0 bhard=0 ihard=0 {one}" for one in limited[start : start + child_quota.BATCH]]
+        commands = [
+            f"limit -p bsoft=0 bhard=0 ihard=0 {project}" for project in limited[start : start + child_quota.BATCH]
+        ]
         complaint = complaint or _attempt(run, commands, mountpoint)[1]
     if complaint:
         raise Failed(complaint)

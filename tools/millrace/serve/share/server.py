@@ -9,7 +9,7 @@ from millrace.plan.defaults import SmbdSettings
 from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Config
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import RenderedService
+from millrace.serve.render.registry import RenderedService, Say, silent
 from millrace.serve.share import desired, handle_key, quota, services, smb
 from millrace.serve.share.desired import ServerContext
 from millrace.serve.share.model import RenderReport, Share
@@ -24,8 +24,8 @@ from millrace.system.run import Runner, attempt
 class ShareServer:
     """The pool, the settings of nfsd and smbd, the ports, and how tools are run. `pause` waits for some seconds.
 
-    `projects` are the quota projects of files. `problem` is why the settings are not those of the hardware and the
-    policy of now.
+    `projects` are the quota projects of files, `say` shows progress. `problem` is why the settings are not those of the
+    hardware and the policy of now.
     """
 
     nfsd: Nfsd
@@ -37,6 +37,7 @@ class ShareServer:
     problem: str | None = None
     projects: Projects = XFS
     smbd: SmbdSettings = smb.DEFAULTS
+    say: Say = silent
 
     def shares(self, config: Config) -> list[Share]:
         """Return the shares of a desired state on this server."""
@@ -48,7 +49,7 @@ class ShareServer:
 
     def count(self, shares: Sequence[Share], created: Collection[str] = ()) -> list[str]:
         """Count directories of shares to their projects and set their limits; return what XFS refuses, in words."""
-        return quota.assign(shares, self.pool, self.run, created, self.projects, self.pause)
+        return quota.assign(shares, self.pool, self.run, created, self.projects, self.pause, self.say)
 
     def services(self, config: Config, shares: Sequence[Share]) -> list[RenderedService]:
         """Return what serves a desired state, whose shares are `shares`, with the files that it reads."""

@@ -3,7 +3,8 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from typing import NamedTuple
 
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import keys
@@ -30,10 +31,46 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     What is opened from this server is without Kerberos: it shows the directory. The keys are verified apart.
     """
     exported = [share for share in shares if share.exports]
+    compared = _compared(shares, gone, domain, run)
+    if compared is None:
+        return []
+    return [
+        *_sentences(exported),
+        *(compared.key if any(share.kerberos for share in exported) else []),
+        *(_foreign(share) for share in shares if share.name in compared.foreign),
+        *(f"NFS: {path} is not exported" for path in gone),
+    ]
+
+
+def verify_each(shares: Sequence[Share], domain: Domain | None, run: Runner) -> dict[str, list[str]]:
+    """Return what was verified of each share, by its name, with one session for all. Failed: one is not served."""
+    compared = _compared(shares, [], domain, run)
+    if compared is None:
+        return {}
+    return {
+        share.name: [
+            *_sentences([share] if share.exports else []),
+            *(compared.key if share.kerberos and share.exports else []),
+            *([_foreign(share)] if share.name in compared.foreign else []),
+        ]
+        for share in shares
+    }
+
+
+class _Compared(NamedTuple):
+    """What was verified of the key for Kerberos, and the names of shares that a file of another exports."""
+
+    key: list[str]
+    foreign: set[str]
+
+
+def _compared(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner) -> _Compared | None:
+    """Compare shares with what is exported; None where no NFS server runs and none is needed."""
+    exported = [share for share in shares if share.exports]
     if not is_active("nfs-server.service", run):
         if exported:
             raise Failed("the NFS server is not running: systemctl status nfs-server.service")
-        return []
+        return None
     table = exports.table(run)
     for share in exported:
         lost = exports.missing(share, table)
@@ -46,13 +83,12 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
         those = [share for share in exported if demand in tls.required_modes(share)]
         if those:
             _open_and_compare(those, demand, run)
-    foreign = [share.path for share in shares if not share.exports and share.path in table]
-    return [
-        *_sentences(exported),
-        *([keys.verify(domain, run)] if any(share.kerberos for share in exported) else []),
-        *(f"NFS: {path} is exported by a file that Millrace does not manage" for path in foreign),
-        *(f"NFS: {path} is not exported" for path in gone),
-    ]
+    key = [keys.verify(domain, run)] if any(share.kerberos for share in exported) else []
+    return _Compared(key, {share.name for share in shares if not share.exports and share.path in table})
+
+
+def _foreign(share: Share) -> str:
+    return f"NFS: {share.path} is exported by a file that Millrace does not manage"
 
 
 def _sentences(exported: Sequence[Share]) -> list[str]:

@@ -24,6 +24,7 @@ START_TRIES = 240
 # So many in one call of smbclient: its command line has a limit.
 AT_ONCE = 400
 _IPC = "IPC|IPC$|"
+_OPENS, _HIDDEN = "listed and accessible", "not listed"
 _DENIED = "NT_STATUS_ACCESS_DENIED"
 
 Pause = Callable[[float], None]
@@ -42,8 +43,14 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
         _wait_listed(names, hidden, credentials, run, pause)
         for first in range(0, len(shares), AT_ONCE):
             _open_each(shares[first : first + AT_ONCE], credentials, run)
-    groups = ((names, "listed and accessible"), (hidden, "not listed"))
-    return [f"SMB: {several(group)} is {words}" for group, words in groups if group]
+    return [f"SMB: {several(group)} is {words}" for group, words in ((names, _OPENS), (hidden, _HIDDEN)) if group]
+
+
+def verify_each(wanted: Sequence[Share], domain: Domain | None, run: Runner, pause: Pause) -> dict[str, list[str]]:
+    """Return what was verified of each share, by its name, in one session. Failed: one of them is not served."""
+    if not verify(wanted, [], domain, run, pause):
+        return {}
+    return {share.name: [f"SMB: {share.name} is {_HIDDEN if share.smb is None else _OPENS}"] for share in wanted}
 
 
 def listing(text: str) -> list[str]:

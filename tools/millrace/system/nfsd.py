@@ -17,6 +17,11 @@ def is_serving() -> bool:
     return lines("threads") not in ([], ["0"])
 
 
+def has_clients() -> bool:
+    """Whether a client is known: it may hold locks and open files."""
+    return any((paths.ROOT / "proc/fs/nfsd/clients").glob("*"))
+
+
 def listens_on_rdma() -> bool:
     """Whether nfsd has a listener for RDMA."""
     return any("rdma" in line for line in lines("portlist"))

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from millrace.inventory.model import Inventory
 from millrace.lifecycle.keep.model import KeepStatus
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.host import Host, Probes
 from millrace.observe.health.model import HealthFinding
 from millrace.plan.settings import SettingsFile, planned_settings
@@ -18,6 +17,7 @@ from millrace.storage.drive.smart import DriveSmart, SmartReport
 from millrace.storage.record.scrub_record import FilesystemScrub, change, stamp
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
+from millrace.system.heartbeat import Heartbeat
 from millrace.system.run import Result
 from millrace.tune.settings import record
 from tests.fakes.certificates import certify
@@ -126,6 +126,7 @@ def beats(percent: int = 40, **changes: object) -> None:
     size = 100 * 10**12
     used = size * percent // 100
     found = {"uptime": time.monotonic(), "problem": None, "error": None, "size": size, "used": used}
+    found["records_free"] = 27 << 20
     write_model(paths.heartbeat_file(), Heartbeat.model_validate({**found, "free": size - used, **changes}))
 
 

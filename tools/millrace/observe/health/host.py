@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.inventory.present import present
 from millrace.observe.health import heartbeat_client
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.finding import REPLACE_DRIVE
 from millrace.storage.record.model import Pool
@@ -20,6 +19,7 @@ from millrace.storage.record.pool_file import known_pool
 from millrace.system import net, paths, probes, units
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, MillraceError
+from millrace.system.heartbeat import Heartbeat
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
 

@@ -50,7 +50,7 @@ ADDRESSES = json.dumps(
 WELL = {
     "ip -j addr": Result(0, ADDRESSES, ""),
     "systemctl is-system-running": Result(0, "running\n", ""),
-    "systemctl --failed": Result(0, "[]\n", ""),
+    "systemctl list-units --state=failed": Result(0, "[]\n", ""),
     "systemctl show --property=ActiveState": Result(0, "active\n", ""),
 }
 
@@ -151,7 +151,8 @@ def host(uptime: float = 60, **answers: Result) -> Host:
     """`host(show=Result(…))` replaces the answer of systemctl show, and so on; `uptime` in seconds."""
     names = {
         "running": "systemctl is-system-running",
-        "failed": "systemctl --failed",
+        "why": "journalctl --boot",
+        "failed": "systemctl list-units --state=failed",
         "show": "systemctl show --property=ActiveState",
         "mount": "systemctl show --property=ActiveState --value srv-pool.mount",
         "smbd": "systemctl show --property=ActiveState --value smbd.service",

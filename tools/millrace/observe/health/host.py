@@ -147,11 +147,11 @@ class Host:
         return self._run(argv)
 
     @cached_property
-    def failed_units(self) -> list[str]:
-        """Names of the units that failed. Failed: systemd does not list them."""
-        result = self._run(["systemctl", "--failed", "--output=json"])
+    def failed_units(self) -> dict[str, bool]:
+        """Names of the units that failed, and whether systemd tries them again. Failed: systemd does not list them."""
+        result = self._run(["systemctl", "list-units", "--state=failed,auto-restart", "--output=json"])
         try:
-            return [str(unit["unit"]) for unit in json.loads(result.out)]
+            return {str(unit["unit"]): unit.get("sub") == "auto-restart" for unit in json.loads(result.out)}
         except (ValueError, KeyError, TypeError) as error:
             raise Failed(f"systemctl does not list failed units: {last_words(result)}") from error
 

@@ -166,4 +166,6 @@ def remove_others(where: Path, seal: Seal) -> None:
             is_other = True
         if is_other:
             path.unlink(missing_ok=True)
+    # a power cut may have left an old generation in one
+    spares.remove(where)
     sync(where)

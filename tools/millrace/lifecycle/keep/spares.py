@@ -63,6 +63,12 @@ def write_over(where: Path, old: Sequence[Path], path: Path, data: bytes) -> boo
     return True
 
 
+def remove(where: Path) -> None:
+    """Remove the spare files. OSError: one cannot be removed."""
+    for path in _files(where):
+        path.unlink(missing_ok=True)
+
+
 def _files(where: Path) -> list[Path]:
     return [where / f".spare-{number}" for number in range(COUNT)]
 

@@ -67,6 +67,7 @@ class Appliance(Commands):
         "pdbedit -s /dev/null -L -w",
         "pdbedit -s /dev/null -r -u * -K 0",
         "pdbedit -s /dev/null -i smbpasswd:*",
+        "pdbedit -s /dev/null -P *",
         "pdbedit -s /dev/null -P * -C *",
         "pwscore *",
         "chpasswd",

@@ -30,13 +30,14 @@ SERVING = (
 )
 # What tells how a server is. None of these succeeds silently: a test says what it prints.
 READING = (
+    "journalctl --boot --unit=*.service --identifier=millrace --lines=1 --output=cat",
     "ethtool -i *",
     "ip -j addr",
     "mdadm --detail --export /dev/*",
     "pdbedit -s /dev/null -L -w",
     "smbstatus --json",
     "ss -Htn state established sport = :2049",
-    "systemctl --failed --output=json",
+    "systemctl list-units --state=failed,auto-restart --output=json",
     "systemctl is-system-running",
     "systemctl show --property=ActiveState --value *",
     "systemctl show --property=InactiveExitTimestamp --property=InactiveExitTimestampMonotonic srv-pool.mount",

@@ -16,7 +16,6 @@ from millrace.inventory.model import Inventory
 from millrace.inventory.surface import surface
 from millrace.lifecycle.keep.model import KeepStatus
 from millrace.observe.health.collect import collect
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.live import latency
 from millrace.plan.model import Plan, Role
 from millrace.plan.policy.policy_file import load_policy
@@ -40,6 +39,7 @@ from millrace.storage.record.scrub_record import (
 from millrace.storage.scrub.scrub_due import arrays
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
+from millrace.system.heartbeat import Heartbeat
 from millrace.tune import settings
 from tests.fakes.certificates import certify
 from tests.fakes.files import tools
@@ -317,7 +317,12 @@ def _looked_at(root: Path, shape: Shape) -> Inventory:
     return _inventories[shape]
 
 
-SPACE = {"size": 15_000_000_000 << 12, "used": 1_620_000_000 << 12, "free": 13_380_000_000 << 12}
+SPACE = {
+    "size": 15_000_000_000 << 12,
+    "used": 1_620_000_000 << 12,
+    "free": 13_380_000_000 << 12,
+    "records_free": 27 << 20,
+}
 GROUPS = [Group(name="research", gid=2000)]
 USERS = [User(name="anna", uid=2001, groups=["research"]), User(name="ben", uid=2002)]
 

@@ -56,7 +56,7 @@ ADDRESSES = [
 # What each tool prints; None where it fails on this server.
 PRINTED = {
     "systemctl is-system-running": "running\n",
-    "systemctl --failed --output=json": "[]\n",
+    "systemctl list-units --state=failed,auto-restart --output=json": "[]\n",
     "systemctl show --property=ActiveState --value *": "active\n",
     "systemctl show --property=ActiveState,Job millrace-*.service": "ActiveState=inactive\nJob=\n",
     "systemctl start millrace-heartbeat.service": "\n",

@@ -267,7 +267,7 @@ def test_unit_that_records_members_writes_what_counts_in_this_boot_and_in_the_ne
 def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() -> None:
     [command] = unit("fstrim.service")["ExecStart"]
     # -t, --types: the pool is the only XFS
-    assert command.startswith("/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo --types noxfs ")
+    assert command.startswith("/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo --types noxfs,ext3 ")
     checks, trims = (unit(f"millrace-upkeep@{name}.timer")["OnCalendar"] for name in ("scrub", "trim"))
     assert (checks, trims) == (["*:0/15"], ["*:5/15"])
     assert unit("millrace-trim.service")["CapabilityBoundingSet"] == ["CAP_SYS_ADMIN"]

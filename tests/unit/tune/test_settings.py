@@ -45,6 +45,18 @@ def boot() -> None:
     paths.settings_file().unlink()
 
 
+def full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is below /var is on a boot drive without room."""
+    write = settings.write_model
+
+    def written(path: Path, document: SettingsFile) -> None:
+        if path == paths.last_settings_file():
+            raise OSError(28, "No space left on device", str(path))
+        write(path, document)
+
+    monkeypatch.setattr(settings, "write_model", written)
+
+
 def apply() -> SettingsFile:
     """What `millrace tune` does with the settings."""
     found = settings.update(settings.current(pool()))
@@ -168,6 +180,24 @@ class TestVerb:
         assert len(apply().changes) == 1
         policy(POLICY)
         assert apply().changes == []
+
+    def test_boot_drive_that_is_full_has_what_an_unchanged_server_needs(
+        self, box: Box, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        boot()
+        full(monkeypatch)
+        assert settings.record(settings.update(settings.current(pool()))) is None
+        assert paths.settings_file().exists()
+
+    def test_change_is_in_force_although_the_boot_drive_is_full(
+        self, box: Box, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        policy(BLOCK)
+        full(monkeypatch)
+        failed = str(invoke().exception)
+        assert failed.startswith("the settings are in force, but the boot drive does not take their record: ")
+        assert "No space left on device" in failed
+        assert read_model(paths.settings_file(), SettingsFile).changes
 
     def test_settings_in_force_are_listed_with_their_reasons(self, box: Box) -> None:
         said = invoke("--settings").output

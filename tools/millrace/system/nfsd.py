@@ -6,6 +6,21 @@ from millrace.system import paths, sysfs
 GROUPS = "proc/net/rpc/auth.unix.gid"
 
 
+# Where exportfs has its table, see nfs.conf.d/millrace.conf; the second until the server was started with that.
+_TABLES = ("run/millrace/nfs/etab", "var/lib/nfs/etab")
+
+
+def exported() -> list[str] | None:
+    """Return the directories in the table of exports, in its order; None without a table. OSError: unreadable."""
+    for name in _TABLES:
+        try:
+            text = (paths.ROOT / name).read_text()
+        except FileNotFoundError:
+            continue
+        return [line.split()[0] for line in text.splitlines() if line.strip()]
+    return None
+
+
 def lines(name: str) -> list[str]:
     """Return the lines of a file of nfsd with single blanks; none where nfsd is not loaded or the file is empty."""
     text = sysfs.text(paths.ROOT / "proc/fs/nfsd" / name) or ""
@@ -15,6 +30,11 @@ def lines(name: str) -> list[str]:
 def is_serving() -> bool:
     """Whether nfsd has threads."""
     return lines("threads") not in ([], ["0"])
+
+
+def has_clients() -> bool:
+    """Whether a client is known: it may hold locks and open files."""
+    return any((paths.ROOT / "proc/fs/nfsd/clients").glob("*"))
 
 
 def listens_on_rdma() -> bool:

@@ -26,6 +26,7 @@ from millrace.storage.record.settings_record import read_settings, recorded
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import Failed, MillraceError
+from millrace.system.files import describe
 from millrace.system.run import Runner, attempt
 from millrace.system.text import GIB
 from millrace.system.wait import wait_until
@@ -105,11 +106,22 @@ def update(outcome: SettingsFound, applied: bool = True) -> SettingsFile:
     )
 
 
-def record(document: SettingsFile) -> None:
-    """Write the settings that came in force; those that had to be taken from an earlier time are no new last ones."""
+def record(document: SettingsFile) -> str | None:
+    """Write the settings that came in force; those that had to be taken from an earlier time are no new last ones.
+
+    They are set whatever the boot drive takes: return why it does not take what the next boot compares with, in a
+    sentence. Nothing is written to it where it has them. OSError: this boot's record, in memory, cannot be written.
+    """
     write_model(paths.settings_file(), document)
-    if document.problem is None:
+    last = read_settings(paths.last_settings_file())
+    same = last is not None and (last.settings, last.release) == (document.settings, document.release)
+    if document.problem is not None or same:
+        return None
+    try:
         write_model(paths.last_settings_file(), document)
+    except OSError as error:
+        return f"the settings are in force, but the boot drive does not take their record: {describe(error)}"
+    return None
 
 
 def _basis(pool: Pool, policy: RuntimePolicy, run: Runner) -> Basis:

@@ -65,9 +65,10 @@ def _report(diff_only: bool, revert: bool) -> TuneReport:
     with nullcontext() if diff_only else tune_lock():
         outcome = settings.current(pool, _TOOLS)
         document = settings.update(outcome, applied=not diff_only)
-        if not diff_only and not revert:
-            settings.record(document)
+        unrecorded = settings.record(document) if not diff_only and not revert else None
         report = run(stages(outcome.settings, pool, _TOOLS), diff_only, revert)
+    if unrecorded:
+        raise Failed(unrecorded)
     aloud = [*filter(None, (outcome.problem, outcome.policy, outcome.settings.unused)), *outcome.settings.warnings]
     changes = [] if revert else document.changes
     return report.model_copy(update={"changes": changes, "warnings": [*aloud, *report.warnings]})

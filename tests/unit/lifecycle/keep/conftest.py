@@ -68,7 +68,8 @@ class Server:
         return generations.directory(self.root / "srv/pool")
 
     def kept(self) -> list[str]:
-        return sorted(path.name for path in self.where.iterdir())
+        """The names in the directory, without the spare files for a full pool."""
+        return sorted(path.name for path in self.where.iterdir() if not path.name.startswith(".spare-"))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.unit.lifecycle.keep.conftest import Server
 def test_everything_is_kept_for_root_alone(server: Server) -> None:
     status = server.keep()
     assert (status.generation, status.problem, status.unread, status.damaged) == (1, None, [], [])
-    [path] = server.where.iterdir()
+    [path] = server.where.glob("state-*")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for directory in (server.where, server.where.parent):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
@@ -282,7 +282,7 @@ def test_change_during_a_look_is_waited_for(server: Server) -> None:
 
     keeping.keep(server.run, pause)
     assert len(waited) == 3
-    [path] = server.where.iterdir()
+    [path] = server.where.glob("state-*")
     assert generations.read(path).opened()["etc/millrace/policy.toml"] == b"# still changing 2\n"
 
 
@@ -291,7 +291,7 @@ def test_passphrase_seals_secrets_and_removes_what_was_readable(server: Server) 
     seal.choose("correct horse battery")
     status = server.keep()
     assert (status.sealed, server.kept()) == (True, ["state-000002.tar.gz"])
-    [path] = server.where.iterdir()
+    [path] = server.where.glob("state-*")
     kept = generations.read(path)
     everything = b"".join(kept.stored.values()) + kept.manifest.model_dump_json().encode()
     for secret in (b"$y$anna", b"the SID", b"NT hash", b"key of the authority", b"correct horse"):
@@ -353,7 +353,7 @@ def test_file_that_only_root_reads_is_a_secret_wherever_it_is(server: Server) ->
     server.file("etc/millrace/own.key", "private", 0o600)
     seal.choose("correct horse battery")
     server.keep()
-    [path] = server.where.iterdir()
+    [path] = server.where.glob("state-*")
     sealed = {one.path for one in generations.read(path).manifest.members if one.sealed}
     assert "etc/millrace/own.key" in sealed and "etc/millrace/policy.toml" not in sealed
 

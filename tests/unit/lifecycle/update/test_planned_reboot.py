@@ -10,7 +10,10 @@ import pytest
 from millrace.lifecycle.update import planned_reboot, update_paths
 from millrace.lifecycle.update.planned_reboot import carry_out, planned, replan, restart
 from millrace.storage.erase.erase_job import JOB as ERASE
+from millrace.system import paths
+from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.heartbeat import Heartbeat
 from millrace.system.jobs.job import no_start
 from millrace.system.locks import Busy
 from millrace.system.run import Result
@@ -54,6 +57,17 @@ def test_time_of_day_is_the_next_one_of_this_server(server: Server, when: str, i
     assert server.called("shutdown")[-1] == f"shutdown -k --reboot {when} Millrace starts another version"
     # everybody sees it
     assert update_paths.reboot_file().stat().st_mode & 0o777 == 0o644
+
+
+def test_reboot_that_takes_the_locks_of_clients_waits(server: Server) -> None:
+    server.file("proc/fs/nfsd/clients/5/info", "clientid: 0x1\n")
+    write_model(paths.heartbeat_file(), Heartbeat(uptime=1, problem=None, error=None, free=0))
+    with pytest.raises(Refused, match=r"nfsdcld cannot write the records of NFS clients .* takes their locks"):
+        restart("now", server)
+    assert server.called(REBOOT) == []
+    write_model(paths.heartbeat_file(), Heartbeat(uptime=1, problem=None, error=None, free=0, records_free=27 << 20))
+    restart("now", server)
+    assert len(server.called(REBOOT)) == 1
 
 
 def test_reboot_now_and_later_plan_nothing(server: Server) -> None:

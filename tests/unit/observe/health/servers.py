@@ -10,7 +10,6 @@ from pathlib import Path
 
 from millrace.inventory.model import Inventory
 from millrace.lifecycle.keep.model import KeepStatus
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.host import Host, Probes
 from millrace.observe.health.model import HealthFinding
 from millrace.plan.settings import SettingsFile, planned_settings
@@ -19,6 +18,7 @@ from millrace.storage.drive.smart import DriveSmart, SmartReport
 from millrace.storage.record.scrub_record import FilesystemScrub, change, stamp
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
+from millrace.system.heartbeat import Heartbeat
 from millrace.system.run import Result
 from millrace.system.web_probe import WebReply
 from millrace.tune.settings import record
@@ -52,7 +52,7 @@ ADDRESSES = json.dumps(
 WELL = {
     "ip -j addr": Result(0, ADDRESSES, ""),
     "systemctl is-system-running": Result(0, "running\n", ""),
-    "systemctl --failed": Result(0, "[]\n", ""),
+    "systemctl list-units --state=failed": Result(0, "[]\n", ""),
     "systemctl show --property=ActiveState": Result(0, "active\n", ""),
 }
 
@@ -128,6 +128,7 @@ def beats(percent: int = 40, **changes: object) -> None:
     size = 100 * 10**12
     used = size * percent // 100
     found = {"uptime": time.monotonic(), "problem": None, "error": None, "size": size, "used": used}
+    found["records_free"] = 27 << 20
     write_model(paths.heartbeat_file(), Heartbeat.model_validate({**found, "free": size - used, **changes}))
 
 
@@ -152,7 +153,8 @@ def host(uptime: float = 60, **answers: Result) -> Host:
     """`host(show=Result(…))` replaces the answer of systemctl show, and so on; `uptime` in seconds."""
     names = {
         "running": "systemctl is-system-running",
-        "failed": "systemctl --failed",
+        "why": "journalctl --boot",
+        "failed": "systemctl list-units --state=failed",
         "show": "systemctl show --property=ActiveState",
         "mount": "systemctl show --property=ActiveState --value srv-pool.mount",
         "smbd": "systemctl show --property=ActiveState --value smbd.service",

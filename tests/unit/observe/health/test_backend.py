@@ -7,11 +7,11 @@ import pytest
 
 from millrace.observe.health.checks import arrays, backend, filesystem
 from millrace.observe.health.checks import pool as pool_check
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.storage.record.model import Pool
 from millrace.system import paths
+from millrace.system.heartbeat import Heartbeat
 from tests.fakes.samples import add_external, external_pool, pool
 
 

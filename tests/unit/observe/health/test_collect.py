@@ -11,7 +11,7 @@ import pytest
 from millrace.observe.health.checks import arrays, cockpit, filesystem, nfs, smb, units
 from millrace.observe.health.checks import pool as pool_check
 from millrace.observe.health.collect import CHECKS, collect
-from millrace.observe.health.model import Level
+from millrace.observe.health.model import HealthFinding, Level
 from millrace.observe.health.write import write
 from millrace.plan.model import DriveName, PlanFile, PlanObstacle, Refusal
 from millrace.serve.config import files
@@ -310,6 +310,18 @@ class TestServers:
             write_model(files.config_file(), Config(shares=[share]))
             assert [one.level for one in nfs.check(host())] == [Level.OK]
 
+    def test_records_of_clients_that_cannot_be_written(self, serving: Path) -> None:
+        beats(records_free=0)
+        assert "FAIL: nfsdcld cannot write the records of NFS clients (their file system is" in sentences(
+            nfs.check(host())
+        )
+        beats(100, records_free=None)
+        said = sentences(nfs.check(host()))
+        assert "(the pool is full, and they have no room of their own): a restart of the NFS server takes" in said
+        assert "[Do not restart the NFS server. Free " in said
+        beats(records_free=None)
+        assert "WARN: The records of NFS clients have no room of their own" in sentences(nfs.check(host()))
+
     def test_smb_that_is_down(self, serving: Path) -> None:
         assert "FAIL: The SMB server is failed" in sentences(smb.check(host(show=Result(0, "failed\n", ""))))
 
@@ -332,7 +344,27 @@ class TestServers:
 
     def test_failed_units_are_named(self, empty: Path) -> None:
         listed = Result(0, '[{"unit":"nfsdcld.service","active":"failed"}]', "")
-        assert "FAIL: nfsdcld.service has failed" in sentences(units.check(host(failed=listed)))
+        said = sentences(units.check(host(failed=listed)))
+        assert "FAIL: nfsdcld.service has failed. [Mend the reason in the journal (journalctl -b -u nfsdcld" in said
+
+    def test_failed_unit_of_ours_says_why_and_what_to_do(self, empty: Path) -> None:
+        listed = Result(0, '[{"unit":"millrace-users.service","active":"activating","sub":"auto-restart"}]', "")
+        why = Result(0, "millrace: the accounts cannot be written: No space left on device\n", "")
+        said = sentences(units.check(host(failed=listed, why=why)))
+        assert (
+            "has failed: the accounts cannot be written: No space left on device. It is tried again by itself." in said
+        )
+        assert "[Mend the reason, and wait a minute; otherwise: millrace user list" in said
+
+    def test_boot_drive_that_is_full_comes_first(self, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        finding = HealthFinding(check="root", level=Level.FAIL, sentence="It is full.", todo="du -xh /")
+        monkeypatch.setattr(units.root, "check", lambda host: [finding])
+        listed = Result(0, '[{"unit":"millrace-tune.service","active":"failed","sub":"failed"}]', "")
+        said = sentences(units.check(host(failed=listed, why=Result(0, "", ""))))
+        assert (
+            "millrace-tune.service has failed. [Make room on the boot drive first: du -xh /. millrace tune --diff"
+            in said
+        )
 
     def test_a_systemd_that_does_not_answer_is_unknown(self, empty: Path) -> None:
         health = collect(host(failed=Result(1, "", "Failed to connect to bus"), show=Result(1, "", "no bus")))

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.health import heartbeat_client, heartbeat_daemon
-from millrace.observe.health.heartbeat_client import Heartbeat
-from millrace.system import paths
+from millrace.system import heartbeat, paths
+from millrace.system.heartbeat import Heartbeat
 from millrace.system.run import Result
 from tests.fakes.samples import Tools
 from tests.fakes.xfs import FSGEOMETRY, V5_OF_6_1, Xfs
@@ -95,6 +95,34 @@ def test_features_of_xfs_are_those_that_its_ioctl_shows(pool: Path, monkeypatch:
     assert (beat(pool).features, fake.asked) == (V5_OF_6_1, [FSGEOMETRY])
 
 
+def test_room_of_the_records_of_clients(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert beat(pool).records_free is None
+    (pool / ".millrace/nfsdcld").mkdir()
+    assert beat(pool).records_free is None
+    # another file system: that of /dev is in memory
+    (pool / ".millrace/nfsdcld").rmdir()
+    opened = os.open
+
+    def elsewhere(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        return opened("/dev/shm" if path == "nfsdcld" else path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(heartbeat_daemon.os, "open", elsewhere)
+    monkeypatch.setattr(heartbeat_daemon.os, "fstat", _device_of_its_own(os.open("/dev/shm", os.O_RDONLY)))
+    assert (beat(pool).records_free or 0) > 0
+
+
+def _device_of_its_own(directory: int) -> Callable[[int], os.stat_result]:
+    inode, status = os.stat(directory).st_ino, os.fstat
+
+    def shown(descriptor: int) -> os.stat_result:
+        found = list(status(descriptor))
+        # st_dev
+        found[2] += found[1] == inode
+        return os.stat_result(found)
+
+    return shown
+
+
 def test_nothing_is_written_where_nothing_is_mounted(tmp_path: Path) -> None:
     (tmp_path / "pool").mkdir()
     assert beat(tmp_path / "pool").error == "ENODEV"
@@ -144,7 +172,7 @@ def test_it_beats_without_the_libraries(start: Start) -> None:
     imported = {line.rpartition("|")[2].strip() for line in err.splitlines()}
     assert "errno" in imported
     assert not imported & {"json", "re", "enum", "socket", "pathlib", "contextlib", "site", "millrace", "runpy"}
-    found = heartbeat_client.last()
+    found = heartbeat.last()
     assert found and found.error == "ENODEV"
 
 

@@ -81,7 +81,9 @@ def test_all_is_well(serving: Path) -> None:
 def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
     wanted()
     (serving / "var/lib/nfs/etab").write_text("/elsewhere\t*(rw)\n")
-    assert "FAIL: NFS does not export /srv/pool/data. [exportfs -ra" in sentences(shares.check(host()))
+    assert "FAIL: NFS does not export /srv/pool/data. [systemctl restart millrace-share" in sentences(
+        shares.check(host())
+    )
     (serving / "proc/fs/nfsd/threads").write_text("0\n")
     assert "does not export" not in sentences(shares.check(host()))
 

@@ -60,7 +60,7 @@ def test_dialogs_and_pam_have_the_same_minimum() -> None:
 
 def test_smb_locks_an_account_like_the_console(appliance: Appliance) -> None:
     render(store.load(), appliance)
-    said = [line.removeprefix("pdbedit -s /dev/null -P ") for line in appliance.called("pdbedit")]
+    said = [line.removeprefix("pdbedit -s /dev/null -P ") for line in appliance.called("pdbedit") if " -C " in line]
     assert said == ["bad lockout attempt -C 10", "lockout duration -C 15", "reset count minutes -C 15"]
     console = {key: int(value) for key, value in settings("faillock.conf").items() if key != "dir"}
     assert console == {
@@ -68,6 +68,14 @@ def test_smb_locks_an_account_like_the_console(appliance: Appliance) -> None:
         "unlock_time": SMB_LOCKOUT["lockout duration"] * 60,
         "fail_interval": SMB_LOCKOUT["reset count minutes"] * 60,
     }
+
+
+def test_lockout_that_is_set_already_writes_nothing(appliance: Appliance) -> None:
+    for policy, value in SMB_LOCKOUT.items():
+        shown = f'account policy "{policy}" description: so\naccount policy "{policy}" value is: {value}\n'
+        appliance.broken[f"pdbedit -s /dev/null -P {policy}"] = Result(0, shown, "")
+    render(store.load(), appliance)
+    assert len(appliance.called("pdbedit")) == len(SMB_LOCKOUT)
 
 
 def test_lockout_that_cannot_be_set_is_an_error(appliance: Appliance) -> None:

@@ -8,12 +8,13 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from millrace.serve.volume import edit, serve
+from millrace.serve.volume import edit, serve, store
 from millrace.serve.volume.export import VolumeOrder
-from millrace.serve.volume.model import VolumeRow
+from millrace.serve.volume.model import Exports, VolumeRow
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.run import Result
@@ -165,6 +166,22 @@ def test_volume_that_cannot_grow_stays_as_it_is(nas: Nas) -> None:
         edit.resize("tank", "4M", nas.volumes)
     assert shown(nas)["tank"].size == 2 * MIB
     assert nas.quotas == quotas
+
+
+def test_removal_on_a_full_pool_frees_the_blocks_before_it_writes(nas: Nas, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tank", "other"):
+        edit.create(name, "1M", tcp(), nas.volumes)
+    stage = nas.root / "srv/pool" / paths.VOLUMES / "stage"
+    write = store.write_model
+
+    def full(path: Path, document: Exports, mode: int) -> None:
+        if list(stage.iterdir()):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, document, mode)
+
+    monkeypatch.setattr(store, "write_model", full)
+    edit.remove("tank", "tank", nas.volumes)
+    assert list(shown(nas)) == ["other"] and shown(nas)["other"].problem is None
 
 
 def test_connected_volume_is_neither_removed_nor_detached_nor_given_to_another_host(nas: Nas) -> None:

@@ -4,6 +4,7 @@
 Reading needs nothing but the directory of a mounted pool: a new boot drive reads it from one that it mounted read-only.
 """
 
+import errno
 import os
 import re
 import stat
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace import __version__
+from millrace.lifecycle.keep import spares
 from millrace.lifecycle.keep.generation import LARGEST_ALL, Generation, unpack
 from millrace.lifecycle.keep.model import Seal
 from millrace.system import paths
@@ -19,6 +21,8 @@ from millrace.system.files import sync, write_bytes
 from millrace.system.text import one_line
 
 KEPT = 30
+LEFT = 3
+"""So many stay where a full pool has older ones written over."""
 DIRECTORY = f"{paths.POOL_OWN}/keep"
 
 _NUMBERED = re.compile(r"state-(\d{6,9})\.tar\.gz")
@@ -78,9 +82,16 @@ def file(where: Path, number: int) -> Path:
 
 
 def write(where: Path, number: int, data: bytes) -> Path:
-    """Write a generation completely or not at all, and read it back. Failed: it is damaged at once."""
+    """Write a generation completely or not at all, and read it back. Failed: it is damaged at once.
+
+    On a full pool it is written over a spare file. OSError: there is none that is large enough, either.
+    """
     path = file(where, number)
-    write_bytes(path, data, 0o600)
+    try:
+        write_bytes(path, data, 0o600)
+    except OSError as error:
+        if error.errno != errno.ENOSPC or not spares.write_over(where, _old(where), path, data):
+            raise
     try:
         read(path)
     except BadInput as error:
@@ -130,12 +141,18 @@ def newest(where: Path) -> Newest | None:
     return None
 
 
+def _old(where: Path) -> list[Path]:
+    """The generations that a full pool may do without, the oldest first."""
+    return [file(where, number) for number in reversed(numbers(where)[LEFT:])]
+
+
 def prune(where: Path) -> None:
-    """Remove all but the newest 30 generations, and what interrupted writes left."""
+    """Remove all but the newest 30 generations, and what interrupted writes left; make spare files for a full pool."""
     for number in numbers(where)[KEPT:]:
         file(where, number).unlink(missing_ok=True)
     for path in where.glob(".state-*"):
         path.unlink(missing_ok=True)
+    spares.make(where, max((file(where, number).stat().st_size for number in numbers(where)[:1]), default=0))
     sync(where)
 
 
@@ -149,4 +166,6 @@ def remove_others(where: Path, seal: Seal) -> None:
             is_other = True
         if is_other:
             path.unlink(missing_ok=True)
+    # a power cut may have left an old generation in one
+    spares.remove(where)
     sync(where)

@@ -149,3 +149,15 @@ class LockRecords(Contract):
     clients: Count
     moved: Count = 0
     set_aside: str | None = None
+
+
+class RecordsRoom(Contract):
+    """The file system of the records of NFS clients, an image on the pool.
+
+    `set_aside` is the file of a damaged one, `problem` why the records have no room of their own.
+    """
+
+    schema_version: Literal[1] = 1
+    image: str
+    set_aside: str | None = None
+    problem: str | None = None

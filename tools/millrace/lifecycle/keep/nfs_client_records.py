@@ -67,7 +67,7 @@ def _prepared(where: Path) -> LockRecords:
     if clients is None or _is_later(there):
         set_aside = str(where / DAMAGED)
         os.replace(there, set_aside)
-        _remove(where)
+        remove(where)
         clients = 0
     before = _clients(old)
     # Both: an earlier release, which knows the boot drive only, has served in between.
@@ -75,7 +75,7 @@ def _prepared(where: Path) -> LockRecords:
         _copy(old, where)
         clients = moved = before
     if old.exists():
-        _remove(old.parent)
+        remove(old.parent)
     return LockRecords(directory=str(where), clients=clients, moved=moved, set_aside=set_aside)
 
 
@@ -140,7 +140,8 @@ def _copy(old: Path, where: Path) -> None:
     sync(where)
 
 
-def _remove(where: Path) -> None:
+def remove(where: Path) -> None:
+    """Remove the records in a directory, durably; none there is fine. OSError: they cannot be removed."""
     for part in _PARTS:
         (where / part).unlink(missing_ok=True)
     sync(where)

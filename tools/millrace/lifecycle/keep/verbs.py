@@ -114,15 +114,29 @@ def run(show: Output) -> None:
 
 
 @keep.command(hidden=True)
-@prints("millrace.lifecycle.keep.model:LockRecords")
-def records(show: Output) -> None:
-    """Prepare the directory of NFS clients' records on the pool (started before nfsdcld)."""
-    from millrace.lifecycle.keep import nfs_client_records
+@prints("millrace.lifecycle.keep.model:RecordsRoom")
+def room(show: Output) -> None:
+    """Make or check the file system of NFS clients' records on the pool (started before it is mounted)."""
+    from millrace.lifecycle.keep import nfs_client_room
     from millrace.storage.record.pool_file import load_pool
 
     with as_root():
-        found = nfs_client_records.prepare(keeping.mounted_pool(load_pool()))
-    show(found, nfs_client_records.lines)
+        found = nfs_client_room.make(keeping.mounted_pool(load_pool()), quickly)
+    show(found, nfs_client_room.lines)
+
+
+@keep.command(hidden=True)
+@prints("millrace.lifecycle.keep.model:LockRecords")
+def records(show: Output) -> None:
+    """Prepare the directory of NFS clients' records on the pool (started before nfsdcld)."""
+    from millrace.lifecycle.keep import nfs_client_records, nfs_client_room
+    from millrace.storage.record.pool_file import load_pool
+
+    with as_root():
+        mountpoint = keeping.mounted_pool(load_pool())
+        image = nfs_client_room.settle(mountpoint, quickly)
+        ready = nfs_client_records.prepare(mountpoint)
+    show(ready.model_copy(update={"set_aside": ready.set_aside or image}), nfs_client_records.lines)
 
 
 def _now(show: Output) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 
+from millrace.lifecycle.keep import nfs_client_room
 from millrace.lifecycle.update import records, update_paths
 from millrace.lifecycle.update.model import PlannedReboot
 from millrace.lifecycle.update.update_job import JOB
-from millrace.system import ages, paths
+from millrace.system import ages, heartbeat, paths
 from millrace.system.errors import Failed, MillraceError, Refused
 from millrace.system.jobs.job import Document, Pause, no_start
 from millrace.system.jobs.kinds import ALL, JobName
@@ -103,7 +104,7 @@ def local_time() -> datetime:
 def _reboot(run: Runner, allowed: Collection[JobName], pause: Pause) -> str | None:
     """Reboot, or return the sentence why not. No job starts from the question until systemd refuses all starts."""
     with no_start("planned reboot", pause):
-        if sentence := JOB.obstacle(run, allowed):
+        if sentence := JOB.obstacle(run, allowed) or nfs_client_room.endangered(heartbeat.last()):
             return sentence
         must(run, ["systemctl", "--no-block", "reboot"])
 

@@ -9,7 +9,7 @@ from millrace.serve.share.services import NFS, SMB
 from millrace.storage.array.live_arrays import live_arrays
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
-from millrace.system import paths, probes
+from millrace.system import nfsd, probes
 from millrace.system.errors import MillraceError
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
@@ -87,9 +87,7 @@ def _members(pool: Pool) -> dict[str, int]:
 
 
 def _exported() -> list[str]:
-    path = paths.ROOT / "var/lib/nfs/etab"
     try:
-        lines = path.read_text().splitlines()
+        return sorted(set(nfsd.exported() or []))
     except OSError:
         return []
-    return sorted({line.split()[0] for line in lines if line.strip()})

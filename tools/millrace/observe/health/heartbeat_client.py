@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from millrace.system import paths
-from millrace.system.documents import Contract, read_model
-from millrace.system.errors import MillraceError
+from millrace.system.heartbeat import Heartbeat, last
 from millrace.system.run import Result
 
 UNIT = "millrace-heartbeat.service"
@@ -18,33 +17,6 @@ SECONDS = 20.0
 TIMED_OUT = 124
 """The status of a tool that did not end in time (millrace.system.run)."""
 _PAUSE = 0.005
-
-
-class Heartbeat(Contract):
-    """The result of the last heartbeat. Sizes in bytes, `uptime` in seconds since boot.
-
-    `problem` is why there was none; `error` is the name of the error, empty where the pool does not answer. `known` is
-    false where none was requested. `features` is XFS_FSOP_GEOM_FLAGS_* of the file system, None where it is not known.
-    """
-
-    uptime: float
-    problem: str | None
-    error: str | None
-    size: int | None = None
-    used: int | None = None
-    free: int | None = None
-    inodes: int | None = None
-    inodes_free: int | None = None
-    features: int | None = None
-    known: bool = True
-
-
-def last() -> Heartbeat | None:
-    """Return the last heartbeat, for users without privileges; None where there was none in this boot."""
-    try:
-        return read_model(paths.heartbeat_file(), Heartbeat)
-    except MillraceError:
-        return None
 
 
 def request(run: Callable[[Sequence[str]], Result], seconds: float = SECONDS) -> Heartbeat:

@@ -17,7 +17,7 @@ import time
 # What `socket` is made of: that would import half of the library.
 from _socket import AF_UNIX, SOCK_DGRAM, socket
 
-FILE = "heartbeat"
+FILE, RECORDS = "heartbeat", "nfsdcld"
 # As millrace.system.xfs has it, without the library: XFS_IOC_FSGEOMETRY, its size, and where the flags are.
 _GEOMETRY, _SIZE, _FLAGS = 0x8100587E, 256, 92
 
@@ -82,6 +82,7 @@ def beat(mountpoint: str, own: str) -> dict[str, int | None]:
         directory = _directory(pool, own)
         try:
             _file(directory)
+            records = _records_free(directory)
         finally:
             os.close(directory)
         space, features = os.fstatvfs(pool), _features(pool)
@@ -95,7 +96,23 @@ def beat(mountpoint: str, own: str) -> dict[str, int | None]:
         "inodes": space.f_files,
         "inodes_free": space.f_favail,
         "features": features,
+        "records_free": records,
     }
+
+
+def _records_free(directory: int) -> int | None:
+    """The bytes left to the records of NFS clients, 0 where they are read-only; None where they use the pool's."""
+    try:
+        records = os.open(RECORDS, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+    except FileNotFoundError:
+        return None
+    try:
+        if os.fstat(records).st_dev == os.fstat(directory).st_dev:
+            return None
+        space = os.fstatvfs(records)
+    finally:
+        os.close(records)
+    return 0 if space.f_flag & os.ST_RDONLY else space.f_bavail * space.f_frsize
 
 
 def _features(pool: int) -> int | None:

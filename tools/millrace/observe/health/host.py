@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.inventory.present import present
 from millrace.observe.health import heartbeat_client
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan.finding import REPLACE_DRIVE
 from millrace.storage.record.model import Pool
@@ -20,6 +19,7 @@ from millrace.system import net, paths, probes, units
 from millrace.system.command import command
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, MillraceError
+from millrace.system.heartbeat import Heartbeat
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
 from millrace.system.web_probe import WebReply, web
@@ -152,11 +152,11 @@ class Host:
         return self._run(argv)
 
     @cached_property
-    def failed_units(self) -> list[str]:
-        """Names of the units that failed. Failed: systemd does not list them."""
-        result = self._run(["systemctl", "--failed", "--output=json"])
+    def failed_units(self) -> dict[str, bool]:
+        """Names of the units that failed, and whether systemd tries them again. Failed: systemd does not list them."""
+        result = self._run(["systemctl", "list-units", "--state=failed,auto-restart", "--output=json"])
         try:
-            return [str(unit["unit"]) for unit in json.loads(result.out)]
+            return {str(unit["unit"]): unit.get("sub") == "auto-restart" for unit in json.loads(result.out)}
         except (ValueError, KeyError, TypeError) as error:
             raise Failed(f"systemctl does not list failed units: {last_words(result)}") from error
 

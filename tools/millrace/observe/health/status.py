@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from millrace.observe.health import heartbeat_client
 from millrace.observe.health.accelerators import Fed, fed, sentence
 from millrace.observe.health.banner import url
 from millrace.observe.health.current import current
@@ -17,7 +16,7 @@ from millrace.observe.jobs.listing import CurrentJob
 from millrace.serve.share.desired import shares
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
-from millrace.system import net
+from millrace.system import heartbeat, net
 from millrace.system.documents import Contract
 from millrace.system.errors import MillraceError
 from millrace.system.mounts import mounted
@@ -118,7 +117,7 @@ def _next(health: Health) -> list[str]:
 
 def space_of(mountpoint: str) -> Space | None:
     """Return size and free space of the last heartbeat; None where nothing is mounted or it does not answer."""
-    beat = heartbeat_client.last() if mounted(mountpoint) is not None else None
+    beat = heartbeat.last() if mounted(mountpoint) is not None else None
     if beat is None or beat.size is None or beat.used is None or beat.free is None:
         return None
     return Space(size=beat.size, used=beat.used, free=beat.free)

@@ -74,7 +74,9 @@ def render(config: Config, run: Runner) -> list[User]:
 def _enforce_smb_lockout(run: Runner) -> None:
     """Lock an SMB account for 15 minutes after 10 wrong passwords; in a domain, the domain's own policy holds."""
     for policy, value in SMB_LOCKOUT.items():
-        must(run, [*PDBEDIT, "-P", policy, "-C", str(value)])
+        # a boot drive that is full or read-only has them already
+        if not run([*PDBEDIT, "-P", policy]).out.rstrip().endswith(f" value is: {value}"):
+            must(run, [*PDBEDIT, "-P", policy, "-C", str(value)])
 
 
 def remove_unwanted(old: Config, new: Config, run: Runner) -> None:

@@ -138,10 +138,11 @@ def remove(name: str, delete_data: str, this: This = this_volumes) -> VolumeRepo
         export.refuse_connected(name, volume, volumes, DISCONNECT.format(nqn=volume.nqn))
         before = volumes.store.exports()
         volumes.store.retire(name)
-        # From here on it is gone: what fails now is finished by the next change or boot.
-        volumes.store.save_exports(export.without(before, volume.uuid))
+        # From here on it is gone: what fails now is finished by the next change or boot. Its blocks are freed before
+        # anything is written: so a full pool gets room again.
         settle(volumes)
         volumes.store.sweep(volumes.run)
+        volumes.store.save_exports(export.without(before, volume.uuid))
         mountpoint = volumes.server.context.mountpoint
         if quota.enabled(mountpoint):
             quota.release(volume.project, mountpoint, volumes.run)

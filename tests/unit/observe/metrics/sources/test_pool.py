@@ -8,11 +8,11 @@ from unittest.mock import patch
 
 import pytest
 
-from millrace.observe.health.heartbeat_client import Heartbeat
 from millrace.observe.metrics.family import exposition
 from millrace.observe.metrics.sources import pool
 from millrace.system import paths
 from millrace.system.documents import write_model
+from millrace.system.heartbeat import Heartbeat
 from tests.fakes.files.box import SPACE, Box, serial
 from tests.fakes.files.running import server
 from tests.unit.observe.metrics.scrape import parsed, value, values

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does nfsd listen and answer, and is a client network confirmed?"""
 
+from millrace.lifecycle.keep import nfs_client_room
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
@@ -49,7 +50,7 @@ def check(host: Host) -> list[HealthFinding]:
         sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
         todo = f"systemctl restart {TLSHD}"
         findings.append(HealthFinding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
-    findings += [*_unanswered(host), *_closed(host)]
+    findings += [*_unanswered(host), *_closed(host), *_records(host)]
     transports = ", ".join(dict.fromkeys(listeners))
     threads = nfsd.lines("threads")[0]
     fine = HealthFinding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
@@ -85,6 +86,21 @@ def _closed(host: Host) -> list[HealthFinding]:
     found = found_networks(host.ports, config.management)
     sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
     return [HealthFinding(check=NAME, kind="networks", level=Level.WARN, sentence=sentence, todo=remedy(found))]
+
+
+def _records(host: Host) -> list[HealthFinding]:
+    """Whether the clients' records, from which they get their locks back, can be written."""
+    beat = host.heartbeat
+    if beat.problem is not None:
+        return []
+    if why := nfs_client_room.problem(beat):
+        sentence, todo = why
+        return [HealthFinding(check=NAME, kind="records", level=Level.FAIL, sentence=sentence, todo=todo)]
+    if beat.records_free is not None:
+        return []
+    sentence = "The records of NFS clients have no room of their own: clients lose their locks if users fill the pool."
+    todo = "systemctl restart nfsdcld.service makes it, with a pause of seconds for NFS clients"
+    return [HealthFinding(check=NAME, kind="records", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _names_tls() -> bool:

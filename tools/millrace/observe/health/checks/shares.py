@@ -16,7 +16,7 @@ from millrace.serve.share.services import CHILD_QUOTA
 from millrace.system import paths, sysfs
 from millrace.system.mounts import mounted
 from millrace.system.names import several
-from millrace.system.nfsd import is_serving
+from millrace.system.nfsd import exported, is_serving
 from millrace.system.smb_passwords import DIRECT
 
 NAME = "shares"
@@ -75,16 +75,22 @@ def _foreign() -> list[HealthFinding]:
 
 def _dropped(host: Host) -> list[HealthFinding]:
     """What our file exports must stand in the table, while the NFS server runs (which is for another check)."""
-    path = paths.ROOT / "var/lib/nfs/etab"
-    if not path.exists() or not is_serving():
+    table = exported()
+    if table is None or not is_serving():
         return []
-    table = {line.split()[0] for line in path.read_text().splitlines() if line.strip()}
     ours = paths.ROOT / nfs.EXPORTS
     lines = ours.read_text().splitlines() if ours.exists() else []
     lost = [line.split()[0] for line in lines if line.startswith("/") and line.split()[0] not in table]
     if not lost:
         return []
-    return [host.absent(NAME, f"NFS does not export {several(lost)}.", "exportfs -ra says why", kind="not-exported")]
+    return [
+        host.absent(
+            NAME,
+            f"NFS does not export {several(lost)}.",
+            "systemctl restart millrace-share.service; if it fails: exportfs -ra says why",
+            kind="not-exported",
+        )
+    ]
 
 
 def _limits(host: Host, config: Config) -> list[HealthFinding]:

@@ -6,7 +6,6 @@ Nothing here touches the pool.
 
 import time
 
-from millrace.observe.health import heartbeat_client
 from millrace.observe.metrics.family import Family, counter, gauge, info
 from millrace.serve.config import store
 from millrace.serve.share.usage import Usage
@@ -15,7 +14,7 @@ from millrace.storage.array.live_arrays import live_arrays
 from millrace.storage.array.live_model import LiveArray
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
-from millrace.system import paths, sysfs
+from millrace.system import heartbeat, paths, sysfs
 from millrace.system.documents import read_model
 from millrace.system.mounts import mounted
 
@@ -30,7 +29,7 @@ def array_families() -> list[Family]:
 
 def filesystem_families() -> list[Family]:
     """Return space and inodes as of the last heartbeat. BadInput: the record of the pool cannot be read."""
-    pool, beat = known_pool(), heartbeat_client.last()
+    pool, beat = known_pool(), heartbeat.last()
     if pool is None:
         return []
     families = [

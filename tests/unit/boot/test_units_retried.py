@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fails in a boot for a reason that passes: it is tried again, or it is listed here with what ends its failure."""
+
+import pytest
+
+from millrace.observe.health.unit_remedies import REMEDIES, remedy
+from tests.unit.boot.units import OWN, names, unit
+
+SERVICES = sorted(path.name for path in OWN.glob("millrace-*.service") if path.is_file())
+ONESHOTS = [name for name in SERVICES if unit(name).get("Type") == ["oneshot"]]
+
+VERDICT = "its failure is a result, on which an administrator decides"
+JOB = "a job of an administrator, who sees how it ended and starts it again"
+EVENTS = "the next event, or its timer, starts it again"
+NOT_RETRIED = {
+    "millrace-adopt.service": VERDICT,
+    "millrace-boot-check.service": VERDICT,
+    "millrace-pool.service": VERDICT,
+    "millrace-provision.service": "a pool that is half built goes on with `millrace provision` or the next boot",
+    "millrace-documents.service": "before all others, or never: later it would put away what they have written",
+    "millrace-backend-release.service": "it has nothing to do but when the server stops",
+    "millrace-module@.service": "the unit that requires it starts it again",
+    "millrace-find.service": "a web page, `millrace pool find` and udev start it again",
+    "millrace-inventory.service": "`millrace plan` and the web page start it again",
+    "millrace-plan.service": "`millrace plan` and the web page start it again",
+    "millrace-assemble.service": "udev starts it when a drive comes, and millrace-readd.service with it",
+    "millrace-volumes.service": "millrace-upkeep@volumes.timer starts it again",
+    "millrace-health-stopped.service": "millrace-health.service starts it when it fails",
+    **dict.fromkeys(
+        [
+            *(f"millrace-{name}.service" for name in ("again@", "certificate", "event@", "health", "keep", "members")),
+            *(f"millrace-{name}.service" for name in ("metrics-collect", "readd", "replace@", "smart")),
+        ],
+        EVENTS,
+    ),
+    **dict.fromkeys(
+        [
+            *(f"millrace-{name}.service" for name in ("reset", "rescue", "revive", "scrub-files", "trial")),
+            *(f"millrace-{name}.service" for name in ("update", "update-fetch")),
+        ],
+        JOB,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONESHOTS)
+def test_oneshot_is_tried_again_or_listed_with_what_ends_its_failure(name: str) -> None:
+    found = unit(name)
+    is_retried = found.get("Restart") == ["on-failure"]
+    assert is_retried != (name in NOT_RETRIED)
+    if is_retried:
+        # for as long as it takes, and within two minutes after the reason has passed
+        assert found["StartLimitIntervalSec"] == ["0"]
+        assert int(found["RestartSec"][0].removesuffix("s")) <= 30
+
+
+def test_list_has_no_other_units() -> None:
+    assert set(NOT_RETRIED) <= set(ONESHOTS)
+
+
+def test_what_gave_up_waiting_is_started_when_the_share_is_rendered_after_all() -> None:
+    share = unit("millrace-share.service")
+    assert "/usr/bin/systemctl --no-block start millrace-serving.target" in share["ExecStartPost"]
+    assert {"nfs-server.service", "smbd.service"} <= names(unit("millrace-serving.target"), "Wants")
+    # what nfsdcld needs is tried again while nfsdcld, and the NFS server, wait
+    assert unit("millrace-lock-records.service")["RestartMode"] == ["direct"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_health_says_what_to_do_about_each_unit(name: str) -> None:
+    short = name.removeprefix("millrace-").removesuffix(".service").removesuffix("@")
+    assert short in REMEDIES
+    said = remedy(name.replace("@", "@x"))
+    assert "systemctl status" not in said and "{" not in said
+
+
+def test_health_knows_no_other_unit() -> None:
+    assert {f"millrace-{name}" for name in REMEDIES} == {
+        name.removesuffix(".service").removesuffix("@") for name in SERVICES
+    }
+
+
+def test_table_of_exports_needs_no_boot_drive() -> None:
+    template = OWN.parent / "tools/millrace/system/templates/etc/nfs.conf.d/millrace.conf.j2"
+    made = (OWN.parent / "mkosi.extra/usr/lib/tmpfiles.d/millrace.conf").read_text()
+    [directory] = [
+        line.partition("=")[2] for line in template.read_text().splitlines() if line.startswith("state-directory-path=")
+    ]
+    assert directory.startswith("/run/") and f"\nd {directory} " in made
+    # mountd reads where it is
+    assert "millrace-share.service" in names(unit("nfs-mountd.service"), "After")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The boot drive is full and the power fails: what was served is served, and what failed ends when there is room."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.shares.words import PASSWORD, listed_over_smb, nfs
+from vm.machine import Machine
+
+pytestmark = pytest.mark.usefixtures("models")
+
+FILLER = "/var/tmp/filler"
+# Ever smaller, to the last block.
+FILL = f"""
+mkdir -p {FILLER}; n=0
+for size in 1G 128M 16M 2M 256K 32K 4K; do
+    while fallocate -l $size {FILLER}/$n 2>/dev/null; do n=$((n + 1)); done
+    rm -f {FILLER}/$n
+done
+sync -f /var; df --output=avail -k /var | tail -n 1
+"""
+WRONG = "systemctl list-units --state=failed,auto-restart --plain --no-legend"
+
+
+@pytest.fixture(scope="module")
+def full(box: Box, client: Machine) -> Iterator[None]:
+    """A client uses a share; a user is lost, so that a boot has something to write; the boot drive is full."""
+    box.machine.run(["millrace", "user", "create", "ben", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
+    with nfs(client, "models") as where:
+        client.run(f"setpriv --reuid={box.say('id -u anna')} --clear-groups sh -c 'echo before > {where}/before'")
+        box.say("userdel ben; sync")
+        assert int(box.say(FILL, seconds=600)) < 64
+        box.machine.power_cut()
+        box.machine.start()
+        box.machine.wait_agent()
+        try:
+            yield
+        finally:
+            box.say(f"rm -rf {FILLER}")
+            box.millrace("user remove ben", seconds=300, check=False)
+
+
+@pytest.mark.usefixtures("full")
+def test_boot_drive_without_room_serves_all_shares(box: Box, client: Machine) -> None:
+    box.wait_serving()
+    assert int(box.say("df --output=avail -k /var | tail -n 1")) < 64
+    assert "/srv/pool/models" in box.say("exportfs -s")
+    assert "/srv/pool/models" in box.say("cat /run/millrace/nfs/etab")
+    # the mount goes on
+    assert client.run("cat /mnt/share/before", seconds=900).out == "before\n"
+    assert "models" in listed_over_smb(client)
+
+
+@pytest.mark.usefixtures("full")
+def test_only_what_has_something_to_write_fails_and_health_says_what_to_do(box: Box) -> None:
+    box.wait_booted()
+    # it was to make the user that is lost
+    assert [line.split()[0] for line in box.say(WRONG).splitlines()] == ["millrace-users.service"]
+    (finding,) = [finding for finding in box.shown("health --json")["findings"] if finding["check"] == "units"]
+    assert finding["subject"] == "millrace-users.service" and "It is tried again by itself." in finding["sentence"]
+    assert finding["todo"].startswith("Make room on the boot drive first: ")
+
+
+@pytest.mark.usefixtures("full")
+def test_failure_ends_by_itself_when_there_is_room(box: Box, client: Machine) -> None:
+    box.say(f"rm -rf {FILLER}")
+    # two minutes, as the clock of the server goes
+    box.machine.wait_command(f'getent passwd ben && test -z "$({WRONG})"', "the end of all failures", 120)
+    assert client.run("cat /mnt/share/before", seconds=900).out == "before\n"

@@ -19,6 +19,7 @@ from millrace.serve.share.server import ShareServer
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes import samba
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.projects import ProjectsOf
@@ -48,6 +49,7 @@ class Appliance(Commands):
         "smbpasswd -c /dev/null -s -a *",
         "smbpasswd -c /dev/null -x *",
         "pdbedit -s /dev/null -L -w",
+        "pdbedit -s /dev/null -L -v",
         "pdbedit -s /dev/null -r -u * -K 0",
         "pdbedit -s /dev/null -i smbpasswd:*",
         "pdbedit -s /dev/null -P * -C *",
@@ -69,6 +71,7 @@ class Appliance(Commands):
     def __init__(self, root: Path, quotas: bool = True) -> None:
         super().__init__()
         self.root = root
+        self.samba = samba.SambaSids(lambda: samba.netbios_name(root))
         unmount_all(root)
         unmount_all(root, process="self")
         self.table: dict[str, str] = {}
@@ -179,6 +182,12 @@ class Appliance(Commands):
         # its status is that of the last command
         return Result(0, "".join(f"{line}\n" for line in lines), "")
 
+    def _tdbdump(self, words: list[str], stdin: str) -> Result:
+        return self.samba.tdbdump(words)
+
+    def _net(self, words: list[str], stdin: str) -> Result:
+        return self.samba.net(words)
+
     def _smbpasswd(self, words: list[str], stdin: str) -> Result:
         if "-x" in words:
             self.smb_accounts.discard(words[-1])
@@ -193,6 +202,8 @@ class Appliance(Commands):
         if "-i" in words:
             lines = Path(words[-1].removeprefix("smbpasswd:")).read_text().splitlines()
             self.smb_accounts |= {line.split(":")[0] for line in lines}
+        if "-v" in words:
+            return Result(0, samba.LISTED, "")
         if "-r" not in words:
             return GOOD
         assert words == ["-s", "/dev/null", "-r", "-u", words[4], "-K", "0"]

@@ -33,8 +33,12 @@ def configuration(
     domain: Domain | None = None,
     memory: int | None = None,
     smbd: SmbdSettings = DEFAULTS,
+    name: str | None = None,
 ) -> str:
-    """Return the text of smb.conf for a server with `memory` bytes; without it, for this one."""
+    """Return the text of smb.conf for a server with `memory` bytes; without it, for this one.
+
+    `name` is what Samba is called without a domain; without it, as the host.
+    """
     return render(
         f"{CONFIGURATION}.j2",
         shares=shares,
@@ -43,6 +47,7 @@ def configuration(
         domain=domain,
         ids=ids,
         smbd=smbd,
+        name=name,
         processes=processes(memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
     )
 

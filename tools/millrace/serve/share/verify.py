@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
-from millrace.serve.share import verify_nfs, verify_smb
+from millrace.serve.share import file_sids, machine_sid, verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import verify as verify_direct
 from millrace.serve.share.model import Share, ShareVerification, VerifyReport
@@ -32,7 +32,9 @@ def verify(names: Iterable[str] = (), server: Callable[[], ShareServer] = this_s
         if unknown is not None:
             raise BadInput(f"share {shown(unknown)} does not exist: millrace share list")
         every = list(present.values())
-        return VerifyReport(shares=[_verified(present[name], every, config, host) for name in wanted or present])
+        verified = [_verified(present[name], every, config, host) for name in wanted or present]
+    # Trees are walked without the lock: a change of shares does not wait for them.
+    return VerifyReport(shares=[_with_files(each, present[each.name], host) for each in verified])
 
 
 def _verified(share: Share, every: list[Share], config: Config, host: ShareServer) -> ShareVerification:
@@ -46,3 +48,32 @@ def _verified(share: Share, every: list[Share], config: Config, host: ShareServe
     except OSError as error:
         return ShareVerification(name=share.name, seen=seen, problem=describe(error))
     return ShareVerification(name=share.name, seen=seen, problem=share.obstacle)
+
+
+def _with_files(verification: ShareVerification, share: Share, host: ShareServer) -> ShareVerification:
+    if verification.problem is not None:
+        return verification
+    try:
+        return verification.model_copy(update={"files": _files(share, host)})
+    except MillraceError as error:
+        return verification.model_copy(update={"files": [f"files were not examined: {error}"]})
+    except OSError as error:
+        return verification.model_copy(update={"files": [f"files were not examined: {describe(error)}"]})
+
+
+def _files(share: Share, host: ShareServer) -> list[str]:
+    """What SMB clients cannot open in a share that they can open, in sentences."""
+    if share.smb is None:
+        return []
+    troubles = []
+    some, sid = file_sids.homes([share]), machine_sid.recorded(host.pool)
+    if some and sid is not None:
+        counted = file_sids.SidCount()
+        known = file_sids.rids(some, host.run)
+        file_sids.count(some, sid, known, counted, replace=False, tick=lambda: None)
+        troubles += [
+            f"files that name their owners by {other}, a former SID of this server, are closed to them ({number}): "
+            "millrace share repair-sid"
+            for other, number in counted.others.items()
+        ]
+    return troubles

@@ -147,7 +147,7 @@ class Preview(Contract):
 class ShareVerification(Contract):
     """Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null.
 
-    `files` are files that SMB clients cannot open, in sentences.
+    `files` are files that SMB clients cannot see, open or tell apart, in sentences.
     """
 
     name: str

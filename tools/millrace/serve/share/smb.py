@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from millrace.plan.defaults import SmbdSettings
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import ids
+from millrace.serve.share import smb_names
 from millrace.serve.share.model import Share
 from millrace.serve.share.smb_parameters import parameters
 from millrace.system.errors import Failed
@@ -48,6 +49,7 @@ def configuration(
         ids=ids,
         smbd=smbd,
         name=name,
+        mappings=smb_names.MAPPINGS,
         processes=processes(memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
     )
 

@@ -9,7 +9,9 @@ from millrace.serve.share import file_sids, machine_sid, verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import verify as verify_direct
 from millrace.serve.share.model import Share, ShareVerification, VerifyReport
+from millrace.serve.share.name_survey import survey
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError
 from millrace.system.files import describe
 from millrace.system.text import shown
@@ -62,10 +64,10 @@ def _with_files(verification: ShareVerification, share: Share, host: ShareServer
 
 
 def _files(share: Share, host: ShareServer) -> list[str]:
-    """What SMB clients cannot open in a share that they can open, in sentences."""
+    """What SMB clients cannot see, open or tell apart in a share that they can open, in sentences."""
     if share.smb is None:
         return []
-    troubles = []
+    troubles = survey(paths.ROOT / share.path.lstrip("/"), share.profile != "dataset-ro")
     some, sid = file_sids.homes([share]), machine_sid.recorded(host.pool)
     if some and sid is not None:
         counted = file_sids.SidCount()

@@ -24,6 +24,7 @@ from millrace.system.errors import Failed
 from millrace.system.run import Result
 from millrace.system.smb_passwords import PASSDB
 from tests.fakes.accounts import Accounts
+from tests.fakes import samba
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.passdb import FORM, transaction
@@ -65,6 +66,7 @@ class Appliance(Commands):
         "smbpasswd -c /dev/null -s -a *",
         "smbpasswd -c /dev/null -x *",
         "pdbedit -s /dev/null -L -w",
+        "pdbedit -s /dev/null -L -v",
         "pdbedit -s /dev/null -r -u * -K 0",
         "pdbedit -s /dev/null -i smbpasswd:*",
         "pdbedit -s /dev/null -P *",
@@ -83,6 +85,7 @@ class Appliance(Commands):
     def __init__(self, root: Path, quotas: bool = True) -> None:
         super().__init__()
         self.root = root
+        self.samba = samba.SambaSids(lambda: samba.netbios_name(root))
         unmount_all(root)
         unmount_all(root, process="self")
         self.table: dict[str, str] = {}
@@ -214,6 +217,12 @@ class Appliance(Commands):
         # its status is that of the last command
         return Result(0, "".join(f"{line}\n" for line in lines), "")
 
+    def _tdbdump(self, words: list[str], stdin: str) -> Result:
+        return self.samba.tdbdump(words)
+
+    def _net(self, words: list[str], stdin: str) -> Result:
+        return self.samba.net(words)
+
     def _smbpasswd(self, words: list[str], stdin: str) -> Result:
         if "-x" in words:
             self.smb_accounts.discard(words[-1])
@@ -229,6 +238,8 @@ class Appliance(Commands):
             fields = [line.split(":") for line in Path(words[-1].removeprefix("smbpasswd:")).read_text().splitlines()]
             self.smb_accounts |= {row[0] for row in fields}
             self.nt_hashes |= {row[0]: row[3] for row in fields}
+        if "-v" in words:
+            return Result(0, samba.LISTED, "")
         if "-L" in words:
             hashes = {name: self.nt_hashes.get(name, "0" * 32) for name in sorted(self.smb_accounts)}
             rows = [f"{name}:0:{'X' * 32}:{value}:[U          ]:LCT-1:\n" for name, value in hashes.items()]

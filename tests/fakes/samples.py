@@ -15,6 +15,7 @@ from millrace.serve.share.model import Share
 from millrace.storage.record.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
 from millrace.system.net import Interface
 from millrace.system.run import Result
+from tests.fakes import samba
 from tests.fakes.commands import Commands, UnknownCommand, takes
 
 # What a server does with its services when a share, a port or a membership changed.
@@ -27,6 +28,7 @@ SERVING = (
     "exportfs -ra",
     "smbcontrol smbd reload-config",
     "testparm -s *",
+    *samba.TAKEN,
 )
 # What tells how a server is. None of these succeeds silently: a test says what it prints.
 READING = (
@@ -53,7 +55,12 @@ class Tools(Commands):
 
     def __init__(self, answers: Mapping[str, Result] | None = None) -> None:
         super().__init__()
+        self.samba = samba.SambaSids(lambda: "POOL")
         self.broken.update(answers or {})
+
+    def _tdbdump(self, words: list[str], stdin: str) -> Result:
+        self.samba.sids.setdefault(words[1].rpartition("/")[2], samba.FIRST)
+        return self.samba.tdbdump(words)
 
     def works(self, words: Sequence[str], stdin: str) -> Result:
         if any(takes(pattern, words) for pattern in READING):

@@ -3285,11 +3285,16 @@ export interface ShareUsage {
     soft_size: number | null;
 }
 
-/** Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null. */
+/**
+ * Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null.
+ *
+ * `files` are files that SMB clients cannot see, open or tell apart, in sentences.
+ */
 export interface ShareVerification {
     name: string;
     seen: string[];
     problem: string | null;
+    files: string[];
 }
 
 /**
@@ -3324,6 +3329,21 @@ export interface ShownStep {
     need: string | null;
     state: "pending" | "started" | "done";
     result: string | null;
+}
+
+/**
+ * The result of `millrace share repair-sid`: the SID of the machine, and whether Samba had another one.
+ *
+ * `restarted`: smbd restarts, which ends sessions. `right` is the number of files that name their owner by it;
+ * `replaced` of files that named the owner by a former SID.
+ */
+export interface SidReport {
+    schema_version: 1;
+    sid: string;
+    set_back: boolean;
+    restarted: boolean;
+    right: number;
+    replaced: Record<string, number>;
 }
 
 /**
@@ -4238,6 +4258,7 @@ export interface Outputs {
     "share networks set": ChangeReport;
     "share remove": ChangeReport;
     "share render": RenderReport;
+    "share repair-sid": SidReport;
     "share set": ChangeReport;
     "share set --dry-run": Preview;
     "share unseal": ChangeReport;

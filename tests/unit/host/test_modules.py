@@ -5,6 +5,7 @@ import io
 import lzma
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Sequence
@@ -16,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from host import keys
-from host.layout import Caches
+from host.layout import REPO, Caches
 from host.modules import compile as compiler
-from host.modules import environment, image, package, prepare, record, sets, signing, verify
+from host.modules import environment, image, package, preload, prepare, record, sets, signing, verify
 from host.modules.environment import Packages
 from millrace.inventory.patched import PatchedModules
 from millrace.observe.health.checks import kernel
@@ -306,6 +307,10 @@ class Tools:
             assert argv[2:] == [str(Path("/packages") / DAEMON), "Depends"]
             return answer(argv, out="libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)\n")
         root, command = Path(argv[argv.index("-c") + 2]), argv[argv.index("HOME=/") + 1 :]
+        if command[0] == "gcc":
+            assert tuple(command[: len(preload.COMPILE)]) == preload.COMPILE
+            (root / command[command.index("-o") + 1].lstrip("/")).write_bytes(b"library")
+            return answer(argv)
         assert tuple(command[:4]) == package.XZ
         for name in command[4:]:
             path = root / name.lstrip("/")
@@ -352,6 +357,43 @@ def test_package_has_the_modules_where_depmod_prefers_them(tmp_path: Path) -> No
     assert {lzma.decompress(path.read_bytes()) for path in files} == {module()}
     assert {(path.stat().st_mode & 0o777, path.stat().st_mtime) for path in files} == {(0o644, EPOCH)}
     assert (tmp_path / "image/usr/lib/millrace/modules.json").read_text() == "the record"
+
+
+def test_package_has_the_library_that_the_unit_of_smbd_preloads(tmp_path: Path) -> None:
+    deb = packed(tmp_path)
+    subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
+    image, drop_in = tmp_path / "image", "mkosi.extra/usr/lib/systemd/system/smbd.service.d/40-names.conf"
+    assert f"EnvironmentFile=-/{preload.ENVIRONMENT}\n" in (REPO / drop_in).read_text()
+    assert (image / preload.ENVIRONMENT).read_text() == f"LD_PRELOAD=/{preload.LIBRARY}\n"
+    assert (image / preload.LIBRARY).read_bytes() == b"library"
+    assert preload.SOURCE.relative_to(REPO) in prepare.SOURCES
+
+
+def test_library_lists_a_directory_without_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    library, program = tmp_path / "names.so", tmp_path / "list"
+    subprocess.run([*preload.COMPILE, "-o", library, preload.SOURCE], check=True)
+    source = "#include <dirent.h>\n#include <stdio.h>\nint main(int n, char **v) { DIR *d = opendir(v[n - 1]);"
+    source += "for (struct dirent *e; d && (e = readdir(d));) puts(e->d_name); return 0; }"
+    subprocess.run(["gcc", "-x", "c", "-o", program, "-"], input=source, text=True, check=True)
+    good = [
+        b"plain",
+        "\u00e9t\u00e9".encode(),
+        "\U0001f600".encode(),
+        "\uf022".encode(),
+        "\u20ac".encode(),
+        b"a:b",
+        b"\x7f",
+    ]
+    bad = [b"\xe9t\xe9", b"x\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"]
+    (tmp_path / "top").mkdir()
+    for name in (*good, *bad):
+        (tmp_path / "top" / os.fsdecode(name)).touch()
+    listed = subprocess.run(
+        [program, tmp_path / "top"], env={"LD_PRELOAD": str(library)}, capture_output=True, check=True
+    )
+    assert set(listed.stdout.split(b"\n")) - {b"", b".", b".."} == set(good)
 
 
 def test_record_has_the_patches_of_a_module_by_its_build(tmp_path: Path) -> None:

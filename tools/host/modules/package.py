@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from host.modules import preload
 from host.modules.compile import inside
 from host.modules.environment import Packages, Run, checked, run_quietly
 from host.modules.record import PLACE as RECORD
@@ -40,7 +41,8 @@ Priority: optional
 Description: modules of NFS, SMB and md, rebuilt with what Debian leaves out
  NFS with LOCALIO and inter-server copy, SMB with SMB Direct, parity RAID with
  direct reads while a drive is missing; compiled from Debian's source of this
- kernel. Also the daemon of ksmbd, the kernel's SMB server, as Debian built it.
+ kernel. Also the daemon of ksmbd, the kernel's SMB server, as Debian built it,
+ and a library for smbd: names that are not UTF-8 hide no others.
 """
 # As that of linux-modules: the one of mkosi runs only where a module is newer than the lists.
 POSTINST = """\
@@ -87,6 +89,7 @@ def make(
     checked(run, inside(root, [*XZ, *names]), "The rebuilt modules were not compressed")
     (tree / RECORD).parent.mkdir(parents=True)
     (tree / RECORD).write_text(record)
+    preload.add(root, tree, run)
     _add_daemon(root, tree)
     depends = checked(run, ["dpkg-deb", "--field", str(packages.daemon[0]), "Depends"], "ksmbd-tools cannot be read")
     _describe(tree, packages, depends.strip())

@@ -9,7 +9,7 @@ from pathlib import Path
 from host import artefacts, lock, stage
 from host.layout import REPO, Caches
 from host.modules import compile as compiler
-from host.modules import environment, package, record, verify
+from host.modules import environment, package, preload, record, verify
 from host.modules.sets import SETS
 from host.progress import clock
 from millrace.system.errors import Failed
@@ -17,11 +17,12 @@ from millrace.system.errors import Failed
 SPACE = 3 << 30
 # Of this kernel and the one before, for two states of the build each.
 KEPT = 4
-_PROGRAMS = ("compile", "environment", "package", "record", "sets", "verify")
+_PROGRAMS = ("compile", "environment", "package", "preload", "record", "sets", "verify")
 # What the package depends on beside the packages that it is built from.
 SOURCES = [
     *(Path("tools/host/modules") / f"{name}.py" for name in _PROGRAMS),
     Path("tools/millrace/inventory/patched.py"),
+    preload.SOURCE.relative_to(REPO),
     *(path.relative_to(REPO) for one in SETS for path in one.changes),
 ]
 

@@ -85,7 +85,7 @@ export default function Shares(): JSX.Element {
         for (const one of [list, users, groups, history, status]) one.reload();
     };
     const saved = ({ share, verified, warnings }: ChangeReport, title: string) => {
-        if (share !== null && share.obstacle === null) remember([{ name: share.name, seen: verified, problem: null }]);
+        if (share !== null && share.obstacle === null) remember([{ name: share.name, seen: verified, problem: null, files: [] }]);
         changed({ title, lines: verified, warnings, ...(share !== null && { share: share.name }) });
     };
     const look = async () => {

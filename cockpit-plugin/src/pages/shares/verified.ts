@@ -40,6 +40,9 @@ export function servedState(share: Share, last: Seen | undefined): { level: Leve
     if (last?.result.problem)
         return { level: "FAIL", word: format(_("Not served ($0)"), clock(last.at)), why: last.result.problem };
     if (share.obstacle !== null) return { level: "WARN", word: _("Not served"), why: share.obstacle };
-    if (last) return { level: "OK", word: format(_("Served, verified at $0"), clock(last.at)), why: null };
+    if (last) {
+        const [trouble] = last.result.files;
+        return { level: trouble ? "WARN" : "OK", word: format(_("Served, verified at $0"), clock(last.at)), why: trouble ?? null };
+    }
     return { level: "UNKNOWN", word: _("Not verified"), why: null };
 }

@@ -25,6 +25,7 @@ from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
 from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
+from millrace.serve.share.machine_sid import MachineSid
 from millrace.serve.volume.model import Exports, Volume
 from millrace.storage.assemble.in_sync import InSync
 from millrace.storage.assemble.readd import Returns
@@ -75,6 +76,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "keep-key.json": ((f"{STATE}/keep/key.json",), KeyFile),
     "keep-manifest.json": (("srv/pool/.millrace/keep/manifest.json",), Manifest),
     "keep-status.json": ((f"{STATE}/keep/status.json",), KeepStatus),
+    "machine-sid.json": ((f"{STATE}/machine-sid.json",), MachineSid),
     "keep-writer.json": ((f"{STATE}/keep/writer.json",), Written),
     "measured.json": (("etc/millrace/measured.json",), MeasuredPolicy),
     "media-errors.json": ((f"{STATE}/media-errors.json",), Counters),
@@ -181,6 +183,7 @@ WRITERS: dict[str, set[str]] = {
     # orders and progress, which end with the boot
     "system/jobs/job.py": set(),
     "system/jobs/record.py": {"job.json"},
+    "serve/share/machine_sid.py": {"machine-sid.json"},
     "serve/volume/serve.py": set(),
     "serve/volume/store.py": {"volume.json", "volume-exports.json"},
 }

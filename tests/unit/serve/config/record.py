@@ -46,6 +46,7 @@ from millrace.serve.certificate.model import CertificateSettings
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
+from millrace.serve.share.machine_sid import MachineSid
 from millrace.serve.volume.model import Exports, Volume, VolumeExport
 from millrace.storage.assemble.in_sync import InSync, InSyncArray
 from millrace.storage.assemble.lives import LeftMember
@@ -438,6 +439,9 @@ def _others() -> dict[str, BaseModel]:
             decided="00",
             records="01",
             members=[member],
+        ),
+        "machine-sid.json": MachineSid(
+            filesystem_uuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11", sid="S-1-5-21-4131263949-1388918461-63037113"
         ),
         "metrics-endpoint.json": MetricsSettings(addresses=["10.77.0.0/24"], token=True),
         "metrics-token.json": TokenHash(sha256="00ff"),

@@ -93,7 +93,7 @@ class Member(Appliance):
             assert words[3] in ("lookup", "info") or "idmap config EXAMPLE : range" in Path(words[1]).read_text()
             words = words[2:]
         if words[0] != "ads":
-            return GOOD
+            return super()._net(words, stdin)
         return getattr(self, f"_ads_{words[1]}")(words[2:])  # type: ignore[no-any-return]
 
     def _ads_lookup(self, words: list[str]) -> Result:

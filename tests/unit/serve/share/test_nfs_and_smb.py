@@ -52,7 +52,7 @@ def test_environment_of_the_nfs_unit() -> None:
 
 def test_smb_conf() -> None:
     share = default_share(pool(), [], True, PORTS)
-    assert smb.configuration([share], PORTS, memory=32 << 30) == (GOLDEN / "smb.conf").read_text()
+    assert smb.configuration([share], PORTS, memory=32 << 30, name="POOL-01234567") == (GOLDEN / "smb.conf").read_text()
 
 
 @pytest.mark.parametrize(("gib", "processes"), [(1, 256), (4, 256), (8, 512), (32, 2048), (1024, 4096)])

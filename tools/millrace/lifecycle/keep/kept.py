@@ -78,7 +78,10 @@ KEPT = [
     KeptPath(f"{STATE}/update/source.json", "the URL of updates"),
     KeptPath(f"{STATE}/update/failed.json", "versions that failed here", decided=False),
     # identities
-    KeptPath("var/lib/samba/private/secrets.tdb", "SID of the machine, secret of the domain", "tdb", secret=True),
+    KeptPath(
+        "var/lib/samba/private/secrets.tdb", "SIDs of the machine by name, secret of the domain", "tdb", secret=True
+    ),
+    KeptPath(f"{STATE}/machine-sid.json", "SID of the machine, by which NT ACLs of files name users"),
     # a wrong password is counted in it
     KeptPath("var/lib/samba/private/passdb.tdb", "SMB accounts with NT hashes", "tdb", secret=True, decided=False),
     KeptPath("var/lib/samba/winbindd_idmap.tdb", "numbers of accounts outside the domain", "tdb", decided=False),

@@ -145,11 +145,15 @@ class Preview(Contract):
 
 
 class ShareVerification(Contract):
-    """Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null."""
+    """Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null.
+
+    `files` are files that SMB clients cannot see, open or tell apart, in sentences.
+    """
 
     name: str
     seen: list[str]
     problem: str | None
+    files: list[str] = Field(default_factory=list)
 
 
 class VerifyReport(Contract):
@@ -157,3 +161,18 @@ class VerifyReport(Contract):
 
     schema_version: Literal[1] = 1
     shares: list[ShareVerification]
+
+
+class SidReport(Contract):
+    """The result of `millrace share repair-sid`: the SID of the machine, and whether Samba had another one.
+
+    `restarted`: smbd restarts, which ends sessions. `right` is the number of files that name their owner by it;
+    `replaced` of files that named the owner by a former SID.
+    """
+
+    schema_version: Literal[1] = 1
+    sid: str
+    set_back: bool
+    restarted: bool
+    right: int
+    replaced: dict[str, int]

@@ -10,12 +10,13 @@ from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import files as domain_files
 from millrace.serve.render.registry import FileEntry, RenderedService, Settled
-from millrace.serve.share import directories, exports, nfs, quota, smb, tls
+from millrace.serve.share import directories, exports, file_sids, machine_sid, nfs, quota, smb, tls
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
 from millrace.system import paths
-from millrace.system.files import write_text
+from millrace.system.errors import MillraceError
+from millrace.system.files import describe, write_text
 from millrace.system.listeners import SMB_PORT, not_listening
 from millrace.system.net import Interface, has_rdma_device
 from millrace.system.run import Runner, must
@@ -76,6 +77,16 @@ def services(
         settled.warnings.extend(exports.reload([] if nfs.EXPORTS in settled.kept else shares, run))
         return True
 
+    def serve_smb(settled: Settled) -> bool:
+        # smb.conf is that of the pool now, and smbd starts after this where it does not run
+        other = _settle_sid(pool, domain, shares, settled, run)
+        if not is_active(SMB, run):
+            return False
+        if other:
+            restart_smbd(run)
+            return True
+        return _reload_smb(smb.CONFIGURATION in settled.changed, ports, run)
+
     return [
         RenderedService("", domain_files.entries(domain)),
         RenderedService(
@@ -112,11 +123,11 @@ def services(
             [
                 FileEntry(
                     smb.CONFIGURATION,
-                    lambda: smb.configuration(shares, ports, domain, smbd=smbd),
+                    lambda: smb.configuration(shares, ports, domain, smbd=smbd, name=machine_sid.server_name(pool)),
                     check=partial(smb.validate, run=run),
                 )
             ],
-            lambda settled: is_active(SMB, run) and _reload_smb(smb.CONFIGURATION in settled.changed, ports, run),
+            serve_smb,
         ),
         direct.service(shares, run),
     ]
@@ -132,6 +143,16 @@ def restart_smbd(run: Runner) -> None:
     # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
     # unit, which waits for the lock of the change that this may run in.
     must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])
+
+
+def _settle_sid(pool: Pool, domain: Domain | None, shares: Sequence[Share], settled: Settled, run: Runner) -> bool:
+    """Give Samba the SID of the pool; return whether it had another one. A failure is a warning: shares are served."""
+    try:
+        return machine_sid.settle(pool, domain, lambda: file_sids.of_files(file_sids.homes(shares), run), run)
+    except (MillraceError, OSError) as error:
+        why = describe(error) if isinstance(error, OSError) else str(error)
+        settled.warnings.append(f"the SID of this server is not set, so users may not open their files over SMB: {why}")
+        return False
 
 
 def restart_child_quota(run: Runner) -> None:

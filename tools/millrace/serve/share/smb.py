@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from millrace.plan.defaults import SmbdSettings
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import ids
+from millrace.serve.share import smb_names
 from millrace.serve.share.model import Share
 from millrace.serve.share.smb_parameters import parameters
 from millrace.system.errors import Failed
@@ -33,8 +34,12 @@ def configuration(
     domain: Domain | None = None,
     memory: int | None = None,
     smbd: SmbdSettings = DEFAULTS,
+    name: str | None = None,
 ) -> str:
-    """Return the text of smb.conf for a server with `memory` bytes; without it, for this one."""
+    """Return the text of smb.conf for a server with `memory` bytes; without it, for this one.
+
+    `name` is what Samba is called without a domain; without it, as the host.
+    """
     return render(
         f"{CONFIGURATION}.j2",
         shares=shares,
@@ -43,6 +48,8 @@ def configuration(
         domain=domain,
         ids=ids,
         smbd=smbd,
+        name=name,
+        mappings=smb_names.MAPPINGS,
         processes=processes(memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
     )
 

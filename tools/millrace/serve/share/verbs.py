@@ -11,7 +11,7 @@ from millrace.storage.record.pool_file import known_pool
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
-    from millrace.serve.share.model import ChangeReport, RenderReport, VerifyReport
+    from millrace.serve.share.model import ChangeReport, RenderReport, SidReport, VerifyReport
 
 _change = prints("millrace.serve.share.model:ChangeReport")
 _change_or_preview = prints(
@@ -145,6 +145,18 @@ def verify(names: tuple[str, ...], show: Output) -> None:
     show(verify_shares(names), _verified)
 
 
+@share.command("repair-sid")
+@prints("millrace.serve.share.model:SidReport")
+def repair_sid(show: Output) -> None:
+    """Set back the SID of this server, and repair ACLs that name users by a former SID.
+
+    Sessions of SMB clients end if the SID was another one.
+    """
+    from millrace.serve.share.repair_sid import repair
+
+    show(repair(), _repaired)
+
+
 @share.command()
 @click.option(
     "--force", is_flag=True, help="Replace files that were edited by hand; the edited files are kept as copies."
@@ -206,6 +218,17 @@ def _verified(report: "VerifyReport") -> Iterator[str]:
         yield from (f"{one.name}: {line}" for line in one.seen)
         if one.problem:
             yield f"{one.name}: NOT SERVED: {one.problem}"
+        yield from (f"{one.name}: warning: {line}" for line in one.files)
+
+
+def _repaired(report: "SidReport") -> Iterator[str]:
+    yield f"SID of this server: {report.sid}{', set back' if report.set_back else ''}"
+    if report.restarted:
+        yield "the SMB server restarts; sessions of clients end"
+    yield from (
+        f"files that named their owners by {sid}: {number}, repaired" for sid, number in report.replaced.items()
+    )
+    yield f"files that already name their owners by it: {report.right}"
 
 
 def _rendered(report: "RenderReport", force: bool) -> Iterator[str]:

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is smbd running, does it listen on every address that clients can use, and does it answer?"""
+"""Is smbd running, does it listen on every address that clients can use, answer, and know users as their files do?"""
 
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from ipaddress import ip_address
+from itertools import islice
 
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.config import store
-from millrace.system import net
+from millrace.serve.domain import ids
+from millrace.serve.share import file_sids, machine_sid
+from millrace.storage.record.model import Pool
+from millrace.system import net, paths
+from millrace.system.errors import MillraceError
 from millrace.system.listeners import SMB_PORT, Address, not_listening
 from millrace.system.names import several
+from millrace.system.trees import nofollow
+from millrace.system.trees.descend import entries
 
 NAME = "smb"
 
@@ -27,12 +36,46 @@ def check(host: Host) -> list[HealthFinding]:
             sentence = f"The SMB server does not listen on {several([str(address) for address in silent])}."
             return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
         failed = filesystem.unserved(host, NAME, "Clients of SMB")
-        return failed or _answer(host, [address.ip for port in ports for address in port.addresses])
+        addresses = [address.ip for port in ports for address in port.addresses]
+        return failed or _sid(host, host.pool) or _answer(host, addresses)
     if state == "activating":
         return [HealthFinding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]
     return filesystem.waiting(host, NAME, "Clients of SMB") or [
         host.absent(NAME, f"The SMB server is {state}.", "systemctl status smbd.service millrace-share.service")
     ]
+
+
+def _sid(host: Host, pool: Pool) -> list[HealthFinding]:
+    """Users of homes are known by the SID of the machine: that of Samba, of the pool and of files is one."""
+    config = store.read().config
+    shares = [
+        share.name for share in config.shares if share.profile == "home" and share.smb.enabled and not share.smb.direct
+    ]
+    if not shares:
+        return []
+    recorded = machine_sid.recorded(pool)
+    present = machine_sid.held(machine_sid.samba_name(pool, config.domain), host.query)
+    homes = _homes(pool.filesystem.mountpoint, shares)
+    others = {named.sid for _, named in file_sids.sampled(homes)} - {recorded}
+    if recorded is not None and recorded == present and not others:
+        return []
+    sentence = f"The SID of this server is not that of its files: users cannot open their files in {several(shares)}."
+    todo = "millrace share repair-sid"
+    return [HealthFinding(check=NAME, kind="sid", level=Level.FAIL, sentence=sentence, todo=todo)]
+
+
+def _homes(mountpoint: str, shares: Sequence[str]) -> list[file_sids.Home]:
+    """Some homes of local users, as directories beside each other have them."""
+    homes = []
+    for name in shares:
+        top = paths.ROOT / mountpoint.lstrip("/") / name
+        with suppress(MillraceError), nofollow.directory(top) as at:
+            homes += [
+                file_sids.Home(top / entry, entry, status.st_uid)
+                for entry, status in islice(entries(at), file_sids.HOMES)
+                if stat.S_ISDIR(status.st_mode) and status.st_uid < ids.OTHERS.first
+            ]
+    return homes
 
 
 def _answer(host: Host, addresses: Sequence[Address]) -> list[HealthFinding]:

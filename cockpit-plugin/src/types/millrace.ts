@@ -651,7 +651,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -727,6 +727,10 @@ export interface DesiredPort {
  * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
  * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
  * changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
+ *
+ * `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
+ * files (`own`, also of a state from before there was this field), or the members of `group` while all others read
+ * (`some`). The types home and dataset-ro have rules of their own.
  */
 export interface DesiredShare {
     name: string;
@@ -740,6 +744,8 @@ export interface DesiredShare {
     smb: Smb;
     sealed: boolean;
     child_size: number | null;
+    writing: "together" | "own" | "some";
+    group: string | null;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1581,7 +1587,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -2296,6 +2302,34 @@ export interface PcieSwitch {
     address: string;
     numa_node: number | null;
     link: PcieLink | null;
+}
+
+/** How far it is, in files and directories; `total` is null while they are counted. */
+export interface PermissionsProgress {
+    schema_version: 1;
+    state: "running";
+    share: string;
+    done: number;
+    total: number | null;
+    seconds_left: number | null;
+}
+
+/**
+ * What the walk found, and changed where `applied`: `entries` files and directories, `differ` of which had others.
+ *
+ * Left as they are: `linked` files with several names, which may be elsewhere too; `refused` ones, which are
+ * immutable; links, pipes, sockets, devices and what is mounted are not counted.
+ */
+export interface PermissionsReport {
+    schema_version: 1;
+    state: "done";
+    id: string;
+    share: string;
+    applied: boolean;
+    entries: number;
+    differ: number;
+    linked: number;
+    refused: number;
 }
 
 /**
@@ -3246,7 +3280,8 @@ export type Severity = "info" | "warn" | "fail";
  * it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
  * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
  * limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
- * it is not on Samba then, and `smb` is null.
+ * it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
+ * `group` are the users who write, `gid` is its number, null where a domain knows it.
  */
 export interface Share {
     name: string;
@@ -3268,6 +3303,25 @@ export interface Share {
     sealed: boolean;
     child_size: number | null;
     direct: DirectAccess | null;
+    writing: "together" | "own" | "some" | null;
+    group: string | null;
+    gid: number | null;
+}
+
+/**
+ * One share; `writers` is who may write, in words.
+ *
+ * `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
+ * they are those of the rule for writing, access lists included; null where that cannot be read.
+ */
+export interface ShareDetails {
+    schema_version: 1;
+    share: Share;
+    writers: string;
+    owner: string | null;
+    group: string | null;
+    mode: string | null;
+    follows: boolean | null;
 }
 
 /** All shares of this server. */
@@ -4256,11 +4310,13 @@ export interface Outputs {
     "share list": ShareList;
     "share networks list": ClientNetworks;
     "share networks set": ChangeReport;
+    "share permissions": PermissionsProgress | PermissionsReport;
     "share remove": ChangeReport;
     "share render": RenderReport;
     "share repair-sid": SidReport;
     "share set": ChangeReport;
     "share set --dry-run": Preview;
+    "share show": ShareDetails;
     "share unseal": ChangeReport;
     "share verify": VerifyReport;
     "status": Status;
@@ -4305,4 +4361,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "share clone" | "share copy" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -198,6 +198,21 @@ def clone_progress_file() -> Path:
     return run_dir() / "clone/progress.json"
 
 
+def permissions_order_file() -> Path:
+    """The share in which millrace-permissions.service is to set permissions."""
+    return run_dir() / "permissions/order.json"
+
+
+def permissions_progress_file() -> Path:
+    """How far the walk that sets permissions is."""
+    return run_dir() / "permissions/progress.json"
+
+
+def permissions_result_file() -> Path:
+    """What the last walk that set permissions did."""
+    return run_dir() / "permissions/result.json"
+
+
 def volumes_file() -> Path:
     """The volumes as millrace-volumes.service, or the last change of them, left them; without secrets."""
     return run_dir() / "volumes.json"

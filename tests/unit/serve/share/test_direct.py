@@ -111,7 +111,7 @@ def test_share_is_served_by_one_server_only(appliance: DirectAppliance) -> None:
     create(appliance, profile="training", comment="scratch")
     text = served(appliance)
     assert "[fast]\ncomment = scratch\npath = /srv/pool/fast\nread only = no\nvalid users = anna\n" in text
-    assert "create mask = 0664" in text and "interfaces = no-tcp" in text
+    assert "create mask = 0766\ndirectory mask = 0777\n" in text and "interfaces = no-tcp" in text
     assert "fast" not in appliance.on_smb() and appliance.up
     (row,) = [line for line in rows(appliance.server().shares(store.load())) if line.startswith("fast ")]
     assert row.endswith("  SMB Direct for anna")

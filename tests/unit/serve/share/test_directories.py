@@ -131,7 +131,7 @@ def with_ann(config: Config) -> Config:
 
 
 def test_change_that_would_give_away_a_directory_is_refused(appliance: Appliance, given: dict[int, int]) -> None:
-    create_shares(["home"], {"profile": "training"}, appliance.server)
+    create_shares(["home"], {"profile": "training", "writing": "own"}, appliance.server)
     store.change("test", "user create ann", with_ann)
     root = path_of(appliance)
     path_of(appliance, "ann").mkdir()

@@ -13,7 +13,7 @@ from millrace.serve.config.model import Config, first_config
 from millrace.serve.share import smb
 from millrace.serve.share.model import RenderReport
 from millrace.serve.share.server import ShareServer
-from millrace.system import paths
+from millrace.system import paths, posix_acl
 from millrace.system.errors import Failed
 from millrace.system.net import Interface
 from millrace.system.run import Result
@@ -62,9 +62,10 @@ def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) ->
     assert not tools.called("smbcontrol") and not tools.called("exportfs")
 
 
-def test_everyone_may_create_in_a_new_share_and_only_owners_delete(server: Path) -> None:
+def test_everyone_may_write_everything_in_the_share_of_a_new_server(server: Path) -> None:
     apply(Tools(STOPPED))
-    assert stat.S_IMODE((server / "srv/pool/data").stat().st_mode) == 0o1777
+    assert stat.S_IMODE((server / "srv/pool/data").stat().st_mode) == 0o777
+    assert posix_acl.read(str(server / "srv/pool/data"), posix_acl.DEFAULT) == posix_acl.encode(0o777)
 
 
 def test_the_mode_that_users_gave_a_share_stays(server: Path) -> None:

@@ -159,7 +159,7 @@ def _words() -> dict[str, str]:
 
 
 def _named(config: Config) -> Iterable[tuple[str, list[str]]]:
-    accounts = [name for one in config.shares for name in (*one.smb.users, *one.smb.groups)]
+    accounts = [name for one in config.shares for name in (*one.smb.users, *one.named_groups)]
     yield "share", sorted(one.name for one in config.shares)
     yield "comment", sorted(one.comment for one in config.shares)
     yield "user", sorted(one.name for one in config.users)

@@ -131,7 +131,7 @@ def remove_group(name: str, run: Runner) -> None:
 
     def mutate(config: Config) -> Config:
         _existing_group(config, name)
-        share = next((one.name for one in config.shares if name in one.smb.groups), None)
+        share = next((one.name for one in config.shares if name in one.named_groups), None)
         user = next((one.name for one in config.users if name in one.groups), None)
         if share or user:
             holder = f"the share {share}" if share else f"the user {user}"

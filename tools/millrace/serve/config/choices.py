@@ -7,6 +7,7 @@ Apart from the models, so that the command line shows its options without loadin
 from typing import Literal
 
 Profile = Literal["training", "checkpoint", "dataset-ro", "home", "mixed"]
+Writing = Literal["together", "own", "some"]
 Access = Literal["ro", "rw"]
 Squash = Literal["root", "all", "none"]
 Security = Literal["sys", "krb5", "krb5i", "krb5p"]

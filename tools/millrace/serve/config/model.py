@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from millrace.serve.config import domain_names
-from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport
+from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport, Writing
 from millrace.system import names
 from millrace.system.command import command
 from millrace.system.documents import Deferred
@@ -159,6 +159,10 @@ class DesiredShare(DesiredModel):
     Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
     was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
     changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
+
+    `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
+    files (`own`, also of a state from before there was this field), or the members of `group` while all others read
+    (`some`). The types home and dataset-ro have rules of their own.
     """
 
     name: ShareName
@@ -172,6 +176,8 @@ class DesiredShare(DesiredModel):
     smb: Smb = Field(default_factory=lambda: Smb(users=[ADMIN]))
     sealed: bool = False
     child_size: Bytes | None = None
+    writing: Writing = "own"
+    group: SmbAccount | None = None
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -188,6 +194,10 @@ class DesiredShare(DesiredModel):
             raise ValueError(
                 f"{self.name} cannot have a quota for each directory: too many shares were created before it"
             )
+        if self.writing == "some" and self.group is None:
+            raise ValueError(f"{self.name} needs the group that writes: add a group")
+        if self.writing == "own" and self.group is not None:
+            raise ValueError(f"{self.name} needs no group: each user writes their own files")
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
         if self.profile == "dataset-ro":
@@ -215,6 +225,11 @@ class DesiredShare(DesiredModel):
     def both(self) -> bool:
         """Whether two protocols write one tree, which ends client caches of SMB. facts: NFS writers break no leases."""
         return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
+
+    @property
+    def named_groups(self) -> list[str]:
+        """The groups that it names: those that open it over SMB, and the one that writes."""
+        return [*self.smb.groups, *([] if self.group is None or self.group in self.smb.groups else [self.group])]
 
 
 class User(DesiredModel):
@@ -335,7 +350,7 @@ class Config(DesiredModel):
 
 def first_config() -> Config:
     """Return the state of a server without any decision: the share `data`."""
-    data = DesiredShare(name="data", profile="mixed", project=FIRST_PROJECT)
+    data = DesiredShare(name="data", profile="mixed", project=FIRST_PROJECT, writing="together")
     return Config(shares=[data], next_project=FIRST_PROJECT + 1)
 
 
@@ -378,7 +393,7 @@ def _refuse_unknown_accounts(config: Config) -> None:
                 raise ValueError(
                     f"share {share.name} names the unknown user {name}: {command('millrace user create', name)}"
                 )
-        for name in share.smb.groups:
+        for name in share.named_groups:
             if name not in groups and not domain_names.in_domain(name):
                 raise ValueError(
                     f"share {share.name} names the unknown group {name}: {command('millrace group create', name)}"
@@ -393,7 +408,7 @@ def _refuse_unknown_accounts(config: Config) -> None:
 
 def _refuse_other_domains(config: Config) -> None:
     for share in config.shares:
-        for name in (*share.smb.users, *share.smb.groups):
+        for name in (*share.smb.users, *share.named_groups):
             if not domain_names.in_domain(name):
                 continue
             if config.domain is None:

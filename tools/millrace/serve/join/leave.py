@@ -103,7 +103,7 @@ def _refuse(config: Config) -> None:
     _joined(config)
     for share in config.shares:
         todo = command("millrace share set", share.name)
-        named = next((one for one in (*share.smb.users, *share.smb.groups) if in_domain(one)), None)
+        named = next((one for one in (*share.smb.users, *share.named_groups) if in_domain(one)), None)
         if named:
             raise Refused(f"the share {share.name} names {named}: remove it there first ({todo})")
         client = next((one.client for one in share.nfs.clients if set(one.sec) != {"sys"}), None)

@@ -4,10 +4,11 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
+from millrace.serve.config import domain_names
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.domain import accounts, keys
 from millrace.serve.render.registry import Change, RenderedService, RenderPart
-from millrace.serve.share import directories, handle_key, quota, verify_nfs, verify_smb
+from millrace.serve.share import directories, handle_key, permissions, quota, verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.direct import verify as verify_direct
@@ -62,6 +63,7 @@ class ShareChange(RenderPart):
             if directories.create(share):
                 created.append(share)
                 change.on_failure(partial(directories.remove_empty, share))
+        self._set_rules(changed, created, change)
         # once more: until it was closed others could make directories there
         _refuse_foreign_homes(changed)
         self._limit(changed, created, change)
@@ -93,6 +95,23 @@ class ShareChange(RenderPart):
         before = {one.name: one for one in old.shares}
         names = {one.name for one in new.shares if one != before.get(one.name) or (moved and one.nfs.follows_networks)}
         return [one for one in self.shares(new) if one.name in names]
+
+    def _set_rules(self, changed: Sequence[Share], created: Sequence[Share], change: Change) -> None:
+        """Set the top directories of shares whose rule is new; one that stays each user's own keeps its mode."""
+        for share in changed:
+            before, after = change.old.share(share.name), change.new.share(share.name)
+            assert after is not None
+            rule = permissions.rule(after)
+            if rule is None or share in created:
+                continue
+            if before is None and rule.default is None:
+                continue
+            if before is not None and (permissions.rule(before), before.group) == (rule, after.group):
+                continue
+            state = directories.set_rule(share)
+            if state is not None:
+                change.on_failure(partial(directories.reopen, share, state))
+        change.warnings += [sentence for share in changed for sentence in _without_group(share, change.new)]
 
     def _limit(self, changed: Sequence[Share], created: Sequence[Share], change: Change) -> None:
         pool, run = self.server.pool, self.server.run
@@ -128,6 +147,7 @@ def refuse_unmet(shares: Sequence[Share], run: Runner) -> None:
     smb = [share.smb for share in shares if share.smb is not None]
     users = dict.fromkeys(name for access in smb for name in access.users)
     groups = dict.fromkeys(name for access in smb for name in access.groups)
+    groups |= dict.fromkeys(share.group for share in shares if share.group is not None)
     accounts.refuse_unknown(list(users), list(groups), run)
     needing_key = next((share.name for share in shares if share.kerberos), None)
     if needing_key is not None:
@@ -142,6 +162,18 @@ def _disconnect(change: Change, server: ShareServer) -> None:
         # smbcontrol takes one name a process; clients of shares that did not change connect again by themselves
         for name in names if len(names) <= CLOSED_BY_NAME else ["*"]:
             server.run(["smbcontrol", "smbd", "close-share", name])
+
+
+def _without_group(share: Share, config: Config) -> list[str]:
+    """Return users who open a share over SMB and who can do nothing in it, in words."""
+    side = share.smb or share.direct
+    if share.writing != "together" or share.group is None or side is None:
+        return []
+    members = {user.name for user in config.users if share.group in user.groups}
+    if domain_names.in_domain(share.group):
+        return []
+    lost = [name for name in side.users if name not in members and not domain_names.in_domain(name)]
+    return [f"{name} is not in group {share.group}, which {share.name} is for, and cannot read it" for name in lost]
 
 
 def _refuse_foreign_homes(shares: Sequence[Share]) -> None:

@@ -50,6 +50,8 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
     """Return one share with all computed values."""
     exports = _exports(wanted, nfs_networks(context.networks, config.nfs.networks))
     direct = _direct(wanted, context)
+    ruled = wanted.profile in ("dataset-ro", "home")
+    group = config.group(wanted.group) if wanted.group else None
     smb = _smb(wanted, smb_networks(context.networks, config.nfs.networks, context.ports, config.management))
     return Share(
         name=wanted.name,
@@ -71,6 +73,9 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         sealed=wanted.sealed,
         child_size=wanted.child_size,
         direct=direct,
+        writing=None if ruled else wanted.writing,
+        group=None if ruled else wanted.group,
+        gid=None if ruled or group is None else group.gid,
     )
 
 

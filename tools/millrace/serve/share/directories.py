@@ -4,37 +4,38 @@
 import os
 import secrets
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.serve.share import permissions
 from millrace.serve.share.model import Share
+from millrace.serve.share.permissions import TopState
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Runner, must
 from millrace.system.trees import nofollow
 
-# All users may create and only owners delete; only root where all is read-only, or below which homes are.
-SHARED, GUARDED, PRIVATE = 0o1777, 0o755, 0o700
+# Only root creates where all is read-only, or below which homes are; root alone until all of a directory is set.
+GUARDED, PRIVATE = 0o755, 0o700
 
 # Beside the shares, and only root's: what is deleted is moved out of the clients' reach first.
 TRASH = ".millrace-trash"
 
 
-@dataclass(frozen=True)
-class OriginalMode:
-    """Owner and mode of the directory of a share before it was closed."""
-
-    owner: tuple[int, int]
-    mode: int
-
-
 def create(share: Share) -> bool:
     """Create the directory of a share and the homes below it; return whether it was missing.
 
-    The mode of a directory that exists is its users' choice. Failed: something else is in its place.
+    The mode of a directory that exists is its users' choice. Failed: something else is in its place, or its group is
+    not known.
     """
-    path = paths.ROOT / share.path.lstrip("/")
-    created = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
+    path, rule = _path(share), permissions.rule(share)
+    if rule is not None and rule.default is not None:
+        created = _make(path, PRIVATE)
+        with nofollow.directory(path) as at:
+            # a power cut between making it and setting all of it left it to root
+            if created or _is_unfinished(at):
+                permissions.restore(at, permissions.wanted(rule, permissions.number(share)))
+        return created
+    created = _make(path, GUARDED if rule is None else rule.mode)
     if share.homes:
         with nofollow.directory(path) as at:
             # what clients could change until now they could change again before it is given away
@@ -50,33 +51,59 @@ def create(share: Share) -> bool:
     return created
 
 
-def close(share: Share) -> OriginalMode | None:
-    """Allow only root to create directories beside the homes of a share; return the mode before, None if it was closed.
+def set_rule(share: Share) -> TopState | None:
+    """Give the directory of a share what its rule says, and nothing in it; return the state before.
+
+    None: it is missing, or its type has no such rule. Failed: its group is not known.
+    """
+    path, rule = _path(share), permissions.rule(share)
+    if rule is None or not os.path.lexists(path):
+        return None
+    after = permissions.wanted(rule, permissions.number(share))
+    with nofollow.directory(path) as at:
+        before = permissions.state(at)
+        if before != after:
+            permissions.restore(at, after)
+    return before
+
+
+def follows(share: Share) -> bool:
+    """Whether the directory of a share is as its rule says; True for a type that has no such rule."""
+    path, rule = _path(share), permissions.rule(share)
+    if rule is None:
+        return True
+    with nofollow.directory(path) as at:
+        return permissions.state(at) == permissions.wanted(rule, permissions.number(share))
+
+
+def close(share: Share) -> TopState | None:
+    """Allow only root to create directories beside the homes of a share; return the state before.
+
+    None: it was closed.
 
     A share that becomes one of homes may have been open to all users until now.
     """
-    path = paths.ROOT / share.path.lstrip("/")
+    path = _path(share)
     if share.profile != "home" or not os.path.lexists(path):
         return None
     with nofollow.directory(path) as at:
         if _is_closed(at):
             return None
-        status = os.fstat(at)
-        os.fchown(at, os.getuid(), os.getgid())
-        os.fchmod(at, GUARDED)
-    return OriginalMode((status.st_uid, status.st_gid), stat.S_IMODE(status.st_mode))
+        before = permissions.state(at)
+        permissions.restore(at, TopState((os.getuid(), os.getgid()), GUARDED, None, None))
+    return before
 
 
-def reopen(share: Share, before: OriginalMode) -> None:
-    """Undo `close`."""
-    with nofollow.directory(paths.ROOT / share.path.lstrip("/")) as at:
-        os.fchown(at, *before.owner)
-        os.fchmod(at, before.mode)
+def reopen(share: Share, before: TopState) -> None:
+    """Undo `close` and `set_rule`."""
+    with nofollow.directory(_path(share)) as at:
+        permissions.restore(at, before)
 
 
 def foreign_homes(share: Share) -> list[str]:
     """Return homes of a share that are not owned by their users, in words: they stay as they are and are no home."""
-    path, problems = paths.ROOT / share.path.lstrip("/"), []
+    path = _path(share)
+    problems: list[str] = []
     if not share.homes or not os.path.lexists(path):
         return []
     with nofollow.directory(path) as at:
@@ -101,9 +128,18 @@ def _is_closed(at: int) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
+def _is_unfinished(at: int) -> bool:
+    status = os.fstat(at)
+    return status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == PRIVATE
+
+
+def _path(share: Share) -> Path:
+    return paths.ROOT / share.path.lstrip("/")
+
+
 def remove_empty(share: Share) -> None:
     """Remove a directory that a change created and that is empty."""
-    path = paths.ROOT / share.path.lstrip("/")
+    path = _path(share)
     for directory in [*(path / name for name in share.homes), path]:
         try:
             directory.rmdir()

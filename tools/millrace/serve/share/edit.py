@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.serve.config import store
+from millrace.serve.config.choices import Profile
 from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.share import directories, nfs, options, quota, smb
+from millrace.serve.share import directories, nfs, options, permissions, quota, smb
 from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview
@@ -39,8 +40,13 @@ def set_share(name: str, settings: Settings, server: Callable[[], ShareServer] =
 
 
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
-    """Return the change of the desired state that creates shares. Refused: a user has web console access."""
+    """Return the change of the desired state that creates shares.
+
+    Refused: a user has web console access. BadInput: the type of a share determines who may write.
+    """
     wanted = _typed(settings)
+    for name in names:
+        _refuse_rule(name, wanted["share"].get("profile", "mixed"), wanted)
 
     def mutate(config: Config) -> Config:
         _refuse_console_users(config, wanted)
@@ -53,8 +59,8 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
 def setting(name: str, settings: Settings) -> store.Mutate:
     """Return the change of the desired state that sets what `settings` name.
 
-    BadInput: they name nothing, or `name` is no name. Refused: there is no such share, or a user has web console
-    access.
+    BadInput: they name nothing, `name` is no name, or the type determines who may write. Refused: there is no such
+    share, or a user has web console access.
     """
     wanted = _typed(settings)
     if not any(wanted.values()):
@@ -63,7 +69,11 @@ def setting(name: str, settings: Settings) -> store.Mutate:
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
         _refuse_console_users(config, wanted)
-        after = checked(lambda: DesiredShare.model_validate(_merged(before.model_dump(), wanted)))
+        merged = _merged(before.model_dump(), wanted)
+        _refuse_rule(name, merged["profile"], wanted)
+        if merged["writing"] == "own" and "group" not in wanted["share"]:
+            merged["group"] = None
+        after = checked(lambda: DesiredShare.model_validate(merged))
         return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
 
     return mutate
@@ -151,8 +161,20 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
 
 
 def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
-    base = {"name": name, "profile": "mixed", "project": project}
+    base: dict[str, Any] = {"name": name, "profile": "mixed", "project": project, "writing": "together"}
+    group = wanted["share"].get("group")
+    if group is not None and not {"users", "groups"} & set(wanted["smb"]):
+        # the users who write open it; where others read, the administrator does
+        base["smb"] = {"users": [ADMIN] if wanted["share"].get("writing") == "some" else [], "groups": [group]}
     return checked(lambda: DesiredShare.model_validate(_merged(base, wanted)))
+
+
+def _refuse_rule(name: str, profile: Profile, wanted: Typed) -> None:
+    """BadInput where an option names who writes in a share whose type says that."""
+    if profile in permissions.RULED and {"writing", "group"} & set(wanted["share"]):
+        raise BadInput(
+            f"{name} has the type {profile}, which determines who may write: leave --writing and --group out"
+        )
 
 
 def _refuse_console_users(config: Config, wanted: Typed) -> None:
@@ -179,10 +201,14 @@ def _existing(config: Config, name: str) -> DesiredShare:
 
 def _typed(settings: Settings) -> Typed:
     """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
-    share: dict[str, Any] = {key: settings[key] for key in ("profile", "comment") if settings.get(key) is not None}
+    share: dict[str, Any] = {
+        key: settings[key] for key in ("profile", "comment", "writing") if settings.get(key) is not None
+    }
     share |= {
         key: options.size(settings[key]) for key in ("size", "soft_size", "child_size") if settings.get(key) is not None
     }
+    if settings.get("group") is not None:
+        share["group"] = None if settings["group"] == "none" else settings["group"]
     nfs: dict[str, Any] = {} if settings.get("nfs") is None else {"enabled": settings["nfs"]}
     if settings.get("nfs_clients"):
         nfs["clients"] = [options.nfs_client(client).model_dump() for client in _named(settings["nfs_clients"])]

@@ -21,19 +21,21 @@ def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = a
 
 def rows(found: Sequence[Share]) -> list[str]:
     """Return the table of shares as lines; without shares there are none."""
-    cells = [(one.name, one.profile, _space(one), _served(one)) for one in found]
+    cells = [(one.name, one.profile, space(one), served(one)) for one in found]
     return list(table(("Name", "Type", "Used", "Served"), cells))
 
 
-def _space(share: Share) -> str:
+def space(share: Share) -> str:
+    """Return what a share uses, of its limit where it has one."""
     used = "?" if share.used is None else size(share.used)
     return used if share.size is None else f"{used} of {size(share.size)}"
 
 
-def _served(share: Share) -> str:
+def served(share: Share) -> str:
+    """Return to whom a share is served, or why not."""
     nfs = f"NFS to {', '.join(share.networks)}" if share.networks else ""
     side = share.smb or share.direct
     people = [*side.users, *(f"@{group}" for group in side.groups)] if side else []
     smb = f"{'SMB' if share.smb else 'SMB Direct'} for {', '.join(people)}" if people else ""
-    served = "; ".join(filter(None, (nfs, smb))) or "not served"
-    return f"{served} ({share.obstacle})" if share.obstacle else served
+    how = "; ".join(filter(None, (nfs, smb))) or "not served"
+    return f"{how} ({share.obstacle})" if share.obstacle else how

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from millrace.serve.config.choices import Profile
+from millrace.serve.config.choices import Profile, Writing
 from millrace.serve.config.model import NfsClient
 from millrace.system.documents import Contract
 
@@ -41,7 +41,8 @@ class Share(Contract):
     it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
     users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
     limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
-    it is not on Samba then, and `smb` is null.
+    it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
+    `group` are the users who write, `gid` is its number, null where a domain knows it.
     """
 
     name: str
@@ -63,6 +64,9 @@ class Share(Contract):
     sealed: bool = False
     child_size: int | None = None
     direct: DirectAccess | None = None
+    writing: Writing | None = "own"
+    group: str | None = None
+    gid: int | None = None
 
     @property
     def kerberos(self) -> bool:
@@ -73,6 +77,22 @@ class Share(Contract):
     def both(self) -> bool:
         """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
         return self.nfs and self.smb is not None and self.profile != "dataset-ro"
+
+
+class ShareDetails(Contract):
+    """One share; `writers` is who may write, in words.
+
+    `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
+    they are those of the rule for writing, access lists included; null where that cannot be read.
+    """
+
+    schema_version: Literal[1] = 1
+    share: Share
+    writers: str
+    owner: str | None
+    group: str | None
+    mode: str | None
+    follows: bool | None
 
 
 class ShareList(Contract):

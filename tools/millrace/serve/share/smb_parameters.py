@@ -7,7 +7,7 @@ Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable ha
 
 from typing import Final
 
-from millrace.serve.config.choices import Profile
+from millrace.serve.share import permissions
 from millrace.serve.share.model import Share, SmbAccess
 
 # The account that verifies shares; it has a password only during a verification.
@@ -24,10 +24,11 @@ _FAST = {
 }
 _LOOSE_STAT = {"smbd getinfo ask sharemode": "no", "smbd search ask sharemode": "no"}
 
+# The masks keep the owner's execute bit: smbd allows full control of a file only to who has all of rwx.
 _PROFILES: dict[str, dict[str, str]] = {
-    "training": {**_FAST, **_LOOSE_STAT, "create mask": "0664", "directory mask": "2775"},
+    "training": {**_FAST, **_LOOSE_STAT, "create mask": "0764", "directory mask": "2775"},
     # A checkpoint that was flushed is on the drives, whatever the defaults become.
-    "checkpoint": {**_FAST, "strict sync": "yes", "create mask": "0660", "directory mask": "2770"},
+    "checkpoint": {**_FAST, "strict sync": "yes", "create mask": "0760", "directory mask": "2770"},
     # Case-sensitive: a name that is not there costs one look-up, not a scan of the directory.
     "dataset-ro": {
         **_FAST,
@@ -73,13 +74,20 @@ def parameters(share: Share) -> dict[str, str]:
         "hosts allow": " ".join(["127.0.0.1", "::1", *share.smb.networks]),
         **({"server smb encrypt": "required"} if share.smb.encryption == "required" else {}),
         **_behaviour(share),
+        **masks(share),
         **({"fruit:time machine": "yes"} if share.smb.time_machine else {}),
     }
 
 
-def masks(profile: Profile) -> dict[str, str]:
-    """Return the masks of new files and directories of a share's type; empty where they are those of the server."""
-    return {name: value for name, value in _PROFILES[profile].items() if name.endswith("mask")}
+def masks(share: Share) -> dict[str, str]:
+    """Return the masks of new files and directories of a share: those of its type, or what others than the creator may.
+
+    Empty where they are those of the server.
+    """
+    rule = permissions.rule(share)
+    if rule is None or rule.default is None:
+        return {name: value for name, value in _PROFILES[share.profile].items() if name.endswith("mask")}
+    return {"create mask": f"{0o700 | rule.default & 0o066:04o}", "directory mask": f"{rule.mode:04o}"}
 
 
 def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from millrace.serve.config.choices import Encryption, Profile
+from millrace.serve.config.choices import Encryption, Profile, Writing
 from millrace.storage.record.pool_file import known_pool
 from millrace.system.output import Output, prints
 
@@ -40,6 +40,13 @@ def _settings(function: Any) -> Any:
             metavar="SIZE",
             help="Quota of each directory at the top of the share, also of new ones; `none` removes it.",
         ),
+        click.option(
+            "--writing",
+            type=click.Choice(get_args(Writing)),
+            help="Users who may write: all users of the share or, with --group, its members (together, the "
+            "default); each user their own files (own); the members of --group, while all others read (some).",
+        ),
+        click.option("--group", metavar="GROUP", help="Group of the users who write; `none` removes it."),
         click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve the share over NFS."),
         click.option(
             "--nfs-client",
@@ -90,6 +97,16 @@ def list_(show: Output) -> None:
     if pool is None:
         show.text(["No shares yet: no pool. `millrace status` shows the next step."])
     show(ShareList(shares=listed(pool) if pool else []), lambda found: rows(found.shares))
+
+
+@share.command("show")
+@click.argument("name")
+@prints("millrace.serve.share.model:ShareDetails")
+def show_(name: str, show: Output) -> None:
+    """Show one share, its rule for writing, and the owner, group and mode of its directory."""
+    from millrace.serve.share.details import details, lines
+
+    show(details(name, known_pool()), lines)
 
 
 @share.command()

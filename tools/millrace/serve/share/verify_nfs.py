@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import keys
-from millrace.serve.share import exports, nfs, tls
+from millrace.serve.share import exports, nfs, permissions, tls
 from millrace.serve.share.model import Share
 from millrace.system import nfs_client, nfsd, paths
 from millrace.system.errors import Failed
@@ -129,8 +129,13 @@ def _open_and_compare(exported: Sequence[Share], demand: tls.TlsMode | None, run
 def _loopback_export(exported: Sequence[Share], demand: tls.TlsMode | None, run: Runner) -> Iterator[None]:
     """Through a file and not `exportfs -o`: that takes one fsid a call."""
     options = f"ro,sync,no_subtree_check,{nfs.SIGNED},all_squash,secure"
+    # as a member of the group, where nobody else may enter
+    groups = {share.name: f",anongid={permissions.number(share)}" for share in exported if share.group is not None}
     last = f",xprtsec={demand}" if demand else ""
-    lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid}{last})\n" for share in exported]
+    lines = [
+        f"{share.path} {LOOPBACK}({options}{groups.get(share.name, '')},fsid={share.fsid}{last})\n"
+        for share in exported
+    ]
     path = paths.ROOT / nfs.VERIFY_EXPORTS
     write_text(path, "".join(lines))
     try:

@@ -18,6 +18,7 @@ JobName = Literal[
     "rescue",
     "adopt",
     "clone",
+    "permissions",
     "benchmark",
     "tuner",
     "update",
@@ -201,6 +202,15 @@ CLONE = JobKind(
     "ends",
     sign=paths.clone_order_file,
 )
+PERMISSIONS = JobKind(
+    "permissions",
+    "setting of permissions",
+    "millrace-permissions.service",
+    "the permissions of a share are being set, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel permissions",
+    "ends",
+    sign=paths.permissions_order_file,
+)
 BENCHMARK = JobKind(
     "benchmark",
     "benchmark",
@@ -267,6 +277,7 @@ ALL = (
     RESCUE,
     ADOPT,
     CLONE,
+    PERMISSIONS,
     BENCHMARK,
     TUNER,
     UPDATE,

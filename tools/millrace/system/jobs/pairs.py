@@ -44,23 +44,26 @@ RULES: dict[JobName, PairRule] = {
     "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset")),
     "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset",)),
     "clone": PairRule(running=("update",), opened=("reset",)),
+    "permissions": PairRule(running=("update",), opened=("reset",)),
     "benchmark": PairRule(
-        running=("tuner", "erase", "drive-test", "clone", "update", "scrub", *_POOL), opened=("reset",), stops=("trim",)
+        running=("tuner", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
+        opened=("reset",),
+        stops=("trim",),
     ),
     "tuner": PairRule(
-        running=("benchmark", "erase", "drive-test", "clone", "update", "scrub", *_POOL),
+        running=("benchmark", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
         opened=("reset",),
         stops=("trim",),
     ),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
-        running=(*_MEASURE, "clone", "erase", "drive-test"),
+        running=(*_MEASURE, "clone", "permissions", "erase", "drive-test"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change"),
     ),
     "scrub": PairRule(running=_MEASURE, opened=("drive-change",), outcome="waits"),
     "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change",), outcome="waits"),
     "reset": PairRule(
-        running=("update", *_MEASURE, "clone", "erase", "drive-test"),
+        running=("update", *_MEASURE, "clone", "permissions", "erase", "drive-test"),
         opened=("provision", "adopt", "rescue", "drive-change"),
     ),
 }

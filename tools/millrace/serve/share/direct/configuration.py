@@ -35,7 +35,7 @@ def parameters(share: Share, checker: str | None = None) -> dict[str, str]:
         "read only": "yes" if share.profile == "dataset-ro" else "no",
         "valid users": " ".join(people),
         **({"read list": checker} if checker else {}),
-        **masks(share.profile),
+        **masks(share),
     }
 
 

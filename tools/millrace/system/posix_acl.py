@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""POSIX access lists as the kernel keeps them in extended attributes.
+
+Only the minimal list is written: owner, group, others. As the default list of a directory it is what new entries get,
+whatever the umask of their creator (acl(5), OBJECT CREATION AND DEFAULT ACLs). The binary form is that of
+include/uapi/linux/posix_acl_xattr.h: version 2, then tag, permissions and number of each entry, little-endian.
+"""
+
+import errno
+import os
+import struct
+from typing import Final
+
+ACCESS: Final = "system.posix_acl_access"
+DEFAULT: Final = "system.posix_acl_default"
+
+_VERSION: Final = 2
+_OWNER, _GROUP, _OTHERS = 0x01, 0x04, 0x20
+_NO_NUMBER: Final = 0xFFFFFFFF
+# no such attribute; a file system without access lists
+_NONE = (errno.ENODATA, errno.EOPNOTSUPP)
+
+Place = int | str
+"""An open file or directory, or its path: below /proc/self/fd for a descriptor with O_PATH."""
+
+
+def encode(mode: int) -> bytes:
+    """Return the minimal list with the permissions of `mode`, such as 0o770."""
+    entries = ((_OWNER, mode >> 6), (_GROUP, mode >> 3), (_OTHERS, mode))
+    return struct.pack("<I", _VERSION) + b"".join(
+        struct.pack("<HHI", tag, bits & 0o7, _NO_NUMBER) for tag, bits in entries
+    )
+
+
+def read(place: Place, name: str) -> bytes | None:
+    """Return a list as the kernel has it; None where there is none. OSError: it cannot be read."""
+    try:
+        return os.getxattr(place, name)
+    except OSError as error:
+        if error.errno in _NONE:
+            return None
+        raise
+
+
+def write(place: Place, name: str, value: bytes | None) -> None:
+    """Set a list; None removes it. OSError: the file system refuses it."""
+    if value is not None:
+        os.setxattr(place, name, value)
+        return
+    try:
+        os.removexattr(place, name)
+    except OSError as error:
+        if error.errno not in _NONE:
+            raise

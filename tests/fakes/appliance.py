@@ -23,8 +23,8 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Failed
 from millrace.system.run import Result
 from millrace.system.smb_passwords import PASSDB
-from tests.fakes.accounts import Accounts
 from tests.fakes import samba
+from tests.fakes.accounts import Accounts
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.passdb import FORM, transaction

@@ -18,7 +18,7 @@ FIRST_GROUP, FIRST_USER = 40000, 41000
 # A user of every one of these groups: a request of NFS carries 16.
 IN_MANY, MANY = "many000", 33
 ELSEWHERE, INSIDE = "many008", "many007"
-# Of all that runs meanwhile on an emulated server: each account cost six before.
+# Of all that runs meanwhile on an emulated server: a user who is created cost five before.
 PROCESSES = 2 * USERS
 FILES = "/etc/passwd /etc/group /etc/gshadow /etc/shadow"
 CHECK = "pwck -r -q 2>&1; grpck -r -q 2>&1; true"

@@ -165,3 +165,4 @@ def test_time_that_the_client_saved_in_a_year_to_come_is_named_with_its_remedy(r
     assert (finding.key, finding.level) == ("clock/saved", Level.WARN)
     assert "2069-01-01 00:00 UTC" in finding.sentence
     assert finding.todo == "If the time is right now: touch /var/lib/systemd/timesync/clock"
+    assert keys(look(160, datetime(1970, 1, 12, tzinfo=UTC))) == ["clock/wrong", "clock/jumped"]

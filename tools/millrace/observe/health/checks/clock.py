@@ -26,7 +26,10 @@ SYNCHRONISE = (
 def check(host: Host, now: datetime | None = None) -> list[HealthFinding]:
     """Return what is wrong with the clock, else that it is synchronised; nothing while that is not known."""
     at, state = now or datetime.now(UTC), clock.last()
-    findings = [*_wrong(at), *_jumped(state), *_unsynchronised(state), *_saved(at)]
+    wrong = _wrong(at)
+    # a clock that is behind takes any time for one to come
+    saved = [] if wrong else _saved(at)
+    findings = [*wrong, *_jumped(state), *_unsynchronised(state), *saved]
     if findings or state is None or state.synchronised is None:
         return findings
     return [HealthFinding(check=NAME, level=Level.OK, sentence="The clock is synchronised with a time server.")]

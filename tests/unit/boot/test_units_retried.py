@@ -87,5 +87,7 @@ def test_table_of_exports_needs_no_boot_drive() -> None:
         line.partition("=")[2] for line in template.read_text().splitlines() if line.startswith("state-directory-path=")
     ]
     assert directory.startswith("/run/") and f"\nd {directory} " in made
+    # "couldn't open etab": it ends without one
+    assert f"\nf {directory}/etab " in made
     # mountd reads where it is
     assert "millrace-share.service" in names(unit("nfs-mountd.service"), "After")

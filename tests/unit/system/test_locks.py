@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process holds a lock; another waits for it or is refused."""
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -67,3 +68,25 @@ def test_note_of_a_holder_that_was_killed_is_not_that_of_the_next(tmp_path: Path
     path.write_text("killed")
     with held(path):
         assert doing(path) == ""
+
+
+def test_boot_drive_that_is_read_only_has_the_lock_of_an_earlier_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lock").write_text("")
+    opened = os.open
+
+    def read_only(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_RDWR:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", read_only)
+    with (
+        held(tmp_path / "lock", note="it works"),
+        pytest.raises(Refused, match=r"^busy$"),
+        held(tmp_path / "lock", "busy"),
+    ):
+        pass
+    with pytest.raises(OSError, match="Read-only"), held(tmp_path / "other"):
+        pass

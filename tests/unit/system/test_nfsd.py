@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nfsd shows of itself; nothing where it is not loaded."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,16 @@ def test_groups_are_forgotten_where_the_kernel_knows_some(files: Path) -> None:
     (cache / "flush").write_text("0\n")
     nfsd.forget_groups()
     assert (cache / "flush").read_text() == "1\n"
+
+
+def test_table_of_exports_is_the_one_that_exportfs_wrote_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    assert nfsd.exported() is None
+    for name, text in (("var/lib/nfs", "/srv/pool/old\t*(rw)\n"), ("run/millrace/nfs", "/srv/pool/data\t*(rw)\n\n")):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "etab").write_text(text)
+    os.utime(tmp_path / "var/lib/nfs/etab", (1, 1))
+    assert nfsd.exported() == ["/srv/pool/data"]
+    # nfs.conf was edited by hand
+    os.utime(tmp_path / "run/millrace/nfs/etab", (0, 0))
+    assert nfsd.exported() == ["/srv/pool/old"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lock that one process holds; the kernel frees it with the process."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +24,7 @@ def held(path: Path, refusal: str | Callable[[], str] | None = None, note: str =
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _opened(path)
     except PermissionError as error:
         raise Refused("changing this server requires root; run this command with sudo") from error
     try:
@@ -64,6 +65,16 @@ def doing(path: Path) -> str:
         return path.read_text().strip()
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        # A boot drive that is read-only has it from an earlier boot: what is only read under it goes on.
+        if error.errno != errno.EROFS or not path.exists():
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _write(descriptor: int, note: str) -> None:

@@ -6,19 +6,18 @@ from millrace.system import paths, sysfs
 GROUPS = "proc/net/rpc/auth.unix.gid"
 
 
-# Where exportfs has its table, see nfs.conf.d/millrace.conf; the second until the server was started with that.
+# Where exportfs has its table, see nfs.conf.d/millrace.conf; the second where that file was edited by hand.
 _TABLES = ("run/millrace/nfs/etab", "var/lib/nfs/etab")
 
 
 def exported() -> list[str] | None:
     """Return the directories in the table of exports, in its order; None without a table. OSError: unreadable."""
-    for name in _TABLES:
-        try:
-            text = (paths.ROOT / name).read_text()
-        except FileNotFoundError:
-            continue
-        return [line.split()[0] for line in text.splitlines() if line.strip()]
-    return None
+    tables = [table for name in _TABLES if (table := paths.ROOT / name).exists()]
+    if not tables:
+        return None
+    # exportfs writes one of them whenever it is called
+    text = max(tables, key=lambda table: table.stat().st_mtime_ns).read_text()
+    return [line.split()[0] for line in text.splitlines() if line.strip()]
 
 
 def lines(name: str) -> list[str]:

@@ -10,8 +10,7 @@ import sys
 
 from samba import NTSTATUSError
 from samba.credentials import Credentials
-from samba.samba3 import libsmb_samba_internal
-from samba.samba3 import param
+from samba.samba3 import libsmb_samba_internal, param
 
 EVERYONE, EXISTING = 0x7, 0x1
 

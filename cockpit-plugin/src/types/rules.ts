@@ -109,6 +109,8 @@ export const SECURITIES = ["sys", "krb5", "krb5i", "krb5p"] as const;
 
 export const SHARE_TYPES = ["training", "checkpoint", "dataset-ro", "home", "mixed"] as const;
 
+export const WRITINGS = ["together", "own", "some"] as const;
+
 export const SQUASHES = ["root", "all", "none"] as const;
 
 export const TRANSPORTS = ["none", "tls", "mtls"] as const;

@@ -51,6 +51,17 @@ test("a group is sent together with the users: to the program they are one list"
     expect(words({ ...before, groups: ["ml"] }, before)).toEqual(["--smb-user=anna", "--smb-user=ben", "--smb-group=ml"]);
 });
 
+test("who writes is sent with its group, and not for a type that determines it", () => {
+    const before = { ...wanted("models"), writing: "together" as const, group: "" };
+    expect(words({ ...before, group: "ml" }, before)).toEqual(["--group=ml"]);
+    expect(words({ ...before, writing: "some", group: "ml" }, before)).toEqual(["--writing=some", "--group=ml"]);
+    expect(words(before, { ...before, group: "ml" })).toEqual(["--group=none"]);
+    expect(words({ ...before, writing: "own" }, { ...before, group: "ml" })).toEqual(["--writing=own"]);
+    expect(words({ ...before, profile: "home", writing: "own" }, before)).toEqual(["--profile=home"]);
+    expect(words({ ...NEW, name: "a", profile: "dataset-ro" })).not.toContain("--writing=together");
+    expect(problems({ ...NEW, name: "new", writing: "some" }, true)["group"]).toBe("Select the group that writes.");
+});
+
 test("a comment that begins with a dash is no option", () => {
     expect(words({ ...NEW, name: "a", comment: "--no-nfs" })).toContain("--comment=--no-nfs");
 });

@@ -32,14 +32,14 @@ class Person(NamedTuple):
 def people(box: Box, client: Machine) -> Iterator[dict[str, Person]]:
     """Lena and omar are in the group crew, and rosa is not."""
     box.millrace("group create crew", seconds=300)
-    found = {}
+    made = {}
     for name in PEOPLE:
         member = ["--group", "crew"] if name != "rosa" else []
         words = ["millrace", "user", "create", name, *member, "--password-stdin"]
         box.machine.run(words, stdin=PASSWORD + "\n", seconds=300)
         client.run(f"umask 077; cat > /run/{name}", stdin=f"username={name}\npassword={PASSWORD}\n")
-        found[name] = Person(name, int(box.say(f"id -u {name}")))
-    yield found
+        made[name] = Person(name, int(box.say(f"id -u {name}")))
+    yield made
     for share in ("crew", "open", "own", "fast"):
         box.millrace(f"share remove {share} --delete-data {share}", seconds=600, check=False)
     for name in PEOPLE:
@@ -57,7 +57,7 @@ class Place:
         """Whether a shell line of a person succeeds in the share over NFS."""
         uid = self._people[name].uid
         become = f"setpriv --reuid={uid} --regid={uid} --clear-groups"
-        return self._ends_well(f"cd /mnt/{self._share}-nfs && exec {become} sh -c '{UMASK}; {line}'")
+        return self._ends_well(f"{become} sh -c 'cd /mnt/{self._share}-nfs && {UMASK}; {line}'")
 
     def smb(self, name: str, line: str) -> bool:
         """Whether a shell line succeeds in the share over SMB, as this person."""
@@ -172,13 +172,12 @@ def test_program_starts_for_others_and_its_owner_has_full_control(
         box.millrace(f"share create fast {own} --smb-user lena --smb-user omar", seconds=600)
     client.run("cat > /run/opens.py", stdin=(Path(__file__).parent / "opens.py").read_text())
     for program in ("tool", "from-nfs") if share == "open" else ("tool",):
-        make = f'printf "#!/bin/sh\\necho ran\\n" > {program}; chmod 644 {program}'
         if program == "tool":
             put = f"smbclient -A /run/lena //{HOST}/{share} -c 'put /run/opens.py {program}'"
             client.run(put, seconds=300)
         else:
             with opened(client, share, people, ()) as place:
-                assert place.nfs("lena", make)
+                assert place.nfs("lena", f"echo program > {program}; chmod 644 {program}")
         for name in ("lena", "omar"):
             ask = f"python3 /run/opens.py {HOST} {share} /run/{name} {program} {EXECUTE} {READ_AND_EXECUTE}"
             assert client.run(ask, seconds=300).out.split() == ["ok", "ok"], (program, name)

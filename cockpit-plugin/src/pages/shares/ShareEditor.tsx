@@ -71,7 +71,7 @@ function Editor({ config, before, onDone }: Ends & { config: Config; before: For
         <>
             <PageHeader title={isNew ? _("New share") : format(_("Change $0"), form.name)} />
             <div className="mr-pair">
-                <GeneralPart form={form} set={set} problems={found} isNew={isNew} />
+                <GeneralPart form={form} set={set} problems={found} isNew={isNew} groups={config.groups.map((group) => group.name)} />
                 <NfsPart form={form} set={set} problems={found} networks={networks} />
                 <SmbPart form={form} set={set} problems={found} users={[ADMIN, ...config.users.map((user) => user.name)]}
                     groups={config.groups.map((group) => group.name)} />

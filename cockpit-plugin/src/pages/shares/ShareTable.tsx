@@ -9,13 +9,16 @@ import { Usage } from "../../components/Usage";
 import { _, format } from "../../lib/i18n";
 import { go } from "../../lib/route";
 import { servedState, useVerifications, type Seen } from "./verified";
-import { profileWord } from "./words";
+import { profileWord, writingWord } from "./words";
 
 function Name({ share }: { share: Share }): JSX.Element {
     return (
         <>
             <strong>{share.name}</strong>
             <div className="mr-subtle mr-small">{profileWord(share.profile)}{share.sealed && ` · ${_("sealed")}`}</div>
+            {(share.writing ?? null) !== null && (
+                <div className="mr-subtle mr-small">{writingWord(share.writing ?? "own")}{(share.group ?? null) !== null && ` (${share.group})`}</div>
+            )}
             <code className="mr-small">{share.path}</code>
             {share.comment && <div className="mr-small">{share.comment}</div>}
         </>
@@ -75,11 +78,12 @@ function Served({ share, last }: { share: Share; last: Seen | undefined }): JSX.
 /** What is done with one share. */
 export interface ShareActions {
     onClone: (share: Share) => void;
+    onPermissions: (share: Share) => void;
     onUnseal: (share: Share) => void;
     onRemove: (share: Share) => void;
 }
 
-function Actions({ share, onClone, onUnseal, onRemove }: ShareActions & { share: Share }): JSX.Element {
+function Actions({ share, onClone, onPermissions, onUnseal, onRemove }: ShareActions & { share: Share }): JSX.Element {
     return (
         <div className="mr-row-actions">
             <AdminButton variant="secondary" size="sm" aria-label={format(_("Change $0"), share.name)}
@@ -88,6 +92,10 @@ function Actions({ share, onClone, onUnseal, onRemove }: ShareActions & { share:
                 onClick={() => go(["clients"], { share: share.name })}>{_("Mount")}</Button>
             <AdminButton variant="secondary" size="sm" aria-label={format(_("Clone $0"), share.name)}
                 onClick={() => onClone(share)}>{_("Clone")}</AdminButton>
+            {(share.writing ?? null) !== null && (
+                <AdminButton variant="secondary" size="sm" aria-label={format(_("Permissions in $0"), share.name)}
+                    onClick={() => onPermissions(share)}>{_("Permissions")}</AdminButton>
+            )}
             {share.sealed && (
                 <AdminButton variant="secondary" size="sm" aria-label={format(_("Unseal $0"), share.name)}
                     onClick={() => onUnseal(share)}>{_("Unseal")}</AdminButton>

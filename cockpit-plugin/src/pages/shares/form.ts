@@ -9,11 +9,18 @@ const DEFAULT = "default";
 export const ADMIN = "admin";
 
 export type Profile = DesiredShare["profile"];
+export type Writing = NonNullable<DesiredShare["writing"]>;
+
+/** Types that determine who may write. */
+export const hasRule = (profile: Profile): boolean => profile === "home" || profile === "dataset-ro";
 
 export interface Form {
     name: string;
     profile: Profile;
     comment: string;
+    writing: Writing;
+    /** Of the users who write; empty for all users of the share. */
+    group: string;
     /** As typed: 500G, 10T, or nothing for no limit. */
     size: string;
     softSize: string;
@@ -40,6 +47,8 @@ export const NEW: Form = {
     name: "",
     profile: "mixed",
     comment: "",
+    writing: "together",
+    group: "",
     size: "",
     softSize: "",
     childSize: "",
@@ -61,6 +70,8 @@ export function fromWanted(share: DesiredShare): Form {
         name: share.name,
         profile: share.profile,
         comment: share.comment,
+        writing: share.writing ?? "own",
+        group: share.group ?? "",
         size: sizeText(share.size),
         softSize: sizeText(share.soft_size),
         childSize: sizeText(share.child_size ?? null),
@@ -92,6 +103,7 @@ export function problems(form: Form, isNew: boolean): Problems {
     const found: Record<string, string | undefined> = {
         name: isNew ? rules.shareName(name) : undefined,
         comment: rules.comment(comment),
+        group: form.writing === "some" && form.group === "" && !hasRule(form.profile) ? _("Select the group that writes.") : undefined,
         size: size === "" ? undefined : rules.size(size),
         softSize: softSize === "" ? undefined : rules.size(softSize),
         childSize: childSize === "" ? undefined : rules.size(childSize),
@@ -116,6 +128,11 @@ export function words(form: Form, before?: Form): string[] {
     const option = (key: keyof Form, ...made: string[]) => { if (differs(key)) found.push(...made); };
     option("profile", `--profile=${form.profile}`);
     option("comment", `--comment=${form.comment}`);
+    if (!hasRule(form.profile)) {
+        option("writing", `--writing=${form.writing}`);
+        if (form.writing !== "own" && differs("group") && (form.group !== "" || before !== undefined))
+            found.push(`--group=${form.group || "none"}`);
+    }
     option("size", `--size=${form.size || "none"}`);
     option("softSize", `--soft-size=${form.softSize || "none"}`);
     option("childSize", `--child-size=${form.childSize || "none"}`);

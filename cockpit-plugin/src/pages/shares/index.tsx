@@ -20,6 +20,7 @@ import { Changes } from "./Changes";
 import { CloneShare } from "./CloneShare";
 import { remember } from "./verified";
 import { RemoveShare } from "./RemoveShare";
+import { SharePermissions, permissionsLines } from "./SharePermissions";
 import { UnsealShare } from "./UnsealShare";
 import { Sessions } from "./Sessions";
 import { ShareEditor } from "./ShareEditor";
@@ -77,6 +78,7 @@ export default function Shares(): JSX.Element {
     const verify = useChange("share verify", { timeout: CHANGE_SECONDS });
     const [removing, setRemoving] = useState<Share>();
     const [cloning, setCloning] = useState<Share>();
+    const [permitting, setPermitting] = useState<Share>();
     const [unsealing, setUnsealing] = useState<Share>();
     const [done, setDone] = useState<Done>();
 
@@ -118,12 +120,13 @@ export default function Shares(): JSX.Element {
             <ErrorAlert error={verify.error} retry={() => void look()} />
             <CheckFindings checks={SERVING} />
             <JobPanel kind="clone" onEnded={list.reload} />
+            <JobPanel kind="permissions" onEnded={list.reload} />
             <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">
                 <Panel title={_("Shares")} wide testId="share-list">
                     <Loaded of={list} what={_("Loading shares")}>
                         {({ shares }) => (shares.length > 0
-                            ? <ShareTable shares={shares} onClone={setCloning} onUnseal={setUnsealing} onRemove={setRemoving} />
+                            ? <ShareTable shares={shares} onClone={setCloning} onPermissions={setPermitting} onUnseal={setUnsealing} onRemove={setRemoving} />
                             : <NoShares pool={status.data === undefined ? undefined : status.data.pool !== null} />)}
                     </Loaded>
                 </Panel>
@@ -136,6 +139,13 @@ export default function Shares(): JSX.Element {
                     onDone={({ source, target, verified, warnings, share }) => {
                         changed({ title: format(_("$0 has been cloned to $1."), source, target), lines: verified, warnings, ...(share && { share: target }) });
                         setCloning(undefined);
+                    }} />
+            )}
+            {permitting !== undefined && (
+                <SharePermissions share={permitting} onClose={() => setPermitting(undefined)}
+                    onDone={(report) => {
+                        changed({ title: format(_("The permissions in $0 have been set."), report.share), lines: permissionsLines(report), warnings: [] });
+                        setPermitting(undefined);
                     }} />
             )}
             {unsealing !== undefined && (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the keywords of the command line mean, for a person. */
 import { _ } from "../../lib/i18n";
-import type { Profile } from "./form";
+import type { Profile, Writing } from "./form";
 
 export function profileWord(profile: Profile): string {
     switch (profile) {
@@ -20,6 +20,23 @@ export function profileMeaning(profile: Profile): string {
     case "dataset-ro": return _("No writes; clients cache without limits.");
     case "home": return _("A private directory for each user; always encrypted over SMB.");
     case "mixed": return _("One tree for NFS and SMB clients at the same time.");
+    }
+}
+
+export function writingWord(writing: Writing): string {
+    switch (writing) {
+    case "together": return _("Everyone of the share");
+    case "own": return _("Each user their own files");
+    case "some": return _("Members of a group; all others read");
+    }
+}
+
+export function writingMeaning(writing: Writing, group: string): string {
+    switch (writing) {
+    case "together": return group === "" ? _("All users of the share change, rename and delete all files, over NFS and SMB.")
+        : _("Members of the group change, rename and delete all files; all others have no access.");
+    case "own": return _("All users create files; only their owners change or delete them.");
+    case "some": return _("All users of the share read; only members of the group change files.");
     }
 }
 

@@ -83,6 +83,7 @@ SOME = (0, LAB, 0o2775, posix_acl.encode(0o775))
         ({"group": "lab"}, MEMBERS, "0760", "2770"),
         ({"writing": "some", "group": "lab"}, SOME, "0764", "2775"),
         ({"writing": "own"}, OWN, None, None),
+        ({"time_machine": True, "nfs": False}, OWN, None, None),
         ({"writing": "own", "profile": "training"}, OWN, "0764", "2775"),
         ({"writing": "own", "profile": "checkpoint"}, OWN, "0760", "2770"),
     ],

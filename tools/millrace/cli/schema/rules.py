@@ -37,6 +37,7 @@ CHOICES = {
     "PROTOCOLS": "millrace.measure.client.choices:Protocol",
     "SECURITIES": "millrace.serve.config.choices:Security",
     "SHARE_TYPES": "millrace.serve.config.choices:Profile",
+    "WRITINGS": "millrace.serve.config.choices:Writing",
     "SQUASHES": "millrace.serve.config.choices:Squash",
     "TRANSPORTS": "millrace.serve.config.choices:Transport",
     "TUNER_PROFILES": "millrace.measure.tuner.search.goals:ProfileName",

@@ -45,6 +45,8 @@ def without_people(config: Config) -> Config:
             sealed=share.sealed,
             project=share.project,
             fsid=share.fsid,
+            # the group is forgotten as well; its number on the directory lets nobody else in
+            writing=share.writing if share.group is None else "own",
             nfs=Nfs(enabled=False),
             smb=Smb(enabled=False),
         )

@@ -197,7 +197,10 @@ class DesiredShare(DesiredModel):
         if self.writing == "some" and self.group is None:
             raise ValueError(f"{self.name} needs the group that writes: add a group")
         if self.writing == "own" and self.group is not None:
-            raise ValueError(f"{self.name} needs no group: each user writes their own files")
+            raise ValueError(
+                f"{self.name} needs no group where each user writes their own files: leave the group out, or set "
+                "writing to together or some"
+            )
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
         if self.profile == "dataset-ro":

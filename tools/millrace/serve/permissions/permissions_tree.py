@@ -18,6 +18,8 @@ from millrace.system.trees.descend import Path, below, descend, entries, is_gone
 
 _KNOWN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o777
+# entries of one directory after which progress is shown
+_OFTEN = 1000
 # of others than the owner
 _WRITE = 0o022
 
@@ -81,13 +83,19 @@ class PermissionsWalk:
                         inner.append(name)
                     elif stat.S_ISREG(held.st_mode):
                         self._file(name, at, seen)
+                    if seen.entries >= _OFTEN:
+                        self._add(seen)
+                        seen = PermissionsTally()
         except (Failed, OSError) as error:
             if not path or not is_gone(error):
                 raise
         finally:
-            with self._lock:
-                self.tally.add(seen)
+            self._add(seen)
         return inner
+
+    def _add(self, seen: PermissionsTally) -> None:
+        with self._lock:
+            self.tally.add(seen)
 
     def _file(self, name: str, directory: int, seen: PermissionsTally) -> None:
         try:

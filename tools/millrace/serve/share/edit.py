@@ -161,7 +161,9 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
 
 
 def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
-    base: dict[str, Any] = {"name": name, "profile": "mixed", "project": project, "writing": "together"}
+    # nobody else writes or deletes the backups of a Mac
+    writing = "own" if wanted["smb"].get("time_machine") else "together"
+    base: dict[str, Any] = {"name": name, "profile": "mixed", "project": project, "writing": writing}
     group = wanted["share"].get("group")
     if group is not None and not {"users", "groups"} & set(wanted["smb"]):
         # the users who write open it; where others read, the administrator does

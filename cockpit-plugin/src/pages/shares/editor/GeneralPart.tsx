@@ -4,11 +4,21 @@ import { Form as FormLayout } from "@patternfly/react-core/dist/esm/components/F
 import { ChoiceField, TextField } from "../../../components/Field";
 import { Panel } from "../../../components/Panel";
 import { _ } from "../../../lib/i18n";
-import { SHARE_TYPES } from "../../../types/rules";
-import { profileMeaning, profileWord } from "../words";
+import { SHARE_TYPES, WRITINGS } from "../../../types/rules";
+import { ADMIN, hasRule } from "../form";
+import { profileMeaning, profileWord, writingMeaning, writingWord } from "../words";
 import type { PartProps } from "./part";
 
-export function GeneralPart({ form, set, problems, isNew }: PartProps & { isNew: boolean }): JSX.Element {
+export function GeneralPart({ form, set, problems, isNew, groups }: PartProps & { isNew: boolean; groups: string[] }): JSX.Element {
+    const known = [...new Set([...groups, ...form.groups, ...(form.group === "" ? [] : [form.group])])];
+    // The members open a new share over SMB, and not only the administrator, who is not one of them.
+    const choose = (group: string) => set({
+        group,
+        ...(isNew && group !== "" && !form.groups.includes(group) && {
+            groups: [...form.groups, group],
+            users: form.writing === "together" ? form.users.filter((one) => one !== ADMIN) : form.users,
+        }),
+    });
     return (
         <Panel title={_("Share")} wide testId="part-general">
             <FormLayout className="mr-fields" onSubmit={(event) => event.preventDefault()}>
@@ -18,6 +28,15 @@ export function GeneralPart({ form, set, problems, isNew }: PartProps & { isNew:
                         : _("The name cannot be changed: clients mount the share by its name.")} />
                 <ChoiceField id="profile" label={_("Share type")} value={form.profile} onChange={(profile) => set({ profile })}
                     options={SHARE_TYPES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(form.profile)} />
+                {!hasRule(form.profile) && (
+                    <ChoiceField id="writing" label={_("Writing")} value={form.writing} onChange={(writing) => set({ writing, ...(writing === "own" && { group: "" }) })}
+                        options={WRITINGS.map((value) => ({ value, label: writingWord(value) }))} help={writingMeaning(form.writing, form.group)} />
+                )}
+                {!hasRule(form.profile) && form.writing !== "own" && (
+                    <ChoiceField id="group" label={_("Group that writes")} value={form.group} onChange={choose}
+                        options={[{ value: "", label: form.writing === "some" ? _("Select a group") : _("None: all users of the share") },
+                            ...known.map((value) => ({ value, label: value }))]} problem={problems["group"]} />
+                )}
                 <TextField id="size" label={_("Size limit")} value={form.size} onChange={(size) => set({ size })}
                     placeholder={_("no limit")} problem={problems["size"]} help={_("For example 500G or 10T (powers of 1024).")} />
                 <TextField id="soft-size" label={_("Soft limit")} value={form.softSize} onChange={(softSize) => set({ softSize })}

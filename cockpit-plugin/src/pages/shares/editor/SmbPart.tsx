@@ -59,7 +59,7 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
                     <Networks form={form} set={set} problems={problems} />
                     <FormGroup fieldId="time-machine">
                         <Checkbox id="time-machine" label={_("macOS backups (Time Machine)")} isChecked={form.timeMachine}
-                            onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false }) })}
+                            onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false, writing: "own", group: "" }) })}
                             description={_("Sets all options that macOS requires and disables NFS.")} />
                     </FormGroup>
                     <FormGroup fieldId="smb-direct">

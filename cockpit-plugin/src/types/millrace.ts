@@ -2662,6 +2662,18 @@ export interface RecipeChoice {
     source: string;
 }
 
+/**
+ * The file system of the records of NFS clients, an image on the pool.
+ *
+ * `set_aside` is the file of a damaged one, `problem` why the records have no room of their own.
+ */
+export interface RecordsRoom {
+    schema_version: 1;
+    image: string;
+    set_aside: string | null;
+    problem: string | null;
+}
+
 /** A new recovery key: it is in this answer and nowhere else. */
 export interface RecoveryKey {
     schema_version: 1;
@@ -4256,6 +4268,7 @@ export interface Outputs {
     "keep now": KeepStatus;
     "keep passphrase": KeepStatus;
     "keep records": LockRecords;
+    "keep room": RecordsRoom;
     "keep run": KeepStatus;
     "keep status": KeepStatus;
     "keep use-local": KeepStatus;

@@ -87,6 +87,7 @@ def _running(kind: type[Kind]) -> Iterator[Kind]:
         appliance = kind(Path(directory))
         certify(end=NOW.replace(year=2126))
         stand_in(patch, appliance)
+        appliance.opens_nfs(patch)
         edits = ("edit.create_shares", "edit.set_share", "edit.remove_share", "edit.preview")
         appliance.answers_for(patch, *edits, "verify.verify", "confirm.confirm")
         patch.setattr("millrace.serve.join.join.join", partial(join, server=appliance.server))

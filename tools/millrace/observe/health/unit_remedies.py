@@ -49,7 +49,10 @@ REMEDIES = {
     "users": "millrace user list; then: systemctl restart {unit}",
     "volumes": "millrace volume list; then: systemctl restart {unit}",
     **dict.fromkeys(
-        ("bench", "clone", "drive-test", "erase", "rescue", "reset", "scrub", "scrub-files", "trim", "tuner", "update"),
+        (
+            *("bench", "clone", "drive-test", "erase", "permissions", "rescue", "reset"),
+            *("scrub", "scrub-files", "trim", "tuner", "update"),
+        ),
         _JOB,
     ),
     "xfs-scrub": "millrace pool scrub status; then: systemctl restart {unit}",

@@ -87,7 +87,7 @@ class NfsSession:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._slot = 0
-        owner = f"millrace-{secrets.token_hex(8)}".encode()
+        owner = f"verification-{secrets.token_hex(8)}".encode()
         # no state protection, no implementation id
         said = self._compound([(_EXCHANGE_ID, secrets.token_bytes(8) + _opaque(owner) + struct.pack(">III", 0, 0, 0))])
         self._client, sequence = struct.unpack_from(">QI", said[_EXCHANGE_ID])

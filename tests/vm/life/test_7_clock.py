@@ -10,7 +10,7 @@ import pytest
 from tests.vm.box import ADMIN_PASSWORD, Box
 from vm.console import sign_in
 
-pytestmark = pytest.mark.usefixtures("in_use")
+pytestmark = [pytest.mark.usefixtures("in_use"), pytest.mark.soak]
 
 POLICY = "/etc/millrace/policy.toml"
 TIMERS = "millrace-upkeep@scrub.timer millrace-upkeep@trim.timer millrace-upkeep@keep.timer"

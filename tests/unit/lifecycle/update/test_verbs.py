@@ -2,12 +2,13 @@
 """`millrace update …` in text and as JSON: what is looked at is not installed, and what is confirmed is."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.update import records, update_paths, verbs
+from millrace.lifecycle.update import planned_reboot, records, update_paths, verbs
 from millrace.lifecycle.update.model import LastUpdate, PlannedReboot
 from millrace.lifecycle.update.planned_reboot import PLAN
 from millrace.lifecycle.update.verbs import update
@@ -212,10 +213,14 @@ def test_planned_reboot_is_changed_and_cancelled(server: Server) -> None:
         say("reboot", "4 o'clock")
 
 
-def test_planned_reboot_that_waits_is_shown_with_its_reason_and_printed_once(server: Server) -> None:
+def test_planned_reboot_that_waits_is_shown_with_its_reason_and_printed_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(BadInput, match=r"reboot\.json is missing"):
         say("reboot-planned")
     PLAN.write(PlannedReboot(at="2026-11-22T03:30:00+00:00"))
+    at = datetime(2026, 11, 22, 3, 30, 1, tzinfo=UTC).astimezone().replace(tzinfo=None)
+    monkeypatch.setattr(planned_reboot, "local_time", lambda: at)
     assert "the reboot waits" not in say("status").output
     server.states["millrace-erase.service"] = "active"
     why = "a drive is being erased, which a restart would end; wait for it: millrace drive list"

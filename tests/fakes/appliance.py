@@ -98,6 +98,7 @@ class Appliance(Commands):
         self.everlasting: set[str] = set()
         self.nt_hashes: dict[str, str] = {}
         self.passdb_form = dict(FORM)
+        self.policies: dict[str, str] = {}
         self.transactions = 0
         self._parsed: tuple[str, configparser.ConfigParser] | None = None
         self.usage = ""
@@ -234,6 +235,8 @@ class Appliance(Commands):
 
     def _pdbedit(self, words: list[str], stdin: str) -> Result:
         """A change of one account fails where there is none, as Samba 4.25.1's does; kickoff times are kept."""
+        if "-P" in words:
+            return self._account_policy(words[words.index("-P") + 1], words[-1] if "-C" in words else None)
         if "-i" in words:
             fields = [line.split(":") for line in Path(words[-1].removeprefix("smbpasswd:")).read_text().splitlines()]
             self.smb_accounts |= {row[0] for row in fields}
@@ -251,6 +254,10 @@ class Appliance(Commands):
             return Result(255, "", "Username not found!\n")
         self.everlasting.add(words[4])
         return GOOD
+
+    def _account_policy(self, policy: str, value: str | None) -> Result:
+        self.policies[policy] = self.policies.get(policy, "0") if value is None else value
+        return Result(0, f'account policy "{policy}" value is: {self.policies[policy]}\n', "")
 
     def _chpasswd(self, words: list[str], stdin: str) -> Result:
         values = dict(line.split(":", 1) for line in stdin.splitlines())

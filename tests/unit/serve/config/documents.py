@@ -135,6 +135,7 @@ WRITERS: dict[str, set[str]] = {
     "lifecycle/etc/__main__.py": {"etc-factory.json"},
     "lifecycle/etc/etc_update.py": {"etc-factory.json"},
     "serve/render/rendered.py": {"rendered.json"},
+    "observe/health/clock.py": set(),
     "observe/health/latency.py": set(),
     "observe/health/write.py": set(),
     "inventory/verbs.py": set(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.command import command
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def _ended(report: "PermissionsReport") -> Iterator[str]:
     else:
         yield f"{report.differ} of {report.entries} files and directories in {report.share} have other permissions"
         if report.differ:
-            yield f"To set them: millrace share permissions {report.share} --apply"
+            again = command("millrace share permissions", report.share, options=["--apply"])
+            yield f"To set them: {again}"
     if report.linked:
         yield f"{report.linked} files have several names (hard links) and keep their permissions"
     if report.refused:

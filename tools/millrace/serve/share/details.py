@@ -13,6 +13,7 @@ from millrace.serve.share.listing import listed, served, space
 from millrace.serve.share.model import Share, ShareDetails
 from millrace.storage.record.model import Pool
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.errors import MillraceError, Refused
 from millrace.system.net import Interface
 from millrace.system.printing import fields
@@ -40,7 +41,8 @@ def lines(shown: ShareDetails) -> list[str]:
     share = shown.share
     directory = "unknown" if shown.mode is None else f"{shown.owner}:{shown.group} {shown.mode}"
     if shown.follows is False:
-        directory += f", not as the rule says: millrace share permissions {share.name} --apply"
+        todo = command("millrace share permissions", share.name, options=["--apply"])
+        directory += f", not as the rule says: {todo}"
     cells = {
         "Name": share.name,
         "Type": share.profile,

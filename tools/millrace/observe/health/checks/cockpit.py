@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the web console show its login page, with the certificate of this server?"""
 
-import time
+from datetime import timedelta
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.certificate import cockpit, files, pem
+from millrace.system import ages
 
 NAME = "cockpit"
-SETTLED = 60.0
-"""Seconds after a change of the certificate in which the web console may show the one before."""
+SETTLED = timedelta(minutes=1)
+"""After a change of the certificate the web console may show the one before."""
 _RESTART = "systemctl restart cockpit.service"
 
 
@@ -35,6 +36,6 @@ def _is_other(shown: bytes) -> bool:
     if not shown or cockpit.in_the_way() or not chain.exists():
         return False
     # the console is restarted seconds after a change
-    if abs(time.time() - files.current().lstat().st_mtime) < SETTLED:
+    if ages.is_recent(files.current().lstat().st_mtime, SETTLED):
         return False
     return shown != pem.first_der(chain.read_text())

@@ -2,6 +2,7 @@
 """Does the journal reach the host that it is forwarded to?"""
 
 import time
+from datetime import timedelta
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
@@ -35,6 +36,6 @@ def check(host: Host) -> list[HealthFinding]:
         sentence = f"The journal has not reached {url} for {late / 60:.0f} minutes."
         todo = f"Check that the receiver is up and trusts this server's certificate: journalctl -u {forward.UNIT}"
         return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
-    accepted = sent.exists() and time.time() - sent.stat().st_mtime <= LATE_S
+    accepted = sent.exists() and ages.is_recent(sent.stat().st_mtime, timedelta(seconds=LATE_S))
     sentence = f"The journal is forwarded to {url}" + ("." if accepted else "; nothing has been accepted there yet.")
     return [HealthFinding(check=NAME, level=Level.OK, sentence=sentence)]

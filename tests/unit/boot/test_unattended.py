@@ -134,6 +134,7 @@ def test_mountd_speaks_with_the_kernel_only() -> None:
     mountd = unit("nfs-mountd.service")
     assert mountd["ExecStart"] == ["/usr/sbin/rpc.mountd --no-nfs-version 2 --no-nfs-version 3"]
     assert (mountd["Restart"], mountd["RestartMode"], mountd["RestartSec"]) == (["on-failure"], ["direct"], ["1s"])
+    assert mountd["StartLimitIntervalSec"] == ["0"]
 
 
 def test_scope_of_the_nfs_server_survives_each_setting_of_its_threads() -> None:

@@ -39,6 +39,8 @@ CONTENT = """\
 # 4711 0:
 # expiry=1764412345 refcnt=1 flags=1
 2000 2: 2000 2001
+# expiry=1764412301 refcnt=1 flags=1
+# 2001 2: 2000 2001
 """
 
 

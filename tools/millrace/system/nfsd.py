@@ -45,11 +45,12 @@ def users_without_groups() -> set[int]:
     """Return the users who are in no group, as the kernel knows it: with them it takes the groups that a client names.
 
     That is right for users whom this server does not know. Of others nobody gave it an answer. A negative entry begins
-    with "# ", then the number of the user and that of the groups (net/sunrpc/svcauth_unix.c, unix_gid_show).
+    with "# ", then the number of the user and that of the groups, which is 0; one that has expired begins so as well,
+    with all groups, for half a minute (net/sunrpc/svcauth_unix.c, unix_gid_show; cache.c, c_show).
     """
     known = sysfs.text(paths.ROOT / GROUPS / "content") or ""
-    negative = (line.split() for line in known.splitlines() if line.startswith("# "))
-    return {int(words[1]) for words in negative if len(words) > 2 and words[1].isdigit()}
+    entries = (line.split() for line in known.splitlines() if line.startswith("# "))
+    return {int(words[1]) for words in entries if words[2:] == ["0:"] and words[1].isdigit()}
 
 
 def forget_groups() -> None:

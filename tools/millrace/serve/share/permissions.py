@@ -80,14 +80,20 @@ def state(at: int) -> TopState:
 
 
 def restore(at: int, before: TopState) -> None:
-    """Put an open directory back into a state."""
+    """Put an open directory back into a state; nothing is allowed meanwhile that neither the old nor the new allows."""
+    now = state(at)
+    if now.access is not None or now.owner != before.owner:
+        # the group bits are the mask of a list, which allows its group less; a new group has none of the old mode
+        os.fchmod(at, now.mode & before.mode & ~0o070)
     posix_acl.write(at, posix_acl.ACCESS, None)
     posix_acl.write(at, posix_acl.DEFAULT, before.default)
     os.fchown(at, *before.owner)
-    os.fchmod(at, before.mode)
-    # last: the mode of one with more entries is the mask of that
-    if before.access is not None:
-        posix_acl.write(at, posix_acl.ACCESS, before.access)
+    if before.access is None:
+        os.fchmod(at, before.mode)
+        return
+    # the list sets the bits of the group, which are its mask
+    os.fchmod(at, before.mode & ~0o070)
+    posix_acl.write(at, posix_acl.ACCESS, before.access)
 
 
 def wanted(found: AccessRule, gid: int) -> TopState:

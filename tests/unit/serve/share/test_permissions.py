@@ -104,7 +104,12 @@ def test_directory_that_exists_gets_the_rule_and_its_content_does_not(appliance:
     path = appliance.root / "srv/pool/team"
     path.mkdir()
     (path / "file").touch(0o600)
-    create(appliance)
+    path.chmod(0o700)
+    report = create(appliance)
+    assert report.warnings == [
+        "/srv/pool/team existed with content: its mode was 0700 and is now 0777, as team says who may write; "
+        "to close it: chmod 0700 /srv/pool/team"
+    ]
     assert top(appliance) == ALL
     assert (path / "file").stat().st_mode & 0o777 == 0o600
 
@@ -122,6 +127,16 @@ def test_directory_that_a_power_cut_left_unfinished_is_finished(appliance: Appli
     path.chmod(0o700)
     appliance.server().prepare(appliance.server().shares(store.load()))
     assert top(appliance) == ALL
+
+
+def test_directory_with_content_that_root_closed_stays_closed(appliance: Appliance) -> None:
+    create(appliance)
+    path = appliance.root / "srv/pool/team"
+    (path / "file").touch()
+    path.chmod(0o700)
+    appliance.server().prepare(appliance.server().shares(store.load()))
+    change(appliance, comment="x")
+    assert top(appliance)[2] == 0o700
 
 
 def test_each_change_of_the_rule_sets_the_directory(appliance: Appliance) -> None:

@@ -14,7 +14,7 @@ from threading import Event, Lock
 from millrace.serve.share.permissions import AccessRule
 from millrace.system import posix_acl
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import Path, below, descend, entries, is_gone
+from millrace.system.trees.descend import Path, TooDeep, below, descend, entries, is_gone
 
 _KNOWN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o777
@@ -36,6 +36,8 @@ class PermissionsTally:
     differ: int = 0
     linked: int = 0
     refused: int = 0
+    deep: int = 0
+    deep_path: str | None = None
 
     def add(self, other: "PermissionsTally") -> None:
         """Add the numbers of another tally."""
@@ -43,6 +45,8 @@ class PermissionsTally:
         self.differ += other.differ
         self.linked += other.linked
         self.refused += other.refused
+        self.deep += other.deep
+        self.deep_path = self.deep_path or other.deep_path
 
 
 class PermissionsWalk:
@@ -86,6 +90,8 @@ class PermissionsWalk:
                     if seen.entries >= _OFTEN:
                         self._add(seen)
                         seen = PermissionsTally()
+        except TooDeep as error:
+            seen.deep, seen.deep_path = 1, error.path
         except (Failed, OSError) as error:
             if not path or not is_gone(error):
                 raise

@@ -37,7 +37,7 @@ def mode_without(access: bytes, mode: int) -> int:
 
     With a list that names users or groups, the group bits of a mode are its mask (acl(5)).
     """
-    bits = {tag: allowed for tag, allowed, _ in struct.iter_unpack("<HHI", access[4:])}
+    bits: dict[int, int] = {tag: allowed for tag, allowed, _ in struct.iter_unpack("<HHI", access[4:])}
     group = bits.get(_GROUP, 0) & bits.get(_MASK, 0o7)
     return mode & ~0o070 | group << 3
 

@@ -66,7 +66,10 @@ def test_directory_that_is_too_deep_is_not_opened(tmp_path: Path, monkeypatch: p
     top = os.open(tmp_path, os.O_RDONLY)
     with below(top, "abc"):
         pass
-    with pytest.raises(TooDeep, match="a/b/c/… has more than 3 directories below each other") as error, below(top, "abcd"):
+    with (
+        pytest.raises(TooDeep, match="a/b/c/… has more than 3 directories below each other") as error,
+        below(top, "abcd"),
+    ):
         pass
     os.close(top)
     assert not is_gone(error.value)

@@ -102,6 +102,19 @@ def wanted(found: AccessRule, gid: int) -> TopState:
     return TopState((os.getuid(), gid), found.mode, None, default)
 
 
+def rule_of(seen: TopState) -> tuple[Writing, int | None] | None:
+    """Return the rule, and the number of its group, that set a top directory so that all or a group write in it."""
+    rules: tuple[tuple[Writing, int | None], ...] = (
+        ("together", None),
+        ("together", seen.owner[1]),
+        ("some", seen.owner[1]),
+    )
+    for writing, gid in rules:
+        if seen == wanted(_rule(writing, gid is not None), os.getgid() if gid is None else gid):
+            return writing, gid
+    return None
+
+
 def words(share: Share) -> str:
     """Return the rule for writing in a share, in words."""
     if share.profile == "dataset-ro":

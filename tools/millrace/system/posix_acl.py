@@ -15,7 +15,7 @@ ACCESS: Final = "system.posix_acl_access"
 DEFAULT: Final = "system.posix_acl_default"
 
 _VERSION: Final = 2
-_OWNER, _GROUP, _OTHERS = 0x01, 0x04, 0x20
+_OWNER, _GROUP, _MASK, _OTHERS = 0x01, 0x04, 0x10, 0x20
 _NO_NUMBER: Final = 0xFFFFFFFF
 # no such attribute; a file system without access lists
 _NONE = (errno.ENODATA, errno.EOPNOTSUPP)
@@ -30,6 +30,16 @@ def encode(mode: int) -> bytes:
     return struct.pack("<I", _VERSION) + b"".join(
         struct.pack("<HHI", tag, bits & 0o7, _NO_NUMBER) for tag, bits in entries
     )
+
+
+def mode_without(access: bytes, mode: int) -> int:
+    """Return `mode` as it stays without the access list `access`: what its own group may do.
+
+    With a list that names users or groups, the group bits of a mode are its mask (acl(5)).
+    """
+    bits: dict[int, int] = {tag: allowed for tag, allowed, _ in struct.iter_unpack("<HHI", access[4:])}
+    group = bits.get(_GROUP, 0) & bits.get(_MASK, 0o7)
+    return mode & ~0o070 | group << 3
 
 
 def read(place: Place, name: str) -> bytes | None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings of shares that are not served, limits that are not set, users and addresses that are missing."""
 
+import grp
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +13,7 @@ from millrace.observe.health.host import Host
 from millrace.observe.health.model import Level
 from millrace.serve.config import files
 from millrace.serve.config.model import Config, DesiredPort, DesiredShare, User, first_config
-from millrace.system import paths
+from millrace.system import paths, posix_acl
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
@@ -50,6 +52,40 @@ def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
     assert [one.level for one in shares.check(up)] == [Level.OK]
     paths.child_quota_file().write_text(json.dumps({"children": {}, "problems": ["data/a has 1 files", "x"]}))
     assert "WARN: A directory has no complete quota: data/a has 1 files and 1 more." in sentences(shares.check(up))
+
+
+@pytest.mark.parametrize(
+    ("mode", "default", "options"),
+    [
+        (0o777, 0o777, "--writing together;"),
+        (0o2770, 0o770, "--writing together --group lab;"),
+        (0o2775, 0o775, "--writing some --group lab;"),
+        # as shares of before have it, and as administrators set it
+        (0o1777, None, None),
+        (0o2770, None, None),
+        (0o700, None, None),
+        (0o755, 0o755, None),
+    ],
+)
+def test_share_that_lost_its_rule_for_writing(
+    serving: Path, monkeypatch: pytest.MonkeyPatch, mode: int, default: int | None, options: str | None
+) -> None:
+    monkeypatch.setattr(grp, "getgrgid", lambda number: SimpleNamespace(gr_name="lab"))
+    path = serving / "srv/pool/data"
+    path.chmod(mode)
+    posix_acl.write(str(path), posix_acl.DEFAULT, None if default is None else posix_acl.encode(default))
+    ruled = ({"writing": "own"}, {"writing": "together"}, {"profile": "dataset-ro"})
+    for rule in ruled:
+        share = DesiredShare.model_validate({"name": "data", "profile": "mixed", "project": 1001, **rule})
+        wanted(shares=[share.model_dump()])
+        (finding,) = shares.check(Host(Tools(WELL)))
+        if options is None or rule != ruled[0]:
+            assert finding.level is Level.OK
+        else:
+            assert (finding.level, finding.key) == (Level.WARN, "shares/writing/data")
+            assert finding.todo == f"To let them: millrace share set data {options} to end it: " + (
+                "millrace share permissions data --apply"
+            )
 
 
 def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> None:

@@ -2,16 +2,19 @@
 """Permissions of a tree that clients write: all of it, and nothing outside of it."""
 
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from millrace.serve.clone import clone_tree
 from millrace.serve.permissions import permissions_tree
 from millrace.serve.permissions.permissions_tree import PermissionsTally, PermissionsWalk
 from millrace.serve.share.permissions import AccessRule
 from millrace.system import posix_acl
+from millrace.system.trees import descend
 
 ALL, MEMBERS, SOME, OWN = (
     AccessRule(0o777, 0o777),
@@ -77,6 +80,33 @@ def test_everything_gets_what_new_entries_get(
     assert walk(tree, rule, gid).differ == 0
 
 
+def listed_file(path: Path, group: int, mask: int) -> Path:
+    """A file of its owner that a list lets another user read."""
+    path.touch(0o600)
+    entries = ((0x01, 6, -1), (0x02, 4, 1002), (0x04, group, -1), (0x10, mask, -1), (0x20, 0, -1))
+    packed = b"".join(struct.pack("<HHI", tag, bits, number & 0xFFFFFFFF) for tag, bits, number in entries)
+    posix_acl.write(str(path), posix_acl.ACCESS, struct.pack("<I", 2) + packed)
+    return path
+
+
+@pytest.mark.parametrize(("group", "mask", "left"), [(0, 4, 0o600), (6, 4, 0o640), (4, 0, 0o600), (4, 6, 0o640)])
+def test_mask_of_a_list_is_not_what_the_group_may_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, mask: int, left: int
+) -> None:
+    path = listed_file(tmp_path / "private", group, mask)
+    between: list[int] = []
+    write = posix_acl.write
+
+    def removed(place: str, name: str, value: bytes | None) -> None:
+        write(place, name, value)
+        between.append(mode(path))
+
+    monkeypatch.setattr(posix_acl, "write", removed)
+    assert walk(tmp_path, OWN).differ == 1
+    assert mode(path) == left and posix_acl.read(str(path), posix_acl.ACCESS) is None
+    assert between and all(bits & 0o070 & ~left == 0 for bits in between)
+
+
 def test_inspection_changes_nothing(tree: Path) -> None:
     before = {path: path.lstat() for path in tree.rglob("*")}
     tally = walk(tree, MEMBERS, LAB, applies=False)
@@ -130,6 +160,17 @@ def test_file_that_nobody_can_change_is_counted(tree: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "chmod", refuse)
     assert walk(tree, ALL).refused == 5
+
+
+def test_what_is_too_deep_is_counted_and_the_walk_goes_on(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descend, "DEEPEST", 2)
+    for name in ("x", "y"):
+        (tree / "lena/deep" / name / "z").mkdir(parents=True)
+    tally = walk(tree, ALL)
+    assert (tally.entries, tally.deep) == (5, 2)
+    assert tally.deep_path in ("lena/deep/x/…", "lena/deep/y/…")
+    with opened(tree) as descriptor:
+        assert clone_tree.count(descriptor, 2, lambda tally: None).entries == 6
 
 
 def test_walk_ends_when_it_is_stopped(tree: Path) -> None:

@@ -2,6 +2,8 @@
 """Who may write in a share: its top directory, its masks, and what a change of it does."""
 
 import os
+import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -102,7 +104,12 @@ def test_directory_that_exists_gets_the_rule_and_its_content_does_not(appliance:
     path = appliance.root / "srv/pool/team"
     path.mkdir()
     (path / "file").touch(0o600)
-    create(appliance)
+    path.chmod(0o700)
+    report = create(appliance)
+    assert report.warnings == [
+        "/srv/pool/team existed with content: its mode was 0700 and is now 0777, as team says who may write; "
+        "to close it: chmod 0700 /srv/pool/team"
+    ]
     assert top(appliance) == ALL
     assert (path / "file").stat().st_mode & 0o777 == 0o600
 
@@ -120,6 +127,16 @@ def test_directory_that_a_power_cut_left_unfinished_is_finished(appliance: Appli
     path.chmod(0o700)
     appliance.server().prepare(appliance.server().shares(store.load()))
     assert top(appliance) == ALL
+
+
+def test_directory_with_content_that_root_closed_stays_closed(appliance: Appliance) -> None:
+    create(appliance)
+    path = appliance.root / "srv/pool/team"
+    (path / "file").touch()
+    path.chmod(0o700)
+    appliance.server().prepare(appliance.server().shares(store.load()))
+    change(appliance, comment="x")
+    assert top(appliance)[2] == 0o700
 
 
 def test_each_change_of_the_rule_sets_the_directory(appliance: Appliance) -> None:
@@ -160,6 +177,37 @@ def test_change_that_fails_puts_the_directory_back(appliance: Appliance) -> None
     with pytest.raises(Refused, match="nothing was changed"):
         change(appliance, writing="own")
     assert top(appliance) == MEMBERS
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_directory_with_a_list_is_never_wider_than_before_or_after(
+    appliance: Appliance, monkeypatch: pytest.MonkeyPatch, back: bool
+) -> None:
+    path = appliance.root / "srv/pool/listed"
+    path.mkdir(0o700)
+    entries = ((0x01, 7, -1), (0x02, 5, 1002), (0x04, 0, -1), (0x10, 5, -1), (0x20, 0, -1))
+    packed = b"".join(struct.pack("<HHI", tag, bits, number & 0xFFFFFFFF) for tag, bits, number in entries)
+    posix_acl.write(str(path), posix_acl.ACCESS, struct.pack("<I", 2) + packed)
+    with nofollow.directory(path) as at:
+        listed = permissions.state(at)
+        closed = permissions.TopState((0, 0), 0o700, None, None)
+        if back:
+            permissions.restore(at, closed)
+        seen: list[int] = []
+
+        def looked(work: Callable[..., None]) -> Callable[..., None]:
+            def done(*given: Any) -> None:
+                work(*given)
+                if posix_acl.read(at, posix_acl.ACCESS) is None:
+                    seen.append(os.fstat(at).st_mode & 0o077)
+
+            return done
+
+        for module, name in ((posix_acl, "write"), (os, "fchmod"), (os, "fchown")):
+            monkeypatch.setattr(module, name, looked(getattr(module, name)))
+        permissions.restore(at, listed if back else closed)
+        assert seen and set(seen) == {0}
+        assert permissions.state(at) == (listed if back else closed)
 
 
 def test_state_from_before_is_each_users_own() -> None:

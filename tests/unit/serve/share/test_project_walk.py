@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.share import project_walk
+from millrace.system.trees import descend
 from millrace.system.trees.descend import entries
 from tests.fakes.projects import ProjectsOf
 
@@ -47,6 +48,18 @@ def client_acts(monkeypatch: pytest.MonkeyPatch, act: Callable[[str], None]) -> 
             yield name, held
 
     monkeypatch.setattr(project_walk, "entries", acted)
+
+
+def test_what_is_too_deep_to_be_counted_is_no_success_and_ends_nothing_else(
+    pool: ProjectsOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pool.top / "a/b/c").mkdir(parents=True)
+    monkeypatch.setattr(project_walk, "DEEPEST", 2)
+    monkeypatch.setattr(descend, "DEEPEST", 2)
+    with pytest.raises(descend.TooDeep, match="a/b/c/…"):
+        walk(pool)
+    with project_walk.gone_is_fine(), descend.below(-1, ("a", "b", "c")):
+        pytest.fail("it was opened")
 
 
 @pytest.mark.parametrize("threads", [1, 8])

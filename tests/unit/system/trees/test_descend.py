@@ -8,7 +8,8 @@ from threading import Event, Lock
 import pytest
 
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import below, descend, entries, is_gone
+from millrace.system.trees import descend as trees
+from millrace.system.trees.descend import TooDeep, below, descend, entries, is_gone
 
 
 def test_every_directory_is_visited_once_by_several_threads(tmp_path: Path) -> None:
@@ -56,6 +57,22 @@ def test_deep_tree_takes_few_descriptors(tmp_path: Path) -> None:
         assert len(os.listdir("/proc/self/fd")) < before + 20
         assert os.fstat(at).st_ino == path.stat().st_ino
     os.close(top)
+
+
+def test_directory_that_is_too_deep_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert trees.DEEPEST == 4096
+    monkeypatch.setattr(trees, "DEEPEST", 3)
+    (tmp_path / "a/b/c/d").mkdir(parents=True)
+    top = os.open(tmp_path, os.O_RDONLY)
+    with below(top, "abc"):
+        pass
+    with (
+        pytest.raises(TooDeep, match="a/b/c/… has more than 3 directories below each other") as error,
+        below(top, "abcd"),
+    ):
+        pass
+    os.close(top)
+    assert not is_gone(error.value)
 
 
 def test_link_on_the_way_is_not_followed_and_known_as_a_change(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from threading import Event, Lock
 
 from millrace.system import reflink
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import Path, below, descend, entries, is_gone
+from millrace.system.trees.descend import Path, TooDeep, below, descend, entries, is_gone
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -57,6 +57,9 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
                         own.entries += 1
                         # a second name of a file shares its blocks
                         own.bytes += held.st_blocks * BLOCK // max(held.st_nlink, 1)
+        except TooDeep:
+            # for the progress of work that goes on without it; a clone fails there
+            own = Tally()
         except Failed as error:
             if not path or not is_gone(error):
                 raise

@@ -14,7 +14,7 @@ from threading import Event, Lock
 from millrace.serve.share.permissions import AccessRule
 from millrace.system import posix_acl
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import Path, below, descend, entries, is_gone
+from millrace.system.trees.descend import Path, TooDeep, below, descend, entries, is_gone
 
 _KNOWN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o777
@@ -36,6 +36,8 @@ class PermissionsTally:
     differ: int = 0
     linked: int = 0
     refused: int = 0
+    deep: int = 0
+    deep_path: str | None = None
 
     def add(self, other: "PermissionsTally") -> None:
         """Add the numbers of another tally."""
@@ -43,6 +45,8 @@ class PermissionsTally:
         self.differ += other.differ
         self.linked += other.linked
         self.refused += other.refused
+        self.deep += other.deep
+        self.deep_path = self.deep_path or other.deep_path
 
 
 class PermissionsWalk:
@@ -73,7 +77,7 @@ class PermissionsWalk:
                 if os.fstat(at).st_dev != self._device:
                     return []
                 if path:
-                    self._change(at, self._of_directory(os.fstat(at)), self._default, seen)
+                    self._change(at, self._of_directory, self._default, seen)
                 for name, held in entries(at):
                     if self._stop.is_set():
                         raise PermissionsStopped
@@ -86,6 +90,8 @@ class PermissionsWalk:
                     if seen.entries >= _OFTEN:
                         self._add(seen)
                         seen = PermissionsTally()
+        except TooDeep as error:
+            seen.deep, seen.deep_path = 1, error.path
         except (Failed, OSError) as error:
             if not path or not is_gone(error):
                 raise
@@ -112,17 +118,16 @@ class PermissionsWalk:
             if status.st_nlink > 1:
                 seen.entries, seen.linked = seen.entries + 1, seen.linked + 1
             else:
-                self._change(file, self._of_file(status), None, seen, status)
+                self._change(file, self._of_file, None, seen)
         finally:
             os.close(file)
 
-    def _of_directory(self, status: os.stat_result) -> int:
-        mode = stat.S_IMODE(status.st_mode)
+    def _of_directory(self, mode: int) -> int:
         return self._rule.inner if self._rule.default is not None else mode & _PERMISSIONS & ~_WRITE
 
-    def _of_file(self, status: os.stat_result) -> int:
+    def _of_file(self, mode: int) -> int:
         """The mode of a file; a program stays one. What others may write runs as nobody but the user who starts it."""
-        mode, default = stat.S_IMODE(status.st_mode), self._rule.default
+        default = self._rule.default
         if default is None:
             return mode & _PERMISSIONS & ~_WRITE
         return default & (0o777 if mode & 0o111 else 0o666)
@@ -130,25 +135,29 @@ class PermissionsWalk:
     def _change(
         self,
         descriptor: int,
-        mode: int,
+        wanted: Callable[[int], int],
         default: bytes | None,
         seen: PermissionsTally,
-        status: os.stat_result | None = None,
     ) -> None:
-        status = status or os.fstat(descriptor)
+        status = os.fstat(descriptor)
         # for a descriptor with O_PATH, which opens nothing: neither a pipe is waited for nor a delegation
         place = f"/proc/self/fd/{descriptor}"
         gid = status.st_gid if self._gid is None else self._gid
         access = posix_acl.read(place, posix_acl.ACCESS)
         of_new = posix_acl.read(place, posix_acl.DEFAULT) if stat.S_ISDIR(status.st_mode) else default
+        held = stat.S_IMODE(status.st_mode)
+        kept = held if access is None else posix_acl.mode_without(access, held)
+        mode = wanted(kept)
         seen.entries += 1
-        if (stat.S_IMODE(status.st_mode), status.st_gid, access, of_new) == (mode, gid, None, default):
+        if (held, status.st_gid, access, of_new) == (mode, gid, None, default):
             return
         seen.differ += 1
         if not self._applies:
             return
         try:
             if access is not None:
+                # first: without the list, its mask would be what the group may do
+                os.chmod(place, kept)
                 posix_acl.write(place, posix_acl.ACCESS, None)
             if of_new != default:
                 posix_acl.write(place, posix_acl.DEFAULT, default)

@@ -111,6 +111,8 @@ class ShareChange(RenderPart):
             state = directories.set_rule(share)
             if state is not None:
                 change.on_failure(partial(directories.reopen, share, state))
+                widened = directories.opened_again(share, state) if before is None else None
+                change.warnings += [widened] if widened else []
         change.warnings += [sentence for share in changed for sentence in _without_group(share, change.new)]
 
     def _limit(self, changed: Sequence[Share], created: Sequence[Share], change: Change) -> None:

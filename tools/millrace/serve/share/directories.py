@@ -129,8 +129,26 @@ def _is_closed(at: int) -> bool:
 
 
 def _is_unfinished(at: int) -> bool:
+    """Whether an open directory is as it was made. One that root closed by hand has content, and stays closed."""
     status = os.fstat(at)
-    return status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == PRIVATE
+    return status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == PRIVATE and _is_empty(at)
+
+
+def _is_empty(at: int) -> bool:
+    with os.scandir(at) as inner:
+        return next(inner, None) is None
+
+
+def opened_again(share: Share, before: TopState) -> str | None:
+    """Return in words that the directory of a new share was there with content and is another now; None: neither."""
+    with nofollow.directory(_path(share)) as at:
+        after, empty = permissions.state(at), _is_empty(at)
+    if empty or before == after:
+        return None
+    return (
+        f"{share.path} existed with content: its mode was {before.mode:04o} and is now {after.mode:04o}, as "
+        f"{share.name} says who may write; to close it: chmod 0700 {share.path}"
+    )
 
 
 def _path(share: Share) -> Path:

@@ -80,20 +80,39 @@ def state(at: int) -> TopState:
 
 
 def restore(at: int, before: TopState) -> None:
-    """Put an open directory back into a state."""
+    """Put an open directory back into a state; nothing is allowed meanwhile that neither the old nor the new allows."""
+    now = state(at)
+    if now.access is not None or now.owner != before.owner:
+        # the group bits are the mask of a list, which allows its group less; a new group has none of the old mode
+        os.fchmod(at, now.mode & before.mode & ~0o070)
     posix_acl.write(at, posix_acl.ACCESS, None)
     posix_acl.write(at, posix_acl.DEFAULT, before.default)
     os.fchown(at, *before.owner)
-    os.fchmod(at, before.mode)
-    # last: the mode of one with more entries is the mask of that
-    if before.access is not None:
-        posix_acl.write(at, posix_acl.ACCESS, before.access)
+    if before.access is None:
+        os.fchmod(at, before.mode)
+        return
+    # the list sets the bits of the group, which are its mask
+    os.fchmod(at, before.mode & ~0o070)
+    posix_acl.write(at, posix_acl.ACCESS, before.access)
 
 
 def wanted(found: AccessRule, gid: int) -> TopState:
     """Return the state of a top directory under a rule."""
     default = None if found.default is None else posix_acl.encode(found.default)
     return TopState((os.getuid(), gid), found.mode, None, default)
+
+
+def rule_of(seen: TopState) -> tuple[Writing, int | None] | None:
+    """Return the rule, and the number of its group, that set a top directory so that all or a group write in it."""
+    rules: tuple[tuple[Writing, int | None], ...] = (
+        ("together", None),
+        ("together", seen.owner[1]),
+        ("some", seen.owner[1]),
+    )
+    for writing, gid in rules:
+        if seen == wanted(_rule(writing, gid is not None), os.getgid() if gid is None else gid):
+            return writing, gid
+    return None
 
 
 def words(share: Share) -> str:

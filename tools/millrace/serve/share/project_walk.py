@@ -13,7 +13,7 @@ from threading import Event
 
 from millrace.system import reflink
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import Path, below, descend, entries, is_gone
+from millrace.system.trees.descend import DEEPEST, Path, TooDeep, below, descend, entries, is_gone
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,9 @@ def count(
 
     def visit(path: Path) -> list[str]:
         inner: list[str] = []
+        # what is not counted would be no part of a limit
+        if len(path) > DEEPEST:
+            raise TooDeep(path)
         with gone_is_fine(), below(top, path) as at:
             if os.fstat(at).st_dev != device:
                 return []
@@ -82,9 +85,14 @@ def again(top: int, held: list[Held], project: int, projects: Projects) -> list[
 
 @contextmanager
 def gone_is_fine() -> Iterator[None]:
-    """Skip what a client removed or replaced meanwhile: what is in its place is looked for after the next change."""
+    """Skip what a client removed or replaced meanwhile: what is in its place is looked for after the next change.
+
+    What a client made too deep is skipped as well: one user does not end the work in what belongs to all.
+    """
     try:
         yield
+    except TooDeep:
+        return
     except (Failed, OSError) as error:
         if not is_gone(error):
             raise

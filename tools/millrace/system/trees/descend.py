@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 from millrace.system.errors import Failed
+from millrace.system.text import printable_name
 from millrace.system.trees import nofollow
 
 Path = tuple[str, ...]
@@ -17,12 +18,26 @@ GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ESTALE)
 """What is opened was renamed, removed or replaced by a link meanwhile."""
 
 
+DEEPEST = 4096
+"""So many directories below each other are opened: each one costs as many steps as it is deep."""
+
+
+class TooDeep(Failed):
+    """A directory that a client made too deep; `path` is where it begins, fit for one line."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        self.path = printable_name(os.fsencode("/".join(path[:3]))) + "/…"
+        super().__init__(f"{self.path} has more than {DEEPEST} directories below each other: move or remove them")
+
+
 @contextmanager
 def below(top: int, path: Sequence[str]) -> Iterator[int]:
     """Open a directory below the directory descriptor `top`, one name after another and never through a link.
 
-    Failed: one of them is no directory.
+    Failed: one of them is no directory. TooDeep: there are more than DEEPEST, and nothing was opened.
     """
+    if len(path) > DEEPEST:
+        raise TooDeep(path)
     at = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
     try:
         for name in path:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the shares served as desired: no damaged state, no edit by hand, nothing that stops a share?"""
 
+import grp
+import shlex
+from contextlib import suppress
+
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
@@ -9,15 +13,18 @@ from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.log_forward import forward
 from millrace.serve.render import rendered
-from millrace.serve.share import directories, exports, nfs, quota
+from millrace.serve.share import directories, exports, nfs, permissions, quota
 from millrace.serve.share.direct.ports import obstacle
 from millrace.serve.share.quota import child_quota_problems
 from millrace.serve.share.services import CHILD_QUOTA
 from millrace.system import paths, sysfs
+from millrace.system.command import command
+from millrace.system.errors import MillraceError
 from millrace.system.mounts import mounted
 from millrace.system.names import several
 from millrace.system.nfsd import exported, is_serving
 from millrace.system.smb_passwords import DIRECT
+from millrace.system.trees import nofollow
 
 NAME = "shares"
 
@@ -36,7 +43,8 @@ def check(host: Host) -> list[HealthFinding]:
     findings += [*_children(host, loaded.config), *_accounts(loaded.config), *_direct(host, loaded.config)]
     # A pool that has failed, or hangs, is not looked into.
     failed = filesystem.unserved(host, NAME, "Users of the shares")
-    findings += failed or _deleted(host.pool.filesystem.mountpoint)
+    mountpoint = host.pool.filesystem.mountpoint
+    findings += failed or [*_deleted(mountpoint), *_rules(loaded.config, mountpoint)]
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
     return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
@@ -174,6 +182,49 @@ def _deleted(mountpoint: str) -> list[HealthFinding]:
     sentence = f"Data of removed shares is still being deleted, or was left by an interruption: {several(left)}."
     todo = f"If nothing deletes it any more: rm -rf {mountpoint}/{directories.TRASH}/*"
     return [HealthFinding(check=NAME, kind="deleted", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _rules(config: Config, mountpoint: str) -> list[HealthFinding]:
+    """Shares of each user's own files whose directory still has the rule of a group or of all.
+
+    A version that does not know the rules drops them at a change. What an administrator set by hand is no other rule.
+    """
+    findings = []
+    for share in config.shares:
+        rule = permissions.rule(share)
+        if rule is None or rule.default is not None:
+            continue
+        seen = None
+        with (
+            suppress(MillraceError, OSError),
+            nofollow.directory(paths.ROOT / mountpoint.lstrip("/") / share.name) as at,
+        ):
+            seen = permissions.rule_of(permissions.state(at))
+        if seen is None:
+            continue
+        writing, gid = seen
+        options = [f"--writing {writing}", *([] if gid is None else [f"--group {_group(gid, config)}"])]
+        again = command("millrace share set", share.name, options=options)
+        own = command("millrace share permissions", share.name, options=["--apply"])
+        sentence = (
+            f"{share.name} is set to files of each user's own, but in its directory several users write the same."
+        )
+        todo = f"To let them: {again}; to end it: {own}"
+        finding = HealthFinding(
+            check=NAME, kind="writing", subject=share.name, level=Level.WARN, sentence=sentence, todo=todo
+        )
+        findings.append(finding)
+    return findings
+
+
+def _group(gid: int, config: Config) -> str:
+    named = next((group.name for group in config.groups if group.gid == gid), None)
+    if named is not None:
+        return named
+    try:
+        return shlex.quote(grp.getgrgid(gid).gr_name)
+    except KeyError:
+        return "GROUP"
 
 
 def _io_uring(config: Config) -> list[HealthFinding]:

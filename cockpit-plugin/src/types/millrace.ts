@@ -3404,7 +3404,7 @@ export interface ShownStep {
  * The result of `millrace share repair-sid`: the SID of the machine, and whether Samba had another one.
  *
  * `restarted`: smbd restarts, which ends sessions. `right` is the number of files that name their owner by it;
- * `replaced` of files that named the owner by a former SID.
+ * `replaced` of files that named the owner by a former SID; `held` of files that clients hold, which were left.
  */
 export interface SidReport {
     schema_version: 1;
@@ -3413,6 +3413,7 @@ export interface SidReport {
     restarted: boolean;
     right: number;
     replaced: Record<string, number>;
+    held: number;
 }
 
 /**

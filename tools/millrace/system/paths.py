@@ -113,6 +113,11 @@ def smbd_idle_file() -> Path:
     return run_dir() / "smbd-idle.json"
 
 
+def file_sids_file() -> Path:
+    """The SIDs by which files of homes named local users when root looked last."""
+    return run_dir() / "file-sids.json"
+
+
 def usage_file() -> Path:
     """What the shares held when root looked last."""
     return run_dir() / "usage.json"

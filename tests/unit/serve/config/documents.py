@@ -164,6 +164,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
     "serve/clone/clone_model.py": {"clone.json"},
+    "serve/share/sid_record.py": set(),
     "serve/share/usage.py": set(),
     "serve/config/history.py": {"change.json"},
     "serve/config/reset_journal.py": {"reset.json"},

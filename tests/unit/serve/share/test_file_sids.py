@@ -14,10 +14,13 @@ from millrace.observe.health.host import Host
 from millrace.observe.health.model import Level
 from millrace.serve.config.model import Config, DesiredShare, User, first_config
 from millrace.serve.config.store import Loaded
-from millrace.serve.share import file_sids, machine_sid
+from millrace.serve.share import file_sids, machine_sid, sid_record
 from millrace.serve.share.file_sids import Home, SidCount
 from millrace.serve.share.repair_sid import repair
 from millrace.serve.share.verbs import share
+from millrace.serve.share.verify import SID_SECONDS, _former_sids, verify
+from millrace.system import paths
+from millrace.system.trees import nofollow
 from tests.fakes.appliance import Appliance
 from tests.fakes.samba import FIRST
 from tests.fakes.samples import pool
@@ -155,6 +158,8 @@ def test_health_names_the_command_and_the_command_repairs(
     def level() -> list[Level]:
         return [one.level for one in smb_check._sid(Host(appliance), pool()) if one.todo == "millrace share repair-sid"]
 
+    assert level() == []
+    verify(["home"], appliance.server)
     assert level() == [Level.FAIL]
     report = repair(appliance.server)
     assert report.replaced == {OLD: 1} and not report.set_back
@@ -164,6 +169,109 @@ def test_health_names_the_command_and_the_command_repairs(
     report = repair(appliance.server)
     assert report.set_back and report.restarted and report.sid == FIRST and report.right == 1
     assert level() == []
+
+
+def test_rendering_samples_for_health_and_health_reads_no_file_of_the_pool(
+    attributes: Attributes, appliance: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = homes_of_anna()
+    monkeypatch.setattr("millrace.serve.config.store.read", lambda: Loaded(config))
+    appliance.server().apply(config)
+    attributes.give(appliance.root / "srv/pool/home/anna/mine.txt")
+    assert appliance.server().apply(config).warnings == []
+
+    def hangs(*_: object, **__: object) -> None:
+        raise AssertionError("health reads the pool")
+
+    monkeypatch.setattr(os, "getxattr", hangs)
+    monkeypatch.setattr(nofollow, "directory", hangs)
+    assert [one.kind for one in smb_check._sid(Host(appliance), pool())] == ["sid"]
+    other = pool().model_copy(update={"filesystem_uuid": "99999999-2222-3333-4444-555555555555"})
+    assert sid_record.recorded(pool()) == {"home": [OLD]} and sid_record.recorded(other) == {}
+
+
+@pytest.mark.parametrize(
+    ("user", "rid"), [("gone", 1000), ("anna", 1005)], ids=["home of a removed user", "account that the user is not"]
+)
+def test_health_does_not_count_what_the_repair_leaves(
+    user: str, rid: int, attributes: Attributes, appliance: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = homes_of_anna()
+    monkeypatch.setattr("millrace.serve.config.store.load", lambda: config)
+    monkeypatch.setattr("millrace.serve.config.store.read", lambda: Loaded(config))
+    appliance.server().apply(config)
+    acl = ACL.replace((1000).to_bytes(4, "little"), rid.to_bytes(4, "little"))
+    path = attributes.give(appliance.root / "srv/pool/home" / user / "mine.txt", acl)
+    verify(["home"], appliance.server)
+    assert smb_check._sid(Host(appliance), pool()) == [] and paths.file_sids_file().exists()
+    repair(appliance.server)
+    assert attributes.of(path) == acl and smb_check._sid(Host(appliance), pool()) == []
+
+
+def test_sid_of_files_whose_users_samba_does_not_know_is_better_than_a_new_one(
+    attributes: Attributes, appliance: Appliance, home: Home
+) -> None:
+    attributes.give(home.path / "a")
+    homes = [Home(home.path.parent / f"none{number}", "bert", 5) for number in range(file_sids.HOMES)]
+    assert file_sids.of_files([*homes, Home(home.path, "carl", UID)], appliance) == OLD
+
+
+def test_file_that_a_client_holds_is_counted_and_the_repair_goes_on(
+    attributes: Attributes, appliance: Appliance, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "held", "z"):
+        attributes.give(home.path / name)
+    (tmp_path / "later").mkdir()
+    last = attributes.give(tmp_path / "later/b")
+    opened = os.open
+
+    def held(name: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if name == "held":
+            raise BlockingIOError(errno.EWOULDBLOCK, "Resource temporarily unavailable")
+        return opened(name, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", held)
+    counted, some = SidCount(), [home, Home(tmp_path / "later", "anna", UID)]
+    file_sids.count(some, FIRST, file_sids.rids(some, appliance), counted, replace=True, tick=lambda: None)
+    assert (counted.held, counted.others) == (1, Counter({OLD: 3}))
+    assert attributes.of(last) != ACL and attributes.of(home.path / "held") == ACL
+
+
+def test_file_that_is_removed_meanwhile_does_not_end_the_count_of_its_directory(
+    attributes: Attributes, appliance: Appliance, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        attributes.give(home.path / name)
+
+    def removed(file: int | str, name: str, *, follow_symlinks: bool = True) -> bytes:
+        acl = attributes.get(file, name, follow_symlinks=follow_symlinks)
+        if isinstance(file, str):
+            os.unlink(file)
+        return acl
+
+    monkeypatch.setattr(os, "getxattr", removed)
+    counted = SidCount()
+    file_sids.count([home], FIRST, file_sids.rids([home], appliance), counted, replace=False, tick=lambda: None)
+    assert counted.others == Counter({OLD: 3})
+
+
+def test_verification_counts_sids_for_a_time(attributes: Attributes, appliance: Appliance, home: Home) -> None:
+    attributes.give(home.path / "a")
+    times = iter((0.0, SID_SECONDS + 1))
+    *_, last = _former_sids([home], FIRST, appliance.server(), lambda: next(times))
+    assert last == "SIDs of files were not all examined, only for 60 s"
+
+
+def test_walk_that_is_ended_leaves_the_directory_that_it_reads(
+    attributes: Attributes, appliance: Appliance, home: Home
+) -> None:
+    for name in ("a", "b", "c"):
+        attributes.give(home.path / name)
+    counted = SidCount()
+    with nofollow.directory(home.path) as at:
+        visit = file_sids._Visit(at, FIRST, file_sids.rids([home], appliance), counted, False)
+        visit.stop.set()
+        assert visit(()) == [] and not counted.others
 
 
 def test_verb_prints_what_was_repaired_and_verification_names_the_verb(

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names on both protocols: one mapping for all shares, and what SMB clients cannot see or open is named."""
 
+import errno
 import os
 import re
+import resource
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,60 @@ def test_survey_of_a_large_tree_ends_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "trail.").touch()
     times = iter((0.0, name_survey.SECONDS + 1))
     assert survey(tmp_path, True, lambda: next(times))[1] == "only 1 names were examined, in 60 s"
+
+
+def test_survey_looks_at_the_clock_within_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(name_survey, "LOOK", 10)
+    for number in range(25):
+        (tmp_path / str(number)).touch()
+    times = iter((0.0, 1.0, name_survey.SECONDS + 1))
+    assert survey(tmp_path, True, lambda: next(times)) == ["only 20 names were examined, in 60 s"]
+
+
+def test_survey_remembers_a_number_of_names_of_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(name_survey, "COMPARED", 5)
+    (tmp_path / "large").mkdir()
+    for number in range(8):
+        (tmp_path / f"large/{number}").touch()
+    (tmp_path / "large/CON").touch()
+    lines = survey(tmp_path, True)
+    assert "names that differ only in case were not compared beyond 5 of a directory (1): large" in lines
+    assert len(lines) == 2 and " (1): large/CON; rename" in lines[0]
+    assert len(survey(tmp_path, False)) == 1
+
+
+def test_survey_of_a_deep_tree_needs_few_descriptors(tmp_path: Path) -> None:
+    at = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(150):
+        os.mkdir("d", dir_fd=at)
+        inner = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.dup2(inner, at)
+        os.close(inner)
+    os.mkdir("CON", dir_fd=at)
+    os.close(at)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    try:
+        [line] = survey(tmp_path, True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert line.count("d/") == 150
+
+
+def test_survey_goes_on_after_a_directory_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "broken", "z"):
+        (tmp_path / name / "CON").mkdir(parents=True)
+    opened = os.open
+
+    def broken(name: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if name == "broken":
+            raise OSError(errno.EIO, "Input/output error")
+        return opened(name, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", broken)
+    names, unread = survey(tmp_path, True)
+    assert "(2): " in names and "a/CON" in names and "z/CON" in names
+    assert unread == "directories cannot be read, and their names were not examined (1): broken"
 
 
 def test_verification_of_shares_names_them(appliance: Appliance) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path as FilePath
+from threading import Event
 
 from millrace.serve.share.model import Share
 from millrace.serve.share.project_walk import gone_is_fine
@@ -25,7 +26,7 @@ from millrace.system.trees.descend import Path, below, descend, entries
 
 NTACL = "security.NTACL"
 
-# In each home, and homes of each share: enough to tell, and little at every check of health.
+# In each home, and homes of each share: enough to tell, and little at every change of shares.
 ENTRIES, HOMES = 16, 16
 
 # S-1-5-21 with three numbers and a RID.
@@ -58,10 +59,14 @@ class Home:
 
 @dataclass
 class SidCount:
-    """What a walk found: files whose ACL names their owner by the machine SID, and others by the SID that they name."""
+    """What a walk found: files whose ACL names their owner by the machine SID, and others by the SID that they name.
+
+    `held` is the number of files that clients have a delegation of: they were not looked at.
+    """
 
     right: int = 0
     others: Counter[str] = field(default_factory=Counter)
+    held: int = 0
 
 
 def owner(acl: bytes) -> AclOwner | None:
@@ -104,25 +109,46 @@ def rids(some: Sequence[Home], run: Runner) -> Rids:
 def of_files(some: Sequence[Home], run: Runner) -> str | None:
     """Return the machine SID by which most files of a sample name their owners; None where none names one.
 
-    It counts only where the RID is that of the local user who owns the file: accounts of a domain are no proof.
-    Failed: pdbedit does not list the users.
+    It counts where the RID is that of the local user who owns the file: accounts of a domain are no proof. Where there
+    is no such file, those of users whose RID is not known count. Failed: pdbedit does not list the users.
     """
-    seen = list(sampled(some))
+    # of every home: a new SID is recorded for the life of the pool where none is seen here
+    seen = list(_sampled(some))
     if not seen:
         return None
     known = rids(some, run)
     counted = Counter(named.sid for home, named in seen if known.get(home.uid) == named.rid)
+    counted = counted or Counter(named.sid for home, named in seen if home.uid not in known)
     return counted.most_common(1)[0][0] if counted else None
 
 
-def sampled(some: Iterable[Home]) -> Iterator[tuple[Home, AclOwner]]:
-    """Yield the owner that the ACL names for some entries of some homes, where the user of the home owns them."""
-    for home in islice(some, HOMES):
+def named(some: Sequence[Home], run: Runner) -> list[str]:
+    """Return the machine SIDs by which files of a sample name the local users who own them: what `count` counts.
+
+    Failed: pdbedit does not list the users.
+    """
+    seen = list(_sampled(islice(some, HOMES)))
+    if not seen:
+        return []
+    known = rids(some, run)
+    return sorted({account.sid for home, account in seen if known.get(home.uid) == account.rid})
+
+
+def _sampled(some: Iterable[Home]) -> Iterator[tuple[Home, AclOwner]]:
+    """Yield the owner that the ACL names for some entries of homes, where the user of the home owns them."""
+    for home in some:
         with gone_is_fine(), nofollow.directory(home.path) as at:
+            device = os.fstat(at).st_dev
             for name, status in islice(entries(at), ENTRIES):
-                named = owner(_read(f"/proc/self/fd/{at}/{name}"))
-                if named is not None and status.st_uid == home.uid:
-                    yield home, named
+                if status.st_uid != home.uid or status.st_dev != device or not _is_counted(status.st_mode):
+                    continue
+                account = owner(_read(f"/proc/self/fd/{at}/{name}"))
+                if account is not None:
+                    yield home, account
+
+
+def _is_counted(mode: int) -> bool:
+    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)
 
 
 def count(
@@ -131,11 +157,13 @@ def count(
     """Walk homes; count in `counted` whose SIDs their ACLs name, and with `replace` put `sid` in place of former ones.
 
     A SID is a former one of this server where the owner that it names has the RID of the local user who owns the file.
-    `tick` is called at least every second; what it raises ends the walk.
+    A file that a client has a delegation of is counted as held. `tick` is called at least every second; what it raises
+    ends the walk.
     """
     for home in some:
         with gone_is_fine(), nofollow.directory(home.path) as at:
-            descend(_Visit(at, sid, known, counted, replace), 1, tick)
+            visit = _Visit(at, sid, known, counted, replace)
+            descend(visit, 1, tick, visit.stop.set)
 
 
 @dataclass
@@ -145,6 +173,7 @@ class _Visit:
     known: Rids
     counted: SidCount
     replace: bool
+    stop: Event = field(default_factory=Event)
 
     def __call__(self, path: Path) -> list[str]:
         inner: list[str] = []
@@ -152,21 +181,28 @@ class _Visit:
             self._look(at)
             device = os.fstat(at).st_dev
             for name, status in entries(at):
+                if self.stop.is_set():
+                    break
                 if status.st_dev != device:
                     continue
                 if stat.S_ISDIR(status.st_mode):
                     inner.append(name)
                 elif stat.S_ISREG(status.st_mode):
-                    self._file(name, at)
+                    self._file(name, status.st_uid, at)
         return inner
 
-    def _file(self, name: str, at: int) -> None:
-        if not self.replace:
-            self._account(_read(f"/proc/self/fd/{at}/{name}"), os.stat(name, dir_fd=at, follow_symlinks=False).st_uid)
-            return
+    def _file(self, name: str, uid: int, at: int) -> None:
+        # what is gone is one file: the rest of the directory is looked at
         with gone_is_fine():
-            # not waiting: neither for the other end of a pipe that a client puts there, nor for a delegation
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+            if not self.replace:
+                self._account(_read(f"/proc/self/fd/{at}/{name}"), uid)
+                return
+            try:
+                # not waiting: neither for the other end of a pipe that a client puts there, nor for a delegation
+                file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+            except BlockingIOError:
+                self.counted.held += 1
+                return
             try:
                 self._look(file)
             finally:

@@ -187,7 +187,7 @@ class SidReport(Contract):
     """The result of `millrace share repair-sid`: the SID of the machine, and whether Samba had another one.
 
     `restarted`: smbd restarts, which ends sessions. `right` is the number of files that name their owner by it;
-    `replaced` of files that named the owner by a former SID.
+    `replaced` of files that named the owner by a former SID; `held` of files that clients hold, which were left.
     """
 
     schema_version: Literal[1] = 1
@@ -196,3 +196,4 @@ class SidReport(Contract):
     restarted: bool
     right: int
     replaced: dict[str, int]
+    held: int = 0

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from millrace.serve.config import store
-from millrace.serve.share import file_sids, machine_sid
+from millrace.serve.share import file_sids, machine_sid, sid_record
 from millrace.serve.share.model import SidReport
 from millrace.serve.share.server import ShareServer, this_server
 from millrace.serve.share.services import SMB, restart_smbd
@@ -25,7 +25,8 @@ def repair(
     with store.config_lock():
         host = server()
         config = store.load()
-        some = file_sids.homes(host.shares(config))
+        shares = host.shares(config)
+        some = file_sids.homes(shares)
         set_back = machine_sid.settle(host.pool, config.domain, lambda: file_sids.of_files(some, host.run), host.run)
     sid = machine_sid.recorded(host.pool)
     if sid is None:
@@ -34,10 +35,17 @@ def repair(
     if some:
         known = file_sids.rids(some, host.run)
         file_sids.count(some, sid, known, counted, replace=True, tick=lambda: tick(counted))
+    # what health said is over
+    sid_record.sample(shares, host.pool, host.run)
     # sessions know the old SID for as long as they last
     restarted = set_back and is_active(SMB, host.run)
     if restarted:
         restart_smbd(host.run)
     return SidReport(
-        sid=sid, set_back=set_back, restarted=restarted, right=counted.right, replaced=dict(counted.others)
+        sid=sid,
+        set_back=set_back,
+        restarted=restarted,
+        right=counted.right,
+        replaced=dict(counted.others),
+        held=counted.held,
     )

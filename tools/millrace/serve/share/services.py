@@ -10,7 +10,7 @@ from millrace.plan.model import Nfsd
 from millrace.serve.config.model import Domain
 from millrace.serve.domain import files as domain_files
 from millrace.serve.render.registry import FileEntry, RenderedService, Settled
-from millrace.serve.share import directories, exports, file_sids, machine_sid, nfs, quota, smb, tls
+from millrace.serve.share import directories, exports, file_sids, machine_sid, nfs, quota, sid_record, smb, tls
 from millrace.serve.share.direct import service as direct
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool
@@ -80,6 +80,7 @@ def services(
     def serve_smb(settled: Settled) -> bool:
         # smb.conf is that of the pool now, and smbd starts after this where it does not run
         other = _settle_sid(pool, domain, shares, settled, run)
+        _sample_sids(pool, shares, settled, run)
         if not is_active(SMB, run):
             return False
         if other:
@@ -153,6 +154,15 @@ def _settle_sid(pool: Pool, domain: Domain | None, shares: Sequence[Share], sett
         why = describe(error) if isinstance(error, OSError) else str(error)
         settled.warnings.append(f"the SID of this server is not set, so users may not open their files over SMB: {why}")
         return False
+
+
+def _sample_sids(pool: Pool, shares: Sequence[Share], settled: Settled, run: Runner) -> None:
+    """Publish for health by which SIDs files name users. A failure is a warning: shares are served."""
+    try:
+        sid_record.sample(shares, pool, run)
+    except (MillraceError, OSError) as error:
+        why = describe(error) if isinstance(error, OSError) else str(error)
+        settled.warnings.append(f"files of homes were not examined, so health does not know their SID: {why}")
 
 
 def restart_child_quota(run: Runner) -> None:

@@ -246,6 +246,8 @@ def _repaired(report: "SidReport") -> Iterator[str]:
         f"files that named their owners by {sid}: {number}, repaired" for sid, number in report.replaced.items()
     )
     yield f"files that already name their owners by it: {report.right}"
+    if report.held:
+        yield f"files that clients hold were not examined ({report.held}): millrace share repair-sid"
 
 
 def _rendered(report: "RenderReport", force: bool) -> Iterator[str]:

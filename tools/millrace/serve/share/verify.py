@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verify that shares are served as desired, without a change."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
-from millrace.serve.share import file_sids, machine_sid, verify_nfs, verify_smb
+from millrace.serve.share import file_sids, machine_sid, sid_record, verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import verify as verify_direct
 from millrace.serve.share.model import Share, ShareVerification, VerifyReport
@@ -16,6 +17,13 @@ from millrace.system.errors import BadInput, MillraceError
 from millrace.system.files import describe
 from millrace.system.text import shown
 from millrace.system.users import only_root
+
+# Homes with a hundred million files are not walked to their end.
+SID_SECONDS = 60.0
+
+
+class _SidTimeOver(Exception):
+    """The time for a walk is over."""
 
 
 def verify(names: Iterable[str] = (), server: Callable[[], ShareServer] = this_server) -> VerifyReport:
@@ -80,12 +88,29 @@ def _files(share: Share, host: ShareServer) -> list[str]:
     troubles = survey(paths.ROOT / share.path.lstrip("/"), share.profile != "dataset-ro")
     some, sid = file_sids.homes([share]), machine_sid.recorded(host.pool)
     if some and sid is not None:
-        counted = file_sids.SidCount()
-        known = file_sids.rids(some, host.run)
-        file_sids.count(some, sid, known, counted, replace=False, tick=lambda: None)
-        troubles += [
-            f"files that name their owners by {other}, a former SID of this server, are closed to them ({number}): "
-            "millrace share repair-sid"
-            for other, number in counted.others.items()
-        ]
+        troubles += _former_sids(some, sid, host)
+        sid_record.sample([share], host.pool, host.run)
     return troubles
+
+
+def _former_sids(
+    some: list[file_sids.Home], sid: str, host: ShareServer, clock: Callable[[], float] = time.monotonic
+) -> list[str]:
+    """How many files have former SIDs, in sentences; it ends after SID_SECONDS, with a sentence."""
+    end = clock() + SID_SECONDS
+
+    def tick() -> None:
+        if clock() > end:
+            raise _SidTimeOver
+
+    counted, left = file_sids.SidCount(), []
+    try:
+        file_sids.count(some, sid, file_sids.rids(some, host.run), counted, replace=False, tick=tick)
+    except _SidTimeOver:
+        left = [f"SIDs of files were not all examined, only for {SID_SECONDS:.0f} s"]
+    former = [
+        f"files that name their owners by {other}, a former SID of this server, are closed to them ({number}): "
+        "millrace share repair-sid"
+        for other, number in counted.others.items()
+    ]
+    return [*former, *left]

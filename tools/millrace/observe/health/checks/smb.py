@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is smbd running, does it listen on every address that clients can use, answer, and know users as their files do?"""
 
-import stat
 from collections.abc import Sequence
-from contextlib import suppress
 from ipaddress import ip_address
-from itertools import islice
 
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.config import store
-from millrace.serve.domain import ids
-from millrace.serve.share import file_sids, machine_sid
+from millrace.serve.share import machine_sid, sid_record
 from millrace.storage.record.model import Pool
-from millrace.system import net, paths
-from millrace.system.errors import MillraceError
+from millrace.system import net
 from millrace.system.listeners import SMB_PORT, Address, not_listening
 from millrace.system.names import several
-from millrace.system.trees import nofollow
-from millrace.system.trees.descend import entries
 
 NAME = "smb"
 
@@ -46,7 +39,10 @@ def check(host: Host) -> list[HealthFinding]:
 
 
 def _sid(host: Host, pool: Pool) -> list[HealthFinding]:
-    """Users of homes are known by the SID of the machine: that of Samba, of the pool and of files is one."""
+    """Users of homes are known by the SID of the machine: that of Samba, of the pool and of files is one.
+
+    Files are not read here, but where shares are served and verified: the pool may hang.
+    """
     config = store.read().config
     shares = [
         share.name for share in config.shares if share.profile == "home" and share.smb.enabled and not share.smb.direct
@@ -55,27 +51,14 @@ def _sid(host: Host, pool: Pool) -> list[HealthFinding]:
         return []
     recorded = machine_sid.recorded(pool)
     present = machine_sid.held(machine_sid.samba_name(pool, config.domain), host.query)
-    homes = _homes(pool.filesystem.mountpoint, shares)
-    others = {named.sid for _, named in file_sids.sampled(homes)} - {recorded}
-    if recorded is not None and recorded == present and not others:
+    if recorded is not None and recorded == present:
+        files = sid_record.recorded(pool)
+        shares = [name for name in shares if not set(files.get(name, [])) <= {recorded}]
+    if not shares:
         return []
     sentence = f"The SID of this server is not that of its files: users cannot open their files in {several(shares)}."
     todo = "millrace share repair-sid"
     return [HealthFinding(check=NAME, kind="sid", level=Level.FAIL, sentence=sentence, todo=todo)]
-
-
-def _homes(mountpoint: str, shares: Sequence[str]) -> list[file_sids.Home]:
-    """Some homes of local users, as directories beside each other have them."""
-    homes = []
-    for name in shares:
-        top = paths.ROOT / mountpoint.lstrip("/") / name
-        with suppress(MillraceError), nofollow.directory(top) as at:
-            homes += [
-                file_sids.Home(top / entry, entry, status.st_uid)
-                for entry, status in islice(entries(at), file_sids.HOMES)
-                if stat.S_ISDIR(status.st_mode) and status.st_uid < ids.OTHERS.first
-            ]
-    return homes
 
 
 def _answer(host: Host, addresses: Sequence[Address]) -> list[HealthFinding]:

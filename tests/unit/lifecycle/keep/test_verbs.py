@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.keep import keeping, seal, verbs
+from millrace.lifecycle.keep import keeping, nfs_client_room, seal, verbs
 from millrace.lifecycle.keep.verbs import keep
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
@@ -105,6 +105,15 @@ def test_directory_of_lock_records_is_prepared(server: Server) -> None:
     found = json.loads(say("records", "--json").output)
     assert (found["clients"], found["moved"]) == (0, 0)
     assert Path(found["directory"]) == server.root / "srv/pool/.millrace/nfsdcld"
+
+
+def test_room_of_lock_records_is_only_released_where_that_is_said(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Path] = []
+    monkeypatch.setattr(nfs_client_room, "release", lambda mountpoint, _: seen.append(mountpoint))
+    assert say("room", "--release").output == ""
+    assert seen == [server.root / "srv/pool"] and not (server.root / "srv/pool/.millrace/nfsdcld.img").exists()
 
 
 def test_what_could_not_be_kept_is_a_warning(server: Server) -> None:

@@ -17,6 +17,7 @@ from millrace.system.heartbeat import Heartbeat
 from millrace.system.jobs.job import no_start
 from millrace.system.locks import Busy
 from millrace.system.run import Result
+from tests.fakes.mounts import unmount_all
 from tests.unit.lifecycle.update.conftest import Server
 
 REBOOT = "systemctl --no-block reboot"
@@ -60,13 +61,24 @@ def test_time_of_day_is_the_next_one_of_this_server(server: Server, when: str, i
 
 
 def test_reboot_that_takes_the_locks_of_clients_waits(server: Server) -> None:
+    unmount_all(server.root)
     server.file("proc/fs/nfsd/clients/5/info", "clientid: 0x1\n")
     write_model(paths.heartbeat_file(), Heartbeat(uptime=1, problem=None, error=None, free=0))
     with pytest.raises(Refused, match=r"nfsdcld cannot write the records of NFS clients .* takes their locks"):
         restart("now", server)
+    with pytest.raises(Refused, match=r"`millrace update reboot now --lose-locks` reboots all the same"):
+        restart("now", server)
     assert server.called(REBOOT) == []
     write_model(paths.heartbeat_file(), Heartbeat(uptime=1, problem=None, error=None, free=0, records_free=27 << 20))
     restart("now", server)
+    assert len(server.called(REBOOT)) == 1
+
+
+def test_administrator_who_accepts_that_locks_are_lost_reboots(server: Server) -> None:
+    server.file(planned_reboot.SCHEDULED, OF_ADMINISTRATOR)
+    server.file("proc/fs/nfsd/clients/5/info", "clientid: 0x1\n")
+    write_model(paths.heartbeat_file(), Heartbeat(uptime=1, problem=None, error=None, free=0))
+    replan("now", server, lose_locks=True)
     assert len(server.called(REBOOT)) == 1
 
 

@@ -198,6 +198,10 @@ def test_upload_is_said_completely(words: list[str], server: Server) -> None:
     assert say(*words).exit_code == 2
 
 
+def test_locks_are_lost_on_purpose_only_now(server: Server) -> None:
+    assert say("reboot", "03:30", "--lose-locks").exit_code == 2
+
+
 def test_planned_reboot_is_changed_and_cancelled(server: Server) -> None:
     with pytest.raises(Refused, match="no reboot is planned"):
         say("reboot", "03:30")

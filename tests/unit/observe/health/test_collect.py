@@ -312,15 +312,23 @@ class TestServers:
 
     def test_records_of_clients_that_cannot_be_written(self, serving: Path) -> None:
         beats(records_free=0)
-        assert "FAIL: nfsdcld cannot write the records of NFS clients (their file system is" in sentences(
+        assert "FAIL: nfsdcld cannot write the records of NFS clients (their file system is full" in sentences(
             nfs.check(host())
         )
         beats(100, records_free=None)
         said = sentences(nfs.check(host()))
         assert "(the pool is full, and they have no room of their own): a restart of the NFS server takes" in said
-        assert "[Do not restart the NFS server. Free " in said
+        assert "[Free 537 MB on the pool first; then: systemctl restart nfsdcld.service (it restarts" in said
         beats(records_free=None)
-        assert "WARN: The records of NFS clients have no room of their own" in sentences(nfs.check(host()))
+        said = sentences(nfs.check(host()))
+        assert "WARN: The records of NFS clients have no room of their own" in said
+        assert "it restarts the NFS server, and clients wait for about a minute and a half" in said
+        mount(serving, "/dev/loop0", "/srv/pool/.millrace/nfsdcld", "ext3", "rw,emergency_ro")
+        # statfs does not show it
+        beats()
+        assert "FAIL: nfsdcld cannot write the records of NFS clients (their file system is read-only" in sentences(
+            nfs.check(host())
+        )
 
     def test_smb_that_is_down(self, serving: Path) -> None:
         assert "FAIL: The SMB server is failed" in sentences(smb.check(host(show=Result(0, "failed\n", ""))))

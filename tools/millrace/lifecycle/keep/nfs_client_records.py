@@ -145,3 +145,10 @@ def remove(where: Path) -> None:
     for part in _PARTS:
         (where / part).unlink(missing_ok=True)
     sync(where)
+
+
+def newest(where: Path) -> int | None:
+    """Return when the records in a directory were last written (mtime in ns); None without any."""
+    if not (where / FILE).exists():
+        return None
+    return max((where / part).stat().st_mtime_ns for part in _PARTS if (where / part).exists())

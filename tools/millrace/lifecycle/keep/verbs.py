@@ -10,7 +10,7 @@ from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, secret
-from millrace.system.run import attempt, quickly
+from millrace.system.run import attempt, quickly, within
 from millrace.system.users import as_root, only_root
 
 if TYPE_CHECKING:
@@ -114,14 +114,19 @@ def run(show: Output) -> None:
 
 
 @keep.command(hidden=True)
+@click.option("--release", is_flag=True, hidden=True, help="Only unmount it where an error made it read-only.")
 @prints("millrace.lifecycle.keep.model:RecordsRoom")
-def room(show: Output) -> None:
+def room(release: bool, show: Output) -> None:
     """Make or check the file system of NFS clients' records on the pool (started before it is mounted)."""
     from millrace.lifecycle.keep import nfs_client_room
     from millrace.storage.record.pool_file import load_pool
 
     with as_root():
-        found = nfs_client_room.make(keeping.mounted_pool(load_pool()), quickly)
+        mountpoint = keeping.mounted_pool(load_pool())
+        if release:
+            nfs_client_room.release(mountpoint, quickly)
+            return
+        found = nfs_client_room.make(mountpoint, within(nfs_client_room.PATIENCE))
     show(found, nfs_client_room.lines)
 
 
@@ -134,7 +139,7 @@ def records(show: Output) -> None:
 
     with as_root():
         mountpoint = keeping.mounted_pool(load_pool())
-        image = nfs_client_room.settle(mountpoint, quickly)
+        image = nfs_client_room.settle(mountpoint, within(nfs_client_room.PATIENCE))
         ready = nfs_client_records.prepare(mountpoint)
     show(ready.model_copy(update={"set_aside": ready.set_aside or image}), nfs_client_records.lines)
 

@@ -36,30 +36,38 @@ GO_ON: tuple[JobName, ...] = tuple(kind.name for kind in ALL if kind.after_boot 
 PLAN = Document(update_paths.reboot_file, PlannedReboot)
 
 
-def restart(when: str, run: Runner, allowed: Collection[JobName] = (), pause: Pause = time.sleep) -> None:
+def restart(
+    when: str,
+    run: Runner,
+    allowed: Collection[JobName] = (),
+    pause: Pause = time.sleep,
+    *,
+    lose_locks: bool = False,
+) -> None:
     """Reboot `now` or plan it for a time of day (HH:MM); `later` is when an administrator reboots.
 
-    `allowed` jobs do not prevent it. Refused: `now` would end a job, or find one halfway. Failed: systemd does not take
-    it.
+    `allowed` jobs do not prevent it; with `lose_locks`, nor do locks that clients lose (`now` only). Refused: `now`
+    would end a job, find one halfway, or take locks. Failed: systemd does not take it.
     """
     if when == "now":
-        if sentence := _reboot(run, allowed, pause):
+        if sentence := _reboot(run, allowed, pause, lose_locks):
             raise Refused(f"the server does not reboot now: {sentence}; then: millrace update reboot now")
     elif when != "later":
         _plan(when, run, allowed)
 
 
-def replan(when: str, run: Runner, pause: Pause = time.sleep) -> None:
+def replan(when: str, run: Runner, pause: Pause = time.sleep, *, lose_locks: bool = False) -> None:
     """Change when the other version starts; `later` cancels a planned reboot, also one that waits.
 
-    Refused: no version waits for a reboot, or a job keeps the server from one now. Failed: systemd does not take it.
+    `lose_locks`: as `restart`. Refused: no version waits for a reboot, or a job or locks keep the server from one now.
+    Failed: systemd does not take it.
     """
     if records.trial() is None and planned() is None:
         raise Refused("no reboot is planned and no version waits for one")
     if when == "later":
         _cancel(run)
     else:
-        restart(when, run, GO_ON, pause)
+        restart(when, run, GO_ON, pause, lose_locks=lose_locks)
 
 
 def planned() -> PlannedReboot | None:
@@ -101,11 +109,13 @@ def local_time() -> datetime:
     return datetime.now()
 
 
-def _reboot(run: Runner, allowed: Collection[JobName], pause: Pause) -> str | None:
+def _reboot(run: Runner, allowed: Collection[JobName], pause: Pause, lose_locks: bool = False) -> str | None:
     """Reboot, or return the sentence why not. No job starts from the question until systemd refuses all starts."""
     with no_start("planned reboot", pause):
-        if sentence := JOB.obstacle(run, allowed) or nfs_client_room.endangered(heartbeat.last()):
+        if sentence := JOB.obstacle(run, allowed):
             return sentence
+        if not lose_locks and (sentence := nfs_client_room.endangered(heartbeat.last())):
+            return f"(`millrace update reboot now --lose-locks` reboots all the same) {sentence}"
         must(run, ["systemctl", "--no-block", "reboot"])
 
         def state() -> str:

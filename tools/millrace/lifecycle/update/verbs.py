@@ -202,8 +202,9 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
 
 @update.command()
 @click.argument("when", metavar=f"now|{TIME}|later")
+@click.option("--lose-locks", is_flag=True, help="Reboot now although NFS clients lose their locks.")
 @prints("millrace.lifecycle.update.model:UpdateStatus")
-def reboot(when: str, show: Output) -> None:
+def reboot(when: str, lose_locks: bool, show: Output) -> None:
     """Change when the other version starts; `later` cancels a planned reboot."""
     from millrace.lifecycle.update import planned_reboot, text
     from millrace.lifecycle.update.model import UpdateOrder
@@ -211,9 +212,11 @@ def reboot(when: str, show: Output) -> None:
     from millrace.system.documents import checked
 
     only_root()
+    if lose_locks and when != "now":
+        raise click.UsageError("--lose-locks is for `now` only")
     wanted = checked(lambda: UpdateOrder(version="0", reboot=when, by=invoking_user()))
     with as_root():
-        planned_reboot.replan(wanted.reboot, attempt)
+        planned_reboot.replan(wanted.reboot, attempt, lose_locks=lose_locks)
         show(found(attempt), text.status_lines)
 
 

@@ -99,7 +99,7 @@ def _records(host: Host) -> list[HealthFinding]:
     if beat.records_free is not None:
         return []
     sentence = "The records of NFS clients have no room of their own: clients lose their locks if users fill the pool."
-    todo = "systemctl restart nfsdcld.service makes it, with a pause of seconds for NFS clients"
+    todo = f"Let it be made: {nfs_client_room.RESTART}"
     return [HealthFinding(check=NAME, kind="records", level=Level.WARN, sentence=sentence, todo=todo)]
 
 

@@ -102,7 +102,8 @@ def test_power_cut_takes_no_lock_on_a_full_pool(box: Box, client: Machine) -> No
     box.wait_serving()
     see_held(box)
     assert client.run(LOST).out == ""
-    assert int(box.say("df --output=avail -k /srv/pool | tail -n 1")) < 512
+    # a boot gives back some blocks of the file system's own
+    assert int(box.say("df --output=avail -k /srv/pool | tail -n 1")) < 2048
     for said in ("NFSD: Unable", "EXT4-fs error", "I/O error"):
         assert box.say(f"journalctl -b -k -o cat | grep -F '{said}'; true") == ""
     assert "hole" not in box.say(f"xfs_io -r -c 'bmap -v -p' {OWN}/nfsdcld.img")

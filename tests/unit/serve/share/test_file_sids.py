@@ -185,7 +185,7 @@ def test_rendering_samples_for_health_and_health_reads_no_file_of_the_pool(
 
     monkeypatch.setattr(os, "getxattr", hangs)
     monkeypatch.setattr(nofollow, "directory", hangs)
-    assert [one.kind for one in smb_check._sid(Host(appliance), pool())] == ["sid"]
+    assert [finding.kind for finding in smb_check._sid(Host(appliance), pool())] == ["sid"]
     other = pool().model_copy(update={"filesystem_uuid": "99999999-2222-3333-4444-555555555555"})
     assert sid_record.recorded(pool()) == {"home": [OLD]} and sid_record.recorded(other) == {}
 

@@ -126,8 +126,8 @@ def room(release: bool, show: Output) -> None:
         if release:
             nfs_client_room.release(mountpoint, quickly)
             return
-        found = nfs_client_room.make(mountpoint, within(nfs_client_room.PATIENCE))
-    show(found, nfs_client_room.lines)
+        image = nfs_client_room.make(mountpoint, within(nfs_client_room.PATIENCE))
+    show(image, nfs_client_room.lines)
 
 
 @keep.command(hidden=True)

@@ -9,7 +9,7 @@ from tests.vm.box import Box
 from tests.vm.shares.words import PASSWORD, listed_over_smb, nfs
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("models")
+pytestmark = [pytest.mark.usefixtures("models"), pytest.mark.soak]
 
 FILLER, AGAIN = "/var/tmp/filler", "/var/tmp/filler-again"
 USERS = "millrace-users.service"

@@ -9,7 +9,7 @@ from tests.vm.box import Box
 from tests.vm.shares.words import nfs
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("models")
+pytestmark = [pytest.mark.usefixtures("models"), pytest.mark.soak]
 
 OWN = "/srv/pool/.millrace"
 FILLER = "/srv/pool/filler"

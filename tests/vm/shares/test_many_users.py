@@ -11,7 +11,7 @@ from tests.vm.box import Box
 from tests.vm.shares.words import HOST, PASSWORD, nfs
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("models")
+pytestmark = [pytest.mark.usefixtures("models"), pytest.mark.soak]
 
 USERS, GROUPS = 200, 40
 FIRST_GROUP, FIRST_USER = 40000, 41000

@@ -280,6 +280,8 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     needed = {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN"}
     assert needed <= set(found["CapabilityBoundingSet"][0].split())
     assert found["RestrictSUIDSGID"] == ["no"]
+    # as root of this server, to whom the loopback is exported while a share is verified
+    assert "CAP_NET_BIND_SERVICE" in found["CapabilityBoundingSet"][0].split()
 
 
 @pytest.mark.parametrize("job", ["bench", "clone", "erase", "permissions", "rescue", "reset", "tuner"])

@@ -61,7 +61,7 @@ class Home:
 class SidCount:
     """What a walk found: files whose ACL names their owner by the machine SID, and others by the SID that they name.
 
-    `held` is the number of files that clients have a delegation of: they were not looked at.
+    `held` is the number of files that clients have a delegation of: they were not verified.
     """
 
     right: int = 0

@@ -42,7 +42,8 @@ def count(
 
     From the top down: what is created meanwhile is created with the new project, or listed after that was set. Links,
     pipes, sockets and devices are skipped, as xfs_quota does, and so is what is mounted below. `tick` is called at
-    least every second; what it raises ends the walk. OSError, Failed: something refuses the project.
+    least every second; what it raises ends the walk. OSError, Failed: something refuses the project. TooDeep: a
+    directory lies too deep.
     """
     device, stop = os.fstat(top).st_dev, Event()
     held: list[Held] = []

@@ -3,13 +3,14 @@
 
 import errno
 import os
+import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from millrace.system import nfs_client
+from millrace.system import nfs_client, nfs_rpc
 from millrace.system.errors import Failed
 from millrace.system.nfs_client import TlsClient, session
 from tests.fakes.certificates import pair
@@ -109,6 +110,24 @@ def test_root_comes_from_a_reserved_port_that_is_free(monkeypatch: pytest.Monkey
     with pytest.raises(Failed, match="Connection refused"), session("127.0.0.1"):
         pass
     assert len(tried) == 3 and all(512 < port < 1024 for port in tried)
+
+
+def test_root_without_a_right_to_reserved_ports_is_said(server: NfsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(connection: socket.socket, address: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(nfs_client.socket.socket, "bind", refuse)
+    with pytest.raises(Failed, match=r"^this process may not use ports below 1024"):
+        inode(server)
+
+
+def test_fragments_without_end_are_no_reply() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(bytes(4))
+        with pytest.raises(Failed, match="the reply is not one of NFS"):
+            nfs_rpc.call(ours, nfs_rpc.NULL)
 
 
 @pytest.fixture

@@ -16,24 +16,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from millrace.system import nfs_rpc
 from millrace.system.errors import Failed
+from millrace.system.listeners import NFS_PORT
+from millrace.system.nfs_rpc import opaque
 from millrace.system.wait import wait_until
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PORT = 2049
 SECONDS = 20.0
 RESERVED = range(1023, 664, -1)
 """Ports that `secure` of exports(5) asks for, as the kernel's client takes them."""
 # A server that asks user space about an export lets the client wait (NFS4ERR_DELAY).
 PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-LARGEST = 1 << 20
 
-_CALL, _REPLY, _RPC, _PROGRAM, _VERSION, _NULL, _COMPOUND = 0, 1, 2, 100003, 4, 0, 1
-_AUTH_NONE, _AUTH_SYS, _AUTH_TLS = 0, 1, 7
 _STARTTLS = b"STARTTLS"
-_LAST = 1 << 31
 _MINOR = 2
 _GETATTR, _LOOKUP, _PUTROOTFH, _EXCHANGE_ID, _CREATE_SESSION, _DESTROY_SESSION, _SEQUENCE, _DESTROY_CLIENTID = (
     9,
@@ -66,9 +64,6 @@ _ERRORS = {
 }
 
 
-_Reply = tuple[bytes, bytes]
-
-
 @dataclass(frozen=True)
 class TlsClient:
     """RPC over TLS (RFC 9289): the name that the server's certificate has, the file of what is trusted.
@@ -89,12 +84,12 @@ class NfsSession:
         self._slot = 0
         owner = f"verification-{secrets.token_hex(8)}".encode()
         # no state protection, no implementation id
-        said = self._compound([(_EXCHANGE_ID, secrets.token_bytes(8) + _opaque(owner) + struct.pack(">III", 0, 0, 0))])
+        said = self._compound([(_EXCHANGE_ID, secrets.token_bytes(8) + opaque(owner) + struct.pack(">III", 0, 0, 0))])
         self._client, sequence = struct.unpack_from(">QI", said[_EXCHANGE_ID])
         # header padding, largest request and reply, largest cached reply, operations, requests, no RDMA
         channel = struct.pack(">7I", 0, 8192, 8192, 1024, 64, 1, 0)
         # no callback ever comes: the session holds no state
-        callbacks = struct.pack(">III", 0x40000000, 1, _AUTH_NONE)
+        callbacks = struct.pack(">III", 0x40000000, 1, nfs_rpc.AUTH_NONE)
         made = struct.pack(">QII", self._client, sequence, 0) + channel + channel + callbacks
         self._id = self._compound([(_CREATE_SESSION, made)])[_CREATE_SESSION][:16]
 
@@ -105,7 +100,7 @@ class NfsSession:
         """
         names = [name.encode() for name in path.split("/") if name]
         wanted = struct.pack(">II", 1, 1 << _TYPE | 1 << _FILEID)
-        steps = [(_PUTROOTFH, b""), *((_LOOKUP, _opaque(name)) for name in names), (_GETATTR, wanted)]
+        steps = [(_PUTROOTFH, b""), *((_LOOKUP, opaque(name)) for name in names), (_GETATTR, wanted)]
         attributes = _told(self._in_session, steps)[_GETATTR]
         # the bitmap, the length of the values, and these in the order of their numbers
         words, bitmap, _, kind, number = _told(struct.unpack_from, ">IIIIQ", attributes)
@@ -133,19 +128,19 @@ class NfsSession:
 
     def _ask(self, steps: Sequence[tuple[int, bytes]]) -> tuple[int, dict[int, bytes]]:
         """Return the status of a COMPOUND, and the rest of the reply from each result on, by operation."""
-        arguments = _opaque(b"") + struct.pack(">II", _MINOR, len(steps))
+        arguments = opaque(b"") + struct.pack(">II", _MINOR, len(steps))
         arguments += b"".join(struct.pack(">I", operation) + argument for operation, argument in steps)
         machine = os.uname().nodename.encode()[:255]
-        credentials = struct.pack(">I", 0) + _opaque(machine) + struct.pack(">III", 0, 0, 0)
-        reply, _ = _reply(self._connection, _COMPOUND, _AUTH_SYS, credentials, arguments)
-        return _results(reply, [operation for operation, _ in steps])
+        credentials = struct.pack(">I", 0) + opaque(machine) + struct.pack(">III", 0, 0, 0)
+        reply = nfs_rpc.call(self._connection, nfs_rpc.COMPOUND, nfs_rpc.AUTH_SYS, credentials, arguments)
+        return _results(reply.result, [operation for operation, _ in steps])
 
 
 @contextmanager
-def session(address: str, tls: TlsClient | None = None, port: int = PORT) -> Iterator[NfsSession]:
-    """Open a session with the NFS server at an address, from a reserved port where this process may use one.
+def session(address: str, tls: TlsClient | None = None, port: int = NFS_PORT) -> Iterator[NfsSession]:
+    """Open a session with the NFS server at an address; root does so from a reserved port.
 
-    Failed: the server does not answer within SECONDS, or refuses.
+    Failed: the server does not answer within SECONDS, or refuses, or root lacks CAP_NET_BIND_SERVICE.
     """
     with _told(_connect, address, port) as plain:
         connection = _told(_encrypted, plain, tls) if tls else plain
@@ -170,11 +165,11 @@ def _told(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             raise Failed(f"the TLS handshake fails ({tls})") from error
         raise Failed(f"the server does not answer ({error.strerror or error})") from error
     except struct.error as error:
-        raise Failed("the reply is not one of NFS") from error
+        raise Failed(nfs_rpc.NOT_NFS) from error
 
 
 def _connect(address: str, port: int) -> socket.socket:
-    """Connect from a reserved port, from any port where this process may use none. OSError: nobody listens."""
+    """Connect, root from a reserved port. OSError: nobody listens. Failed: root has no right to such a port."""
     first = secrets.randbelow(len(RESERVED))
     for local in (*RESERVED[first:], *RESERVED[:first]) if os.geteuid() == 0 else (0,):
         connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
@@ -184,6 +179,8 @@ def _connect(address: str, port: int) -> socket.socket:
             connection.connect((address, port))
         except OSError as error:
             connection.close()
+            if isinstance(error, PermissionError):
+                raise Failed("this process may not use ports below 1024 (CAP_NET_BIND_SERVICE)") from error
             # another program has the port, or the server still remembers it
             if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL):
                 raise
@@ -194,8 +191,7 @@ def _connect(address: str, port: int) -> socket.socket:
 
 def _encrypted(plain: socket.socket, tls: TlsClient) -> socket.socket:
     """Return the connection over TLS. OSError: the handshake fails. Failed: the server does not offer TLS."""
-    verifier = _reply(plain, _NULL, _AUTH_TLS, b"", b"")[1]
-    if verifier != _STARTTLS:
+    if nfs_rpc.call(plain, nfs_rpc.NULL, nfs_rpc.AUTH_TLS).verifier != _STARTTLS:
         raise Failed("the server does not offer TLS")
     import ssl
 
@@ -203,7 +199,7 @@ def _encrypted(plain: socket.socket, tls: TlsClient) -> socket.socket:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     # RFC 9289 4.1
     context.set_alpn_protocols(["sunrpc"])
-    # an installed certificate is trusted itself, whoever signed it
+    # An installed certificate is a trust anchor, even if it is no root certificate.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(tls.trusted)
@@ -212,48 +208,6 @@ def _encrypted(plain: socket.socket, tls: TlsClient) -> socket.socket:
     except OSError as error:
         raise Failed(f"a certificate of this server cannot be used ({error.strerror or error})") from error
     return context.wrap_socket(plain, server_hostname=tls.name)
-
-
-def _reply(connection: socket.socket, procedure: int, flavor: int, credentials: bytes, arguments: bytes) -> _Reply:
-    """Call a procedure; return its result, and the verifier. OSError: no reply. Failed: the server refuses the call."""
-    xid = secrets.randbits(32)
-    call = struct.pack(">6I", xid, _CALL, _RPC, _PROGRAM, _VERSION, procedure)
-    call += struct.pack(">I", flavor) + _opaque(credentials) + struct.pack(">I", _AUTH_NONE) + _opaque(b"") + arguments
-    connection.sendall(struct.pack(">I", _LAST | len(call)) + call)
-    reply = _record(connection)
-    replied_to, kind, denied = struct.unpack_from(">III", reply)
-    if (replied_to, kind) != (xid, _REPLY):
-        raise Failed("the reply is not one of NFS")
-    if denied:
-        raise Failed("the server denies the call: the export asks for other security")
-    (length,) = struct.unpack_from(">I", reply, 16)
-    verifier, rest = reply[20 : 20 + length], reply[20 + length + -length % 4 :]
-    (accepted,) = struct.unpack_from(">I", rest)
-    if accepted:
-        raise Failed(f"the server does not accept the call (RPC status {accepted})")
-    return rest[4:], verifier
-
-
-def _record(connection: socket.socket) -> bytes:
-    """Return the fragments of a record (RFC 5531 11). OSError: the connection ends."""
-    record, last = b"", False
-    while not last:
-        (mark,) = struct.unpack(">I", _exactly(connection, 4))
-        last, length = bool(mark & _LAST), mark & ~_LAST
-        if len(record) + length > LARGEST:
-            raise Failed("the reply is not one of NFS")
-        record += _exactly(connection, length)
-    return record
-
-
-def _exactly(connection: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count:
-        more = connection.recv(count - len(data))
-        if not more:
-            raise ConnectionError("it closes the connection")
-        data += more
-    return data
 
 
 def _results(reply: bytes, operations: Sequence[int]) -> tuple[int, dict[int, bytes]]:
@@ -265,7 +219,7 @@ def _results(reply: bytes, operations: Sequence[int]) -> tuple[int, dict[int, by
     for operation in operations[:count]:
         replied, done = struct.unpack_from(">II", rest)
         if replied != operation:
-            raise Failed("the reply is not one of NFS")
+            raise Failed(nfs_rpc.NOT_NFS)
         rest = rest[8:]
         parts[operation] = rest
         if done == 0:
@@ -280,7 +234,3 @@ def _in_time(once: Callable[[], tuple[int, dict[int, bytes]]]) -> dict[int, byte
     if status:
         raise Failed(_ERRORS.get(status, f"NFS error {status}"))
     return parts
-
-
-def _opaque(data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + data + bytes(-len(data) % 4)

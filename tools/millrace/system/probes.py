@@ -5,12 +5,11 @@ import secrets
 import socket
 import struct
 
+from millrace.system import nfs_rpc
+from millrace.system.errors import Failed
 from millrace.system.listeners import NFS_PORT, SMB_PORT
 
 SECONDS = 10.0
-
-_PROGRAM, _VERSION, _NULL = 100003, 4, 0
-_CALL, _REPLY, _RPC_VERSION, _AUTH_NONE, _LAST_FRAGMENT = 0, 1, 2, 0, 1 << 31
 
 _MAGIC = b"\xfeSMB"
 _NEGOTIATE = 0
@@ -24,14 +23,14 @@ def nfs(address: str, port: int = NFS_PORT, seconds: float = SECONDS) -> str | N
 
     Return None where the server answers within `seconds`, else what happened, in words.
     """
-    xid = secrets.randbits(32)
-    call = struct.pack(">10I", xid, _CALL, _RPC_VERSION, _PROGRAM, _VERSION, _NULL, _AUTH_NONE, 0, _AUTH_NONE, 0)
     try:
-        answer = _exchange(address, port, _LAST_FRAGMENT, call, 16, seconds)
+        with socket.create_connection((address, port), seconds) as server:
+            nfs_rpc.call(server, nfs_rpc.NULL)
     except OSError as error:
         return error.strerror or str(error)
-    _, replied_to, kind, status = struct.unpack(">4I", answer) if len(answer) == 16 else (0, 0, 0, 1)
-    return None if (replied_to, kind, status) == (xid, _REPLY, 0) else "the reply is not one of NFS"
+    except (Failed, struct.error):
+        return nfs_rpc.NOT_NFS
+    return None
 
 
 def smb(address: str, port: int = SMB_PORT, seconds: float = SECONDS) -> str | None:
@@ -41,7 +40,7 @@ def smb(address: str, port: int = SMB_PORT, seconds: float = SECONDS) -> str | N
     """
     try:
         # [MS-SMB2] 2.1: four bytes with the length in front, the first of them zero.
-        answer = _exchange(address, port, 0, _negotiate(), 4 + 14, seconds)[4:]
+        answer = _exchange(address, port, _negotiate(), 4 + 14, seconds)[4:]
     except OSError as error:
         return error.strerror or str(error)
     if not answer:
@@ -66,14 +65,14 @@ def _negotiate() -> bytes:
     return header + body + dialects + bytes(padding) + context
 
 
-def _exchange(address: str, port: int, mark: int, question: bytes, count: int, seconds: float) -> bytes:
-    """Send a request behind the 32-bit record mark of NFS and SMB; return up to `count` bytes of the reply.
+def _exchange(address: str, port: int, question: bytes, count: int, seconds: float) -> bytes:
+    """Send a request behind its length; return up to `count` bytes of the reply.
 
     OSError: no reply within `seconds`.
     """
     reply = b""
     with socket.create_connection((address, port), seconds) as server:
-        server.sendall(struct.pack(">I", mark | len(question)) + question)
+        server.sendall(struct.pack(">I", len(question)) + question)
         while len(reply) < count and (more := server.recv(count - len(reply))):
             reply += more
     return reply

@@ -34,7 +34,7 @@ SMB_LOCKOUT = {"bad lockout attempt": 10, "lockout duration": 15, "reset count m
 _NOT_THERE = 2  # exit status of getent
 # So many in one call of getent: its command line has a limit.
 AT_ONCE = 5000
-# Until sessions have ended that were told to end, in seconds.
+# Seconds that a user's sessions have to end.
 PAUSES = (0.2,) * 10 + (1.0,) * 8
 
 

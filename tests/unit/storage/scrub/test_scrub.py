@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays are checked, legs side by side; what stops a check leaves where it was and the limits as before."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,23 +19,12 @@ from millrace.system import paths, sysfs
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
-from tests.fakes.files.running import server
 from tests.unit.storage.change.test_change_text import AT, plan
+from tests.unit.storage.scrub.conftest import SUNDAY
 from tests.unit.storage.scrub.md_check import SECTORS, STEP, Md
 
 POLICY = ScrubPolicy(window="Sun 01:00-07:00", every="month", rate_kib=50_000)
-SUNDAY = datetime.fromisoformat("2026-11-22T01:05:00+00:00")
 MONDAY = SUNDAY + timedelta(days=1)
-
-
-@pytest.fixture
-def md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Md]:
-    with server(tmp_path) as box:
-        box.provision()
-        made = Md(box, SUNDAY)
-        monkeypatch.setattr(sysfs, "write", made.write)
-        monkeypatch.setattr(scrub, "now_here", lambda: made.now)
-        yield made
 
 
 def pool() -> Pool:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check of a year to come counts as none: it is due now, ends once, and leaves nothing of that year."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -18,24 +16,13 @@ from millrace.storage.record.scrub_record import (
     change,
     load,
 )
-from millrace.storage.scrub import scrub, scrub_due
-from millrace.system import sysfs
-from tests.fakes.files.running import server
+from millrace.storage.scrub import scrub_due
+from tests.unit.storage.scrub.conftest import SUNDAY
 from tests.unit.storage.scrub.md_check import Md
-from tests.unit.storage.scrub.test_scrub import POLICY, SUNDAY, carry_on, of, pool
+from tests.unit.storage.scrub.test_scrub import POLICY, carry_on, of, pool
 
 IN_2069 = "2069-01-06T01:05:00+00:00"
 IN_1970 = "1970-01-04T01:05:00+00:00"
-
-
-@pytest.fixture
-def md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Md]:
-    with server(tmp_path) as box:
-        box.provision()
-        made = Md(box, SUNDAY)
-        monkeypatch.setattr(sysfs, "write", made.write)
-        monkeypatch.setattr(scrub, "now_here", lambda: made.now)
-        yield made
 
 
 def checked(at: str, *names: str) -> None:

@@ -12,10 +12,9 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Refused
 from millrace.system.jobs.job import Glance
 from millrace.system.jobs.record import JobRecord
+from tests.unit.storage.scrub.conftest import SUNDAY
 from tests.unit.storage.scrub.md_check import Md
-from tests.unit.storage.scrub.test_scrub import MONDAY, POLICY, SUNDAY, md, of, pool
-
-__all__ = ["md"]
+from tests.unit.storage.scrub.test_scrub import MONDAY, POLICY, of, pool
 
 
 def execute(md: Md) -> None:

@@ -14,8 +14,9 @@ from millrace.system import sysfs
 from millrace.system.errors import Failed
 from tests.fakes.files.box import FAR_PORTS
 from tests.fakes.files.running import server
+from tests.unit.storage.scrub.conftest import SUNDAY
 from tests.unit.storage.scrub.md_check import LEGS, STEP, Md
-from tests.unit.storage.scrub.test_scrub import SUNDAY, carry_on, of, ranges
+from tests.unit.storage.scrub.test_scrub import carry_on, of, ranges
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool is trimmed in slices with pauses; what stops a trim leaves where it was."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
@@ -17,24 +15,13 @@ from millrace.storage.trim.trim_record import TrimRecord, TrimRound, load
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, Refused
-from tests.fakes.files.running import server
-from tests.unit.storage.trim.trimmed import GIB, GROUP, SIZE, STRIPE, Kernel, trimmed
+from tests.unit.storage.trim.conftest import SUNDAY
+from tests.unit.storage.trim.trimmed import GIB, GROUP, SIZE, STRIPE, Kernel
 
 POLICY = Policy()
-SUNDAY = datetime.fromisoformat("2026-11-22T01:05:00+00:00")
 MONDAY = SUNDAY + timedelta(days=1)
 SHAPE = FilesystemGeometry(SIZE, GROUP, STRIPE)
 MIB = 1 << 20
-
-
-@pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
-    with server(tmp_path) as box:
-        box.provision()
-        write_model(paths.pool_file(), trimmed(pool()))
-        made = Kernel(box, SUNDAY)
-        monkeypatch.setattr(trim, "now_here", lambda: made.now)
-        yield made
 
 
 def pool() -> Pool:

@@ -1,31 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trim of a year to come counts as none: it is due now, ends once, and leaves nothing of that year."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from millrace.storage.trim import trim, trim_due
+from millrace.storage.trim import trim_due
 from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop, change, load
-from millrace.system import paths
-from millrace.system.documents import write_model
-from tests.fakes.files.running import server
-from tests.unit.storage.trim.test_trim import POLICY, SUNDAY, carry_on, pool, stopped_by
-from tests.unit.storage.trim.trimmed import SIZE, Kernel, trimmed
+from tests.unit.storage.trim.conftest import SUNDAY
+from tests.unit.storage.trim.test_trim import POLICY, carry_on, pool, stopped_by
+from tests.unit.storage.trim.trimmed import SIZE, Kernel
 
 IN_2069 = "2069-01-06T01:05:00+00:00"
-
-
-@pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
-    with server(tmp_path) as box:
-        box.provision()
-        write_model(paths.pool_file(), trimmed(pool()))
-        made = Kernel(box, SUNDAY)
-        monkeypatch.setattr(trim, "now_here", lambda: made.now)
-        yield made
 
 
 def record(**changes: object) -> TrimRecord:

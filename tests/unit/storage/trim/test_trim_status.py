@@ -2,7 +2,7 @@
 """The last trim, the one that waits or runs, and when the next one begins."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,8 @@ from millrace.storage.trim.trim_status import lines, status
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from tests.fakes.files.running import server
+from tests.unit.storage.trim.conftest import SUNDAY
 from tests.unit.storage.trim.trimmed import Kernel, trimmed
-
-SUNDAY = datetime.fromisoformat("2026-11-22T01:05:00+00:00")
 
 
 @pytest.fixture

@@ -129,6 +129,22 @@ def interrupts_follow_the_policy(box: Box) -> None:
     assert box.say(f"{coalescing}; {rings}") == drivers
 
 
+def test_tuning_is_tried_again_unless_it_hangs(box: Box) -> None:
+    added = "/run/systemd/system/millrace-tune.service.d"
+
+    def state_after(command: str) -> str:
+        lines = f"[Service]\\nExecStart=\\nExecStart={command}\\nTimeoutStartSec=20s\\n"
+        box.say(f"mkdir -p {added}; printf '{lines}' > {added}/99-other.conf; systemctl daemon-reload")
+        box.machine.run("systemctl restart millrace-tune.service", check=False, seconds=300)
+        return box.say("systemctl show --property=SubState --value millrace-tune.service")
+
+    try:
+        assert state_after("/usr/bin/sleep infinity") == "failed"
+        assert state_after("/usr/bin/false") == "auto-restart"
+    finally:
+        box.say(f"rm -r {added}; systemctl daemon-reload; systemctl restart millrace-tune.service", seconds=300)
+
+
 def test_reverted_tuning_restores_kernel_values_while_serving_continues(box: Box) -> None:
     before = box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd")
     box.millrace("tune --revert")

@@ -27,7 +27,7 @@ class _SidTimeOver(Exception):
 
 
 def verify(names: Iterable[str] = (), server: Callable[[], ShareServer] = this_server) -> VerifyReport:
-    """Mount and open these shares, or all, as a change does afterwards; wait while a change is under way.
+    """Open these shares, or all, as a change does afterwards; wait while a change is under way.
 
     BadInput: there is no such share.
     """
@@ -48,7 +48,7 @@ def verify(names: Iterable[str] = (), server: Callable[[], ShareServer] = this_s
 
 
 def _verified(shares: list[Share], every: list[Share], config: Config, host: ShareServer) -> list[ShareVerification]:
-    """Verify all together, in one mount and one session; where that fails, each half, down to the shares that fail."""
+    """Verify all in one session of each protocol; where that fails, each half, down to the shares that fail."""
     seen: dict[str, list[str]] = {share.name: [] for share in shares}
     try:
         _add(seen, verify_nfs.verify_each(shares, config.domain, host.run))

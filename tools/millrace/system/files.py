@@ -149,7 +149,12 @@ def _sync(path: Path, flags: int = 0) -> None:
         os.close(descriptor)
 
 
-def describe(error: OSError) -> str:
-    """Return the operating system's error of a file, for a sentence; the pool's file system may have shut down."""
+def describe(error: Exception) -> str:
+    """Return an error for a sentence: of the operating system with its file, any other one in its own words.
+
+    The pool's file system may have shut down.
+    """
+    if not isinstance(error, OSError):
+        return str(error)
     where = f"{error.filename} fails" if error.filename else "an operation of this server fails"
     return f"{where} ({error.strerror or error}): millrace health says what is wrong"

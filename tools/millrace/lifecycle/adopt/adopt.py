@@ -70,7 +70,7 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
     try:
         return _finish(adoption, run)
     except (MillraceError, OSError) as error:
-        said = describe(error) if isinstance(error, OSError) else str(error)
+        said = describe(error)
         # the reason itself is raised, also where it is that nothing can be written
         with suppress(OSError):
             write_model(paths.adoption_file(), adoption.model_copy(update={"problem": said}))

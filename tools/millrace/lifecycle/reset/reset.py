@@ -109,7 +109,7 @@ def _carry_out(run: Runner) -> Reset:
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
         firmware.request(run)
     except (MillraceError, OSError) as error:
-        _failed(describe(error) if isinstance(error, OSError) else str(error))
+        _failed(describe(error))
         _abandon()
         raise
     try:

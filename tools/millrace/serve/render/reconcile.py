@@ -112,7 +112,7 @@ class Reconciliation:
         except BaseException as error:
             if not (change.final and isinstance(error, MillraceError | OSError)):
                 raise _refusal(error, _put_back(change, begun)) from error
-            change.warnings.append(f"{_sentence(error)}; see millrace health")
+            change.warnings.append(f"{describe(error)}; see millrace health")
         for part in self.parts:
             part.finish(change)
 
@@ -128,18 +128,14 @@ def _put_back(change: Change, begun: Sequence[RenderPart]) -> str | None:
         try:
             step()
         except (MillraceError, OSError) as error:
-            troubles.append(_sentence(error))
+            troubles.append(describe(error))
     return f"and restoring the previous state failed: {troubles[0]}" if troubles else None
 
 
 def _refusal(error: BaseException, trouble: str | None) -> BaseException:
     if not isinstance(error, MillraceError | OSError):
         return error
-    return Refused(f"{_sentence(error).rstrip('.')}; {trouble or 'nothing was changed'}")
-
-
-def _sentence(error: MillraceError | OSError) -> str:
-    return describe(error) if isinstance(error, OSError) else str(error)
+    return Refused(f"{describe(error).rstrip('.')}; {trouble or 'nothing was changed'}")
 
 
 def _difference(entry: FileEntry, record: Rendered) -> FileDifference:

@@ -151,8 +151,8 @@ def _settle_sid(pool: Pool, domain: Domain | None, shares: Sequence[Share], sett
     try:
         return machine_sid.settle(pool, domain, lambda: file_sids.of_files(file_sids.homes(shares), run), run)
     except (MillraceError, OSError) as error:
-        why = describe(error) if isinstance(error, OSError) else str(error)
-        settled.warnings.append(f"the SID of this server is not set, so users may not open their files over SMB: {why}")
+        sentence = "the SID of this server is not set, so users may not open their files over SMB"
+        settled.warnings.append(f"{sentence}: {describe(error)}")
         return False
 
 
@@ -161,8 +161,8 @@ def _sample_sids(pool: Pool, shares: Sequence[Share], settled: Settled, run: Run
     try:
         sid_record.sample(shares, pool, run)
     except (MillraceError, OSError) as error:
-        why = describe(error) if isinstance(error, OSError) else str(error)
-        settled.warnings.append(f"files of homes were not examined, so health does not know their SID: {why}")
+        sentence = "files of homes were not examined, so health does not know their SID"
+        settled.warnings.append(f"{sentence}: {describe(error)}")
 
 
 def restart_child_quota(run: Runner) -> None:

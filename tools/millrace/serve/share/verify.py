@@ -57,8 +57,8 @@ def _verified(shares: list[Share], every: list[Share], config: Config, host: Sha
             seen[share.name] += verify_direct.verify([share], every, config, host)
     except (MillraceError, OSError) as error:
         if len(shares) == 1:
-            problem = describe(error) if isinstance(error, OSError) else str(error)
-            return [ShareVerification(name=share.name, seen=seen[share.name], problem=problem) for share in shares]
+            why = describe(error)
+            return [ShareVerification(name=share.name, seen=seen[share.name], problem=why) for share in shares]
         half = len(shares) // 2
         parts = (shares[:half], shares[half:])
         return [result for part in parts for result in _verified(part, every, config, host)]
@@ -75,9 +75,7 @@ def _with_files(verification: ShareVerification, share: Share, host: ShareServer
         return verification
     try:
         return verification.model_copy(update={"files": _files(share, host)})
-    except MillraceError as error:
-        return verification.model_copy(update={"files": [f"files were not examined: {error}"]})
-    except OSError as error:
+    except (MillraceError, OSError) as error:
         return verification.model_copy(update={"files": [f"files were not examined: {describe(error)}"]})
 
 

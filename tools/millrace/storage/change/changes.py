@@ -110,7 +110,7 @@ def apply(system: System, report: Report) -> DriveChange | None:
         except (MillraceError, OSError) as error:
             # on a full boot drive nothing can be recorded, and the change stays as it is
             with suppress(OSError):
-                journal.stopped(describe(error) if isinstance(error, OSError) else str(error))
+                journal.stopped(describe(error))
             raise
         return journal.change
 

@@ -165,7 +165,7 @@ def execute(system: System, report: Report) -> RescueState | None:
         try:
             after = rescue.carry_out(system, work.step, _choices(work), work.by, written.line)
         except (MillraceError, OSError) as error:
-            sentence = describe(error) if isinstance(error, OSError) else str(error)
+            sentence = describe(error)
             written.keep(state="failed", error=sentence, ended=system.now())
             raise
         written.keep(state="done", line=None, progress=None, ended=system.now())

@@ -222,7 +222,7 @@ class Job:
             try:
                 yield began
             except (MillraceError, OSError) as error:
-                self._end(began, "failed", describe(error) if isinstance(error, OSError) else str(error))
+                self._end(began, "failed", describe(error))
                 raise
             if not (self.kind.pauses and self.is_open()):
                 self._end(began, "done")

@@ -318,6 +318,22 @@ def test_node_exporter_of_the_image_knows_the_options_of_its_unit(tree: Path) ->
     assert said.returncode == 0, said.stderr
 
 
+def test_table_of_exports_is_in_memory(tree: Path) -> None:
+    """As the tools of the image read it; a version without the included file has its own place."""
+    rendered, included = tree / "nfs.conf", tree / "usr/lib/millrace/nfs-state.conf"
+    rendered.write_text((REPO / "tests/unit/serve/share/golden/nfs.conf").read_text())
+    ask = ("/usr/sbin/nfsconf", "--file", "/nfs.conf", "--get", "mountd", "state-directory-path")
+    text = included.read_text()
+    try:
+        assert chroot(tree, *ask).stdout == "/run/millrace/nfs\n"
+        included.unlink()
+        said = chroot(tree, *ask)
+        assert (said.stdout, said.stderr) == ("", "")
+    finally:
+        included.write_text(text)
+        rendered.unlink()
+
+
 @pytest.mark.parametrize("tool", ["bin/gpgv", "bin/bootctl", "lib/systemd/systemd-sysupdate"])
 def test_tool_of_updates_starts(tree: Path, tool: str) -> None:
     said = chroot(tree, f"/usr/{tool}", "--version")

@@ -88,7 +88,7 @@ def test_health_knows_no_other_unit() -> None:
 
 def test_table_of_exports_needs_no_boot_drive() -> None:
     # in /etc it would stay for a version before that has no such directory
-    settings = OWN.parent / "mkosi.extra/usr/etc/nfs.conf.d/millrace.conf"
+    settings = OWN.parent / "mkosi.extra/usr/lib/millrace/nfs-state.conf"
     made = (OWN.parent / "mkosi.extra/usr/lib/tmpfiles.d/millrace.conf").read_text()
     [directory] = [
         line.partition("=")[2] for line in settings.read_text().splitlines() if line.startswith("state-directory-path=")

@@ -4109,12 +4109,18 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
-/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+/**
+ * How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
+ *
+ * `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
+ * export of an earlier release has.
+ */
 export interface VolumeExport {
     transport: "tcp" | "rdma";
     port: number;
     hosts: string[];
     shared: boolean;
+    addresses: string[];
 }
 
 /** All volumes, sorted by name. */

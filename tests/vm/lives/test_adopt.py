@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import NEVER, Box, credentials
+from tests.vm.box import CLIENT_ADDRESSES, NEVER, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, PASSWORD
 from vm.accel import Accel
@@ -149,7 +149,7 @@ def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
         box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
-        box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN}", seconds=600)
+        box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN} --address {CLIENT_ADDRESSES[0]}", seconds=600)
         lock(client, box.say("id -u anna"))
         box.say(ALLOW)
         traits = identity(box)

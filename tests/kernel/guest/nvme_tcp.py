@@ -41,7 +41,9 @@ class Queue:
         self._socket = socket.create_connection((target.address, target.port), SECONDS)
         self._send(REQUEST, struct.pack("<HBBI112x", 0, 0, 0, 0))
         self._receive(RESPONSE)
-        data = struct.pack("<16sH238x256s256s256x", bytes(16), controller, target.subsystem.encode(), target.host.encode())
+        data = struct.pack(
+            "<16sH238x256s256s256x", bytes(16), controller, target.subsystem.encode(), target.host.encode()
+        )
         command = self._fabrics(CONNECT, struct.pack("<HHHBxI12x", 0, number, 31, 0, 0), data)
         self.result, self.status, _ = self._run(command, data)
 

@@ -78,8 +78,7 @@ def test_port_of_a_volume_is_open_to_the_addresses_of_its_hosts_alone() -> None:
         assert f"set {name} {{" in rules()
     assert written.splitlines()[-3:] == [
         "add element inet millrace volume_ports { 4420, 4421, 4422 }",
-        "add element inet millrace volume_hosts4 "
-        "{ 10.0.0.0/24 . 4420, 10.0.0.8/31 . 4421, 10.0.0.7/32 . 4422 }",
+        "add element inet millrace volume_hosts4 { 10.0.0.0/24 . 4420, 10.0.0.8/31 . 4421, 10.0.0.7/32 . 4422 }",
         "add element inet millrace volume_hosts6 { fd00:1::/64 . 4420 }",
     ]
 

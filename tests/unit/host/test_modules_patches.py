@@ -15,7 +15,9 @@ from tests.unit.host.modules_of import BUILD, DEBIAN, module, rebuilt
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
-@pytest.mark.parametrize("path", [*sets.SUNRPC.changes, *sets.NVMET.changes, *sets.MD.changes], ids=lambda path: path.name[:4])
+@pytest.mark.parametrize(
+    "path", [*sets.SUNRPC.changes, *sets.NVMET.changes, *sets.MD.changes], ids=lambda path: path.name[:4]
+)
 def test_patch_has_the_form_that_the_kernel_takes(path: Path) -> None:
     """Documentation/process/submitting-patches.rst; who sends it adds From and Signed-off-by."""
     text = path.read_text()

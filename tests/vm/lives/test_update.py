@@ -128,7 +128,9 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     assert etc(box) == (False, False, False)
     box.say(f"echo '# of this server' >> /{MINE}")
     before, boot = written(client), box.say(f"cat {BOOT}")
-    box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN} --address {CLIENT_ADDRESSES[0]}", seconds=600)
+    box.millrace(
+        f"volume create tank --size 16M --export tcp --host {HOST_NQN} --address {CLIENT_ADDRESSES[0]}", seconds=600
+    )
     fsid, volumes = box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'"), box.say(IDENTITY["volumes"])
     assert "tank" in volumes
     with served(release.directory) as url:

@@ -35,7 +35,7 @@ def kernel_features(sysroot: Path) -> dict[str, bool]:
 
 
 def file_modules(sysroot: Path) -> list[KernelModule]:
-    """Return the modules of files, volumes and parity RAID and which build is loaded; empty where the list cannot be read."""
+    """Return modules of files, volumes and parity RAID and which build is loaded; empty where there is no list."""
     lines = (sysfs.text(module_lists(sysroot)[0]) or "").splitlines()
     found = [(module_name(line), match[1]) for line in lines if (match := FILE_MODULES.match(line))]
     return [

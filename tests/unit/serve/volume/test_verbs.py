@@ -24,7 +24,12 @@ def here(nas: Nas, monkeypatch: pytest.MonkeyPatch) -> Nas:
 
 
 def test_volume_is_created_shown_and_removed(here: Nas, capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.run(["volume", "create", "tank", "--size", "1M", "--export", "tcp", "--host", HOST, "--address", "10.0.0.9"]) == 0
+    assert (
+        program.run(
+            ["volume", "create", "tank", "--size", "1M", "--export", "tcp", "--host", HOST, "--address", "10.0.0.9"]
+        )
+        == 0
+    )
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "volume tank is created: 1.05 MB"
     assert said[1].startswith("nvme connect -t tcp -a 10.0.0.2 -s 4420 -n nqn.2014-08.org.nvmexpress:uuid:")
@@ -43,7 +48,20 @@ def test_volume_is_created_shown_and_removed(here: Nas, capsys: pytest.CaptureFi
 def test_secret_comes_from_standard_input_and_is_never_printed(
     here: Nas, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["volume", "create", "tank", "--size", "1M", "--export", "tcp", "--host", HOST, "--address", "10.0.0.9", "--dhchap-stdin"]
+    words = [
+        "volume",
+        "create",
+        "tank",
+        "--size",
+        "1M",
+        "--export",
+        "tcp",
+        "--host",
+        HOST,
+        "--address",
+        "10.0.0.9",
+        "--dhchap-stdin",
+    ]
     monkeypatch.setattr(sys, "stdin", io.StringIO("DHHC-1:00:mistyped:\n"))
     assert program.run([*words, "--json"]) == 2
     assert "mistyped" not in capsys.readouterr().err

@@ -117,9 +117,10 @@ def _addresses(name: str, typed: Sequence[str], networks: Sequence[str]) -> list
     addresses = checked(lambda: [TypeAdapter(HostAddress).validate_python(address) for address in typed])
     outside = [address for address in addresses if not within(address, networks)]
     if outside:
+        verb = "is" if len(outside) == 1 else "are"
         raise Refused(
-            f"{several(outside)} {'is' if len(outside) == 1 else 'are'} in no client network, and volumes are served in "
-            "client networks only: millrace share networks list"
+            f"{several(outside)} {verb} in no client network, and volumes are served in client networks only: "
+            "millrace share networks list"
         )
     return addresses
 

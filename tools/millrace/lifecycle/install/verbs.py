@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.install.model import InstallLine, InstallReport
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def install() -> None:
     """Write the running version to another boot drive."""
 

@@ -7,9 +7,10 @@ from millrace.system.output import Output, prints
 from millrace.system.prompt import repeated
 from millrace.system.run import attempt
 from millrace.system.users import as_root, invoking_user, only_root
+from millrace.system.verb_group import VerbGroup
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def reset() -> None:
     """Reset the boot drive to factory state; data on the pool stays."""
 

@@ -8,6 +8,7 @@ import click
 
 from millrace.measure.bench.result.choices import BenchLayer, BenchProfile, CheckpointModel, Format
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
     return verb
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def bench() -> None:
     """Benchmark drives, arrays, NFS/SMB and clients against hardware limits."""
 
@@ -201,7 +202,7 @@ def export(name: str, kind: Format, output: BinaryIO) -> None:
     output.write(content)
 
 
-@bench.group()
+@bench.group(cls=VerbGroup)
 def clients() -> None:
     """Manage benchmark clients for layer L3."""
 

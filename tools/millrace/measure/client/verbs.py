@@ -9,6 +9,7 @@ from millrace.measure.bench.verbs import PROFILES as LOADS
 from millrace.measure.client.choices import Accelerator, ClientProfile, Gpu, Model, Protocol, RecipeWish
 from millrace.measure.client.kubernetes_verbs import kubernetes
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ _OPTIONS = (
         "client_addresses",
         metavar="ADDRESS",
         multiple=True,
-        help="Address of an RDMA port of the client, for cufile.json; repeat it.",
+        help="Address of an RDMA port of the client, for cufile.json; repeatable.",
     ),
     click.option("--local-cache", is_flag=True, help="Keep a read-only data set on local drives (fsc, cachefilesd)."),
     _share,
@@ -53,7 +54,7 @@ def _chosen(command: "Callable[..., None]") -> "Callable[..., None]":
     return command
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def client() -> None:
     """Print mount recipes and check programs for clients."""
 
@@ -151,13 +152,14 @@ def zone(host: str | None, show: Output) -> None:
 
 
 @client.command()
+@click.option("--client-memory", metavar="SIZE", required=True, help="Memory of one client, for example 512G.")
 @_share
 @click.option(
     "--model",
     "models",
     multiple=True,
     type=click.Choice([model.value for model in Model]),
-    help="Workload of MLPerf Storage; repeat it [default: all].",
+    help="Workload of MLPerf Storage; repeatable [default: all].",
 )
 @click.option(
     "--accelerator",
@@ -167,7 +169,6 @@ def zone(host: str | None, show: Output) -> None:
 )
 @click.option("--accelerators", type=int, help="Number of accelerators [default: the forecast].")
 @click.option("--clients", type=int, default=1, help="Number of clients that run the benchmark.")
-@click.option("--client-memory", metavar="SIZE", required=True, help="Memory of one client, for example 512G.")
 @click.option("--name", default="millrace", metavar="NAME", help="Name of the system in the submission.")
 @click.option(
     "--results", default="/var/tmp/mlperf-results", metavar="DIRECTORY", help="Directory for results on the clients."

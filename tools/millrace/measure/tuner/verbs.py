@@ -7,6 +7,7 @@ import click
 
 from millrace.measure.bench.result.choices import Format
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
     return verb
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def tuner() -> None:
     """Measure which runtime settings suit this server, and apply the best."""
 

@@ -4,9 +4,10 @@
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def drive() -> None:
     """List, show, test, replace, add, remove, locate and erase the drives of this server."""
 

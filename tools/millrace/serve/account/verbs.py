@@ -12,6 +12,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.account.edit import GroupList, UserList
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 _account = prints("millrace.serve.account.edit:AccountReport")
-_groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
+_groups = click.option("--group", "groups", multiple=True, metavar="GROUP", help="Group of the user; repeatable.")
 
 _console = click.option(
     "--console/--no-console",
@@ -28,7 +29,7 @@ _console = click.option(
 )
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def user() -> None:
     """Manage users: one user ID for NFS and SMB, one password."""
 
@@ -114,7 +115,7 @@ def sync_smb() -> None:
     sync(sys.stdin.buffer, attempt)
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def group() -> None:
     """Manage groups of users."""
 

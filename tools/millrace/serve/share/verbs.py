@@ -9,6 +9,7 @@ import click
 from millrace.serve.config.choices import Encryption, Profile, Writing
 from millrace.storage.record.pool_file import known_pool
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.share.model import ChangeReport, RenderReport, SidReport, VerifyReport
@@ -27,7 +28,7 @@ _profile = click.option(
 
 def _settings(function: Any) -> Any:
     """The options that create and set share."""
-    for option in (
+    options = (
         click.option("--comment", help="Comment, one line, shown to SMB clients."),
         click.option(
             "--size", metavar="SIZE", help="Size limit, for example 500G or 10T (powers of 1024); `none` removes it."
@@ -54,13 +55,15 @@ def _settings(function: Any) -> Any:
             multiple=True,
             metavar="CLIENT",
             help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all anonuid=2000 "
-            "sec=krb5:krb5p xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
+            "sec=krb5:krb5p xprtsec=tls'; repeatable; 'default' is the client networks (share networks list).",
         ),
         click.option("--smb/--no-smb", "smb", default=None, help="Serve the share over SMB."),
         click.option(
             "--smb-user", "smb_users", multiple=True, help="User allowed over SMB; repeatable [default: admin]."
         ),
-        click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
+        click.option(
+            "--smb-group", "smb_groups", multiple=True, help="Group whose members are allowed over SMB; repeatable."
+        ),
         click.option(
             "--smb-network",
             "smb_networks",
@@ -76,12 +79,13 @@ def _settings(function: Any) -> Any:
             help="Serve it over RDMA by the kernel instead of Samba, unsigned and unencrypted (policy: smb_direct).",
         ),
         click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
-    ):
+    )
+    for option in reversed(options):
         function = option(function)
     return function
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def share() -> None:
     """Manage shares over NFS and SMB."""
 
@@ -192,7 +196,7 @@ def render(force: bool, show: Output) -> None:
     show(report, lambda report: _rendered(report, force))
 
 
-@share.group()
+@share.group(cls=VerbGroup)
 def networks() -> None:
     """Manage the client networks, which apply to NFS shares without named clients."""
 

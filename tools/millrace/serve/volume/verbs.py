@@ -9,6 +9,7 @@ import click
 from millrace.system.nvme import Transport
 from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, fields, table
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.volume.export import VolumeOrder
@@ -33,7 +34,7 @@ def _hosts(function: Any) -> Any:
     return function
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def volume() -> None:
     """Manage volumes: block devices of the pool for hosts that connect over NVMe/TCP or NVMe/RDMA."""
 

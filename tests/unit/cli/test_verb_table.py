@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for each verb: its help, the order of its options, and what wrong words are answered with."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from millrace.cli import program as cli
+
+
+def verbs() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    waiting = [((verb,), cli.command(verb)) for verb in cli.VERBS]
+    while waiting:
+        words, command = waiting.pop(0)
+        yield words, command
+        if isinstance(command, click.Group):
+            waiting += [((*words, name), below) for name, below in command.commands.items()]
+
+
+ALL = dict(verbs())
+VISIBLE = {words: command for words, command in ALL.items() if not command.hidden and not ALL[words[:1]].hidden}
+
+
+def called(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.run(words)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def test_each_verb_stands_in_one_section_of_help_or_is_hidden() -> None:
+    shown = sorted(verb for section in cli.SECTIONS.values() for verb in section)
+    assert shown == sorted(verb for verb in cli.VERBS if not ALL[verb,].hidden)
+
+
+def test_short_option_of_help_prints_what_the_long_one_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for command in VISIBLE.values():
+        # click keeps the option that it made for the first context, which may be that of another test
+        monkeypatch.setattr(command, "_help_option", None)
+    for words in (*VISIBLE, ()):
+        status, text, _ = called(capsys, *words, "-h")
+        assert status == 0 and text.startswith("Usage: millrace"), words
+        assert called(capsys, *words, "--help")[1] == text
+        assert called(capsys, "help", *words)[1] == text
+
+
+def test_no_summary_in_help_is_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
+    cut = [words for words in (*VISIBLE, ()) if "..." in called(capsys, *words, "-h")[1].partition("\n")[2]]
+    assert cut == []
+
+
+def test_each_command_below_a_group_is_listed_by_its_name_and_hidden_ones_are_not() -> None:
+    for words, command in ALL.items():
+        if isinstance(command, click.Group):
+            text = command.get_help(click.Context(command, info_name=words[-1]))
+            listed = {line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip()}
+            visible = {name for name, below in command.commands.items() if not below.hidden}
+            assert visible <= listed, words
+
+
+def test_required_options_come_first_and_json_last() -> None:
+    for words, command in VISIBLE.items():
+        options = [option for option in command.params if isinstance(option, click.Option)]
+        required = [option.required for option in options]
+        assert required == sorted(required, reverse=True), words
+        names = [option.opts[0] for option in options]
+        assert "--json" not in names[:-1], words
+
+
+def test_each_option_is_described_by_more_than_how_often_it_is_given() -> None:
+    bare = [
+        (words, option.opts[0])
+        for words, command in VISIBLE.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not (option.help or "").partition("epeat it")[0].strip("Rr ;")
+    ]
+    assert bare == []
+
+
+def test_misspelt_verb_is_answered_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in VISIBLE:
+        if len(words[-1]) > 3:
+            wrong = (*words[:-1], words[-1] + "x")
+            status, _, error = called(capsys, *wrong)
+            assert status == 2 and f"Did you mean '{words[-1]}'" in error, error
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("stat",), "'status'"),
+        (("shares",), "'share'"),
+        (("share", "lst"), "'list' or 'set'"),
+        (("share", "delete"), "'remove'"),
+        (("user", "add"), "'create'"),
+        (("drive", "ls"), "'list'"),
+    ],
+)
+def test_word_of_other_programs_is_answered_with_ours(
+    words: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"Did you mean {meant}?" in called(capsys, *words)[2]
+
+
+def test_verbs_for_units_are_suggested_to_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(capsys, "answered")[2] == "millrace: No such command 'answered'. See 'millrace --help'.\n"
+    assert "Did you mean" not in called(capsys, "drive", "appl")[2]
+
+
+def test_misspelt_option_is_answered_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, command in VISIBLE.items():
+        if any("--json" in option.opts for option in command.params):
+            assert "--json" in called(capsys, *words, "--jsno")[2], words

@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def test_new_share_is_served_on_both_protocols(appliance: Appliance) -> None:
-    report = create(appliance, "train", profile="training")
+    report = create(appliance, "train", type="training")
     assert names() == ["data", "train"]
     assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/train"}
     assert "train" in appliance.on_smb()
@@ -206,7 +206,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(
 
 
 def test_set_changes_named_settings_only(appliance: Appliance) -> None:
-    create(appliance, "train", profile="training", size="1T", comment="first", nfs_clients=("10.0.0.0/24 access=ro",))
+    create(appliance, "train", type="training", size="1T", comment="first", nfs_clients=("10.0.0.0/24 access=ro",))
     before = store.load().share("train")
     change(appliance, "train", comment='second, "quoted"')
     after = store.load().share("train")
@@ -242,7 +242,7 @@ def test_change_of_access_of_many_shares_closes_all_connections_at_once(applianc
 
 
 def mixed(number: int, users: list[str]) -> DesiredShare:
-    return DesiredShare(name=f"s{number}", profile="mixed", project=2000 + number, smb=Smb(users=users))
+    return DesiredShare(name=f"s{number}", type="mixed", project=2000 + number, smb=Smb(users=users))
 
 
 def test_key_for_kerberos_is_looked_for_once(appliance: Appliance) -> None:

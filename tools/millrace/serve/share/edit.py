@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.serve.config import store
-from millrace.serve.config.choices import Profile
+from millrace.serve.config.choices import ShareType
 from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share import directories, nfs, options, permissions, quota, smb
@@ -46,7 +46,7 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
     """
     wanted = _typed(settings)
     for name in names:
-        _refuse_rule(name, wanted["share"].get("profile", "mixed"), wanted)
+        _refuse_rule(name, wanted["share"].get("type", "mixed"), wanted)
 
     def mutate(config: Config) -> Config:
         _refuse_console_users(config, wanted)
@@ -70,7 +70,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
         before = _existing(config, name)
         _refuse_console_users(config, wanted)
         merged = _merged(before.model_dump(), wanted)
-        _refuse_rule(name, merged["profile"], wanted)
+        _refuse_rule(name, merged["type"], wanted)
         if merged["writing"] == "own" and "group" not in wanted["share"]:
             merged["group"] = None
         after = checked(lambda: DesiredShare.model_validate(merged))
@@ -163,7 +163,7 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
 def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
     # nobody else writes or deletes the backups of a Mac
     writing = "own" if wanted["smb"].get("time_machine") else "together"
-    base: dict[str, Any] = {"name": name, "profile": "mixed", "project": project, "writing": writing}
+    base: dict[str, Any] = {"name": name, "type": "mixed", "project": project, "writing": writing}
     group = wanted["share"].get("group")
     if group is not None and not {"users", "groups"} & set(wanted["smb"]):
         # the users who write open it; where others read, the administrator does
@@ -171,11 +171,11 @@ def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
     return checked(lambda: DesiredShare.model_validate(_merged(base, wanted)))
 
 
-def _refuse_rule(name: str, profile: Profile, wanted: Typed) -> None:
+def _refuse_rule(name: str, share_type: ShareType, wanted: Typed) -> None:
     """BadInput where an option names who writes in a share whose type says that."""
-    if profile in permissions.RULED and {"writing", "group"} & set(wanted["share"]):
+    if share_type in permissions.RULED and {"writing", "group"} & set(wanted["share"]):
         raise BadInput(
-            f"{name} has the type {profile}, which determines who may write: leave --writing and --group out"
+            f"{name} has the type {share_type}, which determines who may write: leave --writing and --group out"
         )
 
 
@@ -204,7 +204,7 @@ def _existing(config: Config, name: str) -> DesiredShare:
 def _typed(settings: Settings) -> Typed:
     """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
     share: dict[str, Any] = {
-        key: settings[key] for key in ("profile", "comment", "writing") if settings.get(key) is not None
+        key: settings[key] for key in ("type", "comment", "writing") if settings.get(key) is not None
     }
     share |= {
         key: options.size(settings[key]) for key in ("size", "soft_size", "child_size") if settings.get(key) is not None

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for each verb: its help, the order of its options, and what wrong words are answered with."""
 
+import re
 from collections.abc import Iterator
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
 from millrace.cli import program as cli
+from millrace.serve.config import store
+from millrace.serve.config.model import Group
+from millrace.serve.share.edit import create_shares
+from millrace.storage.drive.drive_word import DRIVE
+from millrace.system.errors import Refused
+from tests.fakes.appliance import Appliance
 
 
 def verbs() -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -113,3 +121,62 @@ def test_misspelt_option_is_answered_with_the_nearest_one(capsys: pytest.Capture
     for words, command in VISIBLE.items():
         if any("--json" in option.opts for option in command.params):
             assert "--json" in called(capsys, *words, "--jsno")[2], words
+
+
+def parameters() -> Iterator[tuple[str, click.Parameter]]:
+    for words, command in VISIBLE.items():
+        yield from ((" ".join(words), parameter) for parameter in command.params)
+
+
+def test_each_drive_is_taken_by_serial_number_bay_or_device() -> None:
+    about = re.compile(r"(?i)drive|serial|^old$")
+    named = [
+        (words, parameter.name)
+        for words, parameter in parameters()
+        if parameter.type.name == "text"
+        and parameter.name != "serial_again"
+        and (about.search(parameter.name or "") or about.search(parameter.human_readable_name))
+    ]
+    assert named == []
+    assert sum(parameter.type is DRIVE for _, parameter in parameters()) >= 11
+
+
+def test_names_that_exist_are_completed_wherever_they_are_taken() -> None:
+    kinds = {"share": "share", "user": "user", "group": "group"}
+    new = {"share create", "user create", "group create"}
+    bare = [
+        (words, parameter.name)
+        for words, parameter in parameters()
+        if words not in new
+        and (
+            (words.split()[0] in kinds and words.count(" ") == 1 and parameter.name in ("name", "names", "source"))
+            or parameter.opts[0] in ("--share", "--group", "--smb-user", "--smb-group")
+        )
+        and parameter._custom_shell_complete is None
+    ]
+    assert bare == [("share copy", "source")]
+
+
+def test_shares_users_and_groups_are_completed_without_rights(appliance: Appliance) -> None:
+    create_shares(["models"], {}, appliance.server)
+    store.change("root", "people", lambda config: config.model_copy(update={"groups": [Group(name="ml", gid=3000)]}))
+
+    def completed(*words: str, begun: str = "") -> list[str]:
+        return [
+            item.value for item in ShellComplete(cli.millrace, {}, "millrace", "X").get_completions(list(words), begun)
+        ]
+
+    assert completed("share", "show") == ["data", "models"]
+    assert completed("share", "verify", "data") == ["models"]
+    assert completed("share", "set", "data", "--smb-user") == ["admin"]
+    assert completed("user", "set", "anna", "--group", begun="m") == ["ml"]
+    assert "clone" in completed("job", "show") and completed("share", "create") == []
+
+
+def test_nothing_is_completed_where_names_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable() -> None:
+        raise Refused("root only")
+
+    monkeypatch.setattr("millrace.serve.config.store.read", unreadable)
+    context = click.Context(ALL["share", "show"])
+    assert ALL["share", "show"].params[0].shell_complete(context, "d") == []

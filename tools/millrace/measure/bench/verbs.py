@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 import click
 
 from millrace.measure.bench.result.choices import BenchLayer, BenchProfile, CheckpointModel, Format
+from millrace.storage.drive.drive_word import DRIVE
+from millrace.system.completion import completes
 from millrace.system.output import Output, prints
 from millrace.system.verb_group import VerbGroup
 
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
 LAYERS = [one.value for one in BenchLayer]
 PROFILES = [one.value for one in BenchProfile]
 
+
+def _ids() -> list[str]:
+    from millrace.measure.bench.result.store import ids
+
+    return [*ids(), "latest"]
+
+
+_RUNS = completes(_ids)
 _run = prints("millrace.measure.bench.result.model:BenchRun")
 _clients = prints("millrace.measure.bench.result.client:BenchClients")
 _lines = prints(
@@ -43,7 +53,7 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
             "profiles",
             multiple=True,
             type=click.Choice(PROFILES),
-            help="Workload to measure; repeatable [default: all].",
+            help="Benchmark profile to measure; repeatable [default: all].",
         ),
         click.option("--client", "clients", multiple=True, metavar="HOST", help="Client for layer L3; repeatable."),
         click.option("--seconds", type=float, help="Length of one repeat in seconds, 1 to 3600."),
@@ -61,8 +71,9 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
             "--write-drive",
             "write_drives",
             multiple=True,
-            metavar="SERIAL",
-            help="Serial number of a blank drive to overwrite; repeatable.",
+            metavar="DRIVE",
+            type=DRIVE,
+            help="Blank drive to overwrite (serial number, bay or device); repeatable.",
         ),
     ]
     for option in reversed(options):
@@ -165,7 +176,7 @@ def list_(show: Output) -> None:
 
 
 @bench.command()
-@click.argument("name", metavar="RUN", default="latest")
+@click.argument("name", metavar="RUN", default="latest", shell_complete=_RUNS)
 @_run
 def show(name: str, show: Output) -> None:
     """Show one run: each measurement with its limit and bottleneck."""
@@ -176,8 +187,8 @@ def show(name: str, show: Output) -> None:
 
 
 @bench.command()
-@click.argument("first", metavar="RUN")
-@click.argument("second", metavar="RUN")
+@click.argument("first", metavar="RUN", shell_complete=_RUNS)
+@click.argument("second", metavar="RUN", shell_complete=_RUNS)
 @prints("millrace.measure.bench.report.compare:Comparison")
 def compare(first: str, second: str, show: Output) -> None:
     """Compare two runs; differences within noise are not significant."""
@@ -189,7 +200,7 @@ def compare(first: str, second: str, show: Output) -> None:
 
 
 @bench.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", shell_complete=_RUNS)
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="html", help="File format.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def export(name: str, kind: Format, output: BinaryIO) -> None:

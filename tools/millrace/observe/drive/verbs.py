@@ -3,6 +3,7 @@
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
 from millrace.system.verb_group import VerbGroup
 
@@ -25,10 +26,10 @@ def list_(show: Output) -> None:
 
 
 @drive.command("show")
-@click.argument("serial")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
 @prints("millrace.storage.drive.drive_model:DriveReport")
 def show_(serial: str, show: Output) -> None:
-    """Show everything that is known of the drive SERIAL."""
+    """Show everything that is known of DRIVE (serial number, bay or device)."""
     from millrace.observe.drive.rows import row
     from millrace.observe.drive.text import details
     from millrace.storage.drive.drive_model import DriveReport

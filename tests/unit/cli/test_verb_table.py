@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for each verb: its help, the order of its options, and what wrong words are answered with."""
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -8,6 +9,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from host.layout import REPO
 from millrace.cli import program as cli
 from millrace.serve.config import store
 from millrace.serve.config.model import Group
@@ -180,3 +182,15 @@ def test_nothing_is_completed_where_names_cannot_be_read(monkeypatch: pytest.Mon
     monkeypatch.setattr("millrace.serve.config.store.read", unreadable)
     context = click.Context(ALL["share", "show"])
     assert ALL["share", "show"].params[0].shell_complete(context, "d") == []
+
+
+def test_option_that_answers_a_question_is_named_with_its_argument() -> None:
+    calls = [
+        node
+        for path in (REPO / "tools/millrace").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "repeated" and len(node.args) == 2
+    ]
+    options = [str(node.args[1].value) for node in calls if isinstance(node.args[1], ast.Constant)]
+    assert len(options) == len(calls) >= 5
+    assert [option for option in options if not re.fullmatch(r"--[a-z-]+ [A-Z]+", option)] == []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change of shares is verified as a client would see it; what is not served is rolled back, with the reason."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from millrace.serve.config.model import Config, DesiredShare, NfsClient, Smb, Us
 from millrace.serve.render import reconcile
 from millrace.serve.render.registry import Change
 from millrace.serve.share import change as change_module
+from millrace.serve.share import edit, quota
 from millrace.serve.share.change import CLOSED_BY_NAME, refuse_unmet
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.edit import create_shares, remove_share, set_share
@@ -312,3 +314,18 @@ def test_change_killed_at_any_tool_is_undone_by_the_next_rendering(
         assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/first"} and appliance.transient == {}
         assert "train" not in appliance.on_smb()
     assert moment > 10 and names() == ["data", "first", "train"]
+
+
+@pytest.mark.parametrize("option", ["size", "soft_size", "child_size"])
+def test_size_above_that_of_the_pool_is_refused(
+    appliance: Appliance, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(appliance, "train", size="40T")
+    monkeypatch.setattr(edit, "known_pool", lambda: appliance.server().pool)
+    monkeypatch.setattr(quota, "pool_size", lambda mountpoint: 61_440_000_000_000)
+    words = f"--{option.replace('_', '-')} 113 PB is above the size of the pool (61.4 TB): give less, or `none`"
+    for act in (create_shares, lambda names, settings, server: set_share(names[0], settings, server)):
+        with pytest.raises(Refused, match=re.escape(words)):
+            act(["train"], {option: "100P"}, appliance.server)
+    set_share("train", {option: "50T"}, appliance.server)
+    set_share("train", {option: "none"}, appliance.server)

@@ -53,7 +53,7 @@ def write(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
         raise Failed(report.problem)
     drive = choice.chosen(report.drives, serial)
     show.text(text.before(drive))
-    again = serial_again or repeated("Serial number of the drive to write", "--serial-again")
+    again = serial_again or repeated("Serial number of the drive to write", "--serial-again SERIAL")
     choice.confirm(drive, again, foreign)
     ended = show.each(_steps(serial), _told)
     if not isinstance(ended, Installed):

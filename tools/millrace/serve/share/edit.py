@@ -13,11 +13,12 @@ from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.storage.record.pool_file import known_pool
 from millrace.system.command import command
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.names import several, share_name
-from millrace.system.text import shown
+from millrace.system.text import shown, size
 from millrace.system.users import invoking_user, only_root
 
 Settings = Mapping[str, Any]
@@ -42,7 +43,8 @@ def set_share(name: str, settings: Settings, server: Callable[[], ShareServer] =
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
     """Return the change of the desired state that creates shares.
 
-    Refused: a user has web console access. BadInput: the type of a share determines who may write.
+    Refused: a user has web console access, or a size is above that of the pool. BadInput: the type of a share
+    determines who may write.
     """
     wanted = _typed(settings)
     for name in names:
@@ -50,6 +52,7 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
 
     def mutate(config: Config) -> Config:
         _refuse_console_users(config, wanted)
+        _refuse_sizes(wanted)
         created = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
         return config.model_copy(update={"shares": [*config.shares, *created]})
 
@@ -60,7 +63,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
     """Return the change of the desired state that sets what `settings` name.
 
     BadInput: they name nothing, `name` is no name, or the type determines who may write. Refused: there is no such
-    share, or a user has web console access.
+    share, a user has web console access, or a size is above that of the pool.
     """
     wanted = _typed(settings)
     if not any(wanted.values()):
@@ -69,6 +72,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
         _refuse_console_users(config, wanted)
+        _refuse_sizes(wanted)
         merged = _merged(before.model_dump(), wanted)
         _refuse_rule(name, merged["type"], wanted)
         if merged["writing"] == "own" and "group" not in wanted["share"]:
@@ -169,6 +173,20 @@ def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
         # the users who write open it; where others read, the administrator does
         base["smb"] = {"users": [ADMIN] if wanted["share"].get("writing") == "some" else [], "groups": [group]}
     return checked(lambda: DesiredShare.model_validate(_merged(base, wanted)))
+
+
+def _refuse_sizes(wanted: Typed) -> None:
+    """A limit above the size of the pool limits nothing, and is a typing error in most cases."""
+    pool = known_pool()
+    capacity = quota.pool_size(pool.filesystem.mountpoint) if pool is not None else None
+    for key in ("size", "soft_size", "child_size"):
+        limit = wanted["share"].get(key)
+        if capacity is not None and limit is not None and limit > capacity:
+            option = f"--{key.replace('_', '-')}"
+            raise Refused(
+                f"{option} {size(limit)} is above the size of the pool ({size(capacity)}): give less, or `none` for "
+                "no limit"
+            )
 
 
 def _refuse_rule(name: str, share_type: ShareType, wanted: Typed) -> None:

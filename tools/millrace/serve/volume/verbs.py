@@ -147,7 +147,7 @@ def remove(name: str, delete_data: str | None, show: Output) -> None:
     from millrace.system.prompt import repeated
 
     if delete_data is None:
-        delete_data = repeated("Name of the volume, which is removed with all its data", "--delete-data")
+        delete_data = repeated("Name of the volume, which is removed with all its data", "--delete-data NAME")
     _report(edit.remove(name, delete_data), show)
 
 

@@ -39,7 +39,7 @@ def erase(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
     ready = erase_job.ready(system, serial, foreign)
     show.text(before_erase(ready.row))
     if serial_again is None:
-        decision.confirm(serial, repeated("Serial number of the drive to erase", "--serial-again"))
+        decision.confirm(serial, repeated("Serial number of the drive to erase", "--serial-again SERIAL"))
     order = erase_job.start(system, ready, foreign)
     ended = show.each(erase_job.follow(system, order), erase_bar)
     if not isinstance(ended, Erasure) or ended.state != "done":

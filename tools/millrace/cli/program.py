@@ -30,6 +30,7 @@ os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 VERBS = {
     "inventory": ("millrace.inventory.verbs", "List drives, network ports and CPUs of this server."),
     "plan": ("millrace.plan.verbs", "Show the plan of the pool and its reasons."),
+    "policy": ("millrace.plan.policy.policy_verbs", "Show or change the policy: what overrides decisions of Millrace."),
     "approve": ("millrace.storage.provision.provision_verbs", "Approve a plan by its sha256."),
     "provision": ("millrace.storage.provision.provision_verbs", "Build the pool of the approved plan."),
     "assemble": ("millrace.storage.assemble.assemble_verbs", "Assemble the arrays of the pool."),
@@ -87,7 +88,7 @@ VERBS = {
 SECTIONS = {
     "State": ("status", "health", "alert", "watch", "job", "topology", "metrics", "support"),
     "Shares and users": ("share", "session", "user", "group", "domain", "client"),
-    "Pool and drives": ("inventory", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
+    "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("port", "certificate"),
     "System": ("config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
     "Performance": ("bench", "tuner", "tune"),

@@ -454,9 +454,6 @@ export interface ClientNetworks {
     found: FoundNetwork[];
 }
 
-/** What the client does with the share. */
-export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
-
 /**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
@@ -474,6 +471,9 @@ export interface ClientSession {
     encryption: string | null;
     open_files: number | null;
 }
+
+/** What the client does with the share. */
+export type ClientWorkload = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -735,7 +735,7 @@ export interface DesiredPort {
  */
 export interface DesiredShare {
     name: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     size: number | null;
     soft_size: number | null;
@@ -1207,7 +1207,7 @@ export interface Evidence {
 export interface Expect {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     fstype: "nfs" | "cifs";
     source: string;
@@ -2641,7 +2641,7 @@ export interface RebuildSettings {
 export interface Recipe {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     host: string;
     mountpoint: string;
@@ -3304,7 +3304,7 @@ export type Severity = "info" | "warn" | "fail";
 export interface Share {
     name: string;
     path: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     project: number;
     size: number | null;

@@ -64,7 +64,7 @@ def _printed(box: Box) -> Iterator[tuple[str, str]]:
         yield from _asked(f"{verb.replace(' ', '-')}.json", *verb.split(), "--json")
     yield from _asked("plan-explain-layout.json", "plan", "--explain", "layout", "--json")
     for protocol in PROTOCOLS:
-        words = ("--profile", "training", "--protocol", protocol, "--share", "models", "--json")
+        words = ("--workload", "training", "--protocol", protocol, "--share", "models", "--json")
         yield from _asked(f"client-recipe-{protocol}.json", "client", "recipe", *words)
     yield "inventory.json", paths.inventory_file().read_text()
     yield from _alerts()

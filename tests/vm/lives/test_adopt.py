@@ -148,7 +148,7 @@ def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
     with started(image, accelerator, cables, directory, SERVER, millrace__provision=b"auto") as box:
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
-        box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        box.millrace("share create models --type mixed --size 96M --smb-user anna", seconds=600)
         box.millrace(
             f"volume create tank --size 16M --export tcp --host {HOST_NQN} --address {CLIENT_ADDRESSES[0]}", seconds=600
         )

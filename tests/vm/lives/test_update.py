@@ -46,7 +46,7 @@ def in_use(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
     with started(image, accelerator, cables, directory, SERVER, no_reboot=False, **given) as box:
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
-        box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        box.millrace("share create models --type mixed --size 96M --smb-user anna", seconds=600)
         lock(client, box.say("id -u anna"))
         client.run(
             f"systemd-run --unit=writer sh -c 'n=0; while :; do n=$((n+1)); echo $n >> {WHERE}/counted || exit 1; "

@@ -108,7 +108,7 @@ def served(appliance: DirectAppliance) -> str:
 
 
 def test_share_is_served_by_one_server_only(appliance: DirectAppliance) -> None:
-    create(appliance, profile="training", comment="scratch")
+    create(appliance, type="training", comment="scratch")
     text = served(appliance)
     assert "[fast]\ncomment = scratch\npath = /srv/pool/fast\nread only = no\nvalid users = anna\n" in text
     assert "create mask = 0766\ndirectory mask = 0777\n" in text and "interfaces = no-tcp" in text
@@ -176,7 +176,7 @@ def test_password_and_groups_reach_it_where_it_runs(appliance: DirectAppliance) 
         ({"encryption": "required"}, "is not encrypted"),
         ({"smb_networks": ("10.0.0.0/24",)}, "cannot tell networks apart"),
         ({"nfs": True}, "switch NFS off"),
-        ({"profile": "home"}, "holds homes"),
+        ({"type": "home"}, "holds homes"),
         ({"time_machine": True}, "Time Machine needs Samba"),
         ({"smb_users": ("AD\\bert",)}, "users and groups of this server only"),
     ],
@@ -188,7 +188,7 @@ def test_what_it_lacks_is_refused(appliance: DirectAppliance, settings: dict[str
 
 
 def test_nfs_beside_it_is_for_data_that_nobody_writes(appliance: DirectAppliance) -> None:
-    create(appliance, nfs=True, profile="dataset-ro")
+    create(appliance, nfs=True, type="dataset-ro")
     assert "read only = yes" in served(appliance)
 
 

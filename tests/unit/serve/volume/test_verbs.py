@@ -74,7 +74,7 @@ def test_secret_comes_from_standard_input_and_is_never_printed(
 def test_removal_without_a_terminal_needs_the_name(here: Nas, capsys: pytest.CaptureFixture[str]) -> None:
     program.run(["volume", "create", "tank", "--size", "1M"])
     assert program.run(["volume", "remove", "tank"]) == 2
-    assert "use --delete-data" in capsys.readouterr().err
+    assert "use --delete-data NAME" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--host", HOST], ["--address", "10.0.0.9"], ["--shared"], ["--dhchap-stdin"]])

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import GROUPS, USERS
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.account.edit import GroupList, UserList
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 _account = prints("millrace.serve.account.edit:AccountReport")
-_groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
+_groups = click.option(
+    "--group", "groups", multiple=True, metavar="GROUP", shell_complete=GROUPS, help="Group of the user; repeatable."
+)
 
 _console = click.option(
     "--console/--no-console",
@@ -28,7 +32,7 @@ _console = click.option(
 )
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def user() -> None:
     """Manage users: one user ID for NFS and SMB, one password."""
 
@@ -58,7 +62,7 @@ def create_user(name: str, groups: tuple[str, ...], console: bool | None, passwo
 
 
 @user.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_groups
 @_console
 @_account
@@ -71,7 +75,7 @@ def set_user(name: str, groups: tuple[str, ...], console: bool | None, show: Out
 
 
 @user.command()
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_stdin
 @_account
 def passwd(name: str, password_stdin: bool, show: Output) -> None:
@@ -83,7 +87,7 @@ def passwd(name: str, password_stdin: bool, show: Output) -> None:
 
 
 @user.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_account
 def remove_user(name: str, show: Output) -> None:
     """Remove a user; files of the user stay."""
@@ -114,7 +118,7 @@ def sync_smb() -> None:
     sync(sys.stdin.buffer, attempt)
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def group() -> None:
     """Manage groups of users."""
 
@@ -141,7 +145,7 @@ def create_group(name: str, show: Output) -> None:
 
 
 @group.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=GROUPS)
 @_account
 def remove_group(name: str, show: Output) -> None:
     """Remove a group; files of the group stay."""
@@ -152,10 +156,10 @@ def remove_group(name: str, show: Output) -> None:
 
 
 def _users(found: "UserList") -> Iterator[str]:
-    rows = [(one.name, one.uid, ", ".join(one.groups)) for one in found.users]
-    yield from table(("User", "UID", "Groups"), rows, right=("UID",))
-    if not found.users:
-        yield "No users besides admin."
+    from millrace.serve.config.model import ADMIN
+
+    rows = [(ADMIN, None, "administrator"), *((one.name, one.uid, ", ".join(one.groups)) for one in found.users)]
+    return table(("User", "UID", "Groups"), rows, right=("UID",))
 
 
 def _rendered(made: "UserList") -> Iterator[str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from millrace.serve.config import domain_names
-from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport, Writing
+from millrace.serve.config.choices import Access, Encryption, Security, ShareType, Squash, Transport, Writing
 from millrace.system import names
 from millrace.system.command import command
 from millrace.system.documents import Deferred
@@ -166,7 +166,7 @@ class DesiredShare(DesiredModel):
     """
 
     name: ShareName
-    profile: Profile
+    type: ShareType
     comment: Comment = ""
     size: Bytes | None = None
     soft_size: Bytes | None = None
@@ -182,7 +182,7 @@ class DesiredShare(DesiredModel):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         # a release that does not know the seal exports a dataset-ro read-only as well
-        if self.sealed and self.profile != "dataset-ro":
+        if self.sealed and self.type != "dataset-ro":
             raise ValueError(
                 f"share {self.name} is sealed and stays a dataset-ro: {command('millrace share unseal', self.name)}"
             )
@@ -203,23 +203,23 @@ class DesiredShare(DesiredModel):
             )
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
-        if self.profile == "dataset-ro":
+        if self.type == "dataset-ro":
             writer = next((client.client for client in self.nfs.clients if client.access == "rw"), None)
             if writer:
                 raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
-        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
+        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.type == "dataset-ro"):
             raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
         if self.smb.enabled and self.smb.direct:
             self._refuse_beside_direct()
         foreign = next((name for name in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(name)), None)
-        if foreign and self.profile == "home":
+        if foreign and self.type == "home":
             raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
         return self
 
     def _refuse_beside_direct(self) -> None:
-        if self.profile == "home":
+        if self.type == "home":
             raise ValueError(f"{self.name} holds homes, which SMB Direct does not serve: choose another type")
-        if self.nfs.enabled and self.profile != "dataset-ro":
+        if self.nfs.enabled and self.type != "dataset-ro":
             raise ValueError(
                 f"SMB Direct needs {self.name} for itself: switch NFS off, or make it a dataset-ro, which nobody writes"
             )
@@ -227,7 +227,7 @@ class DesiredShare(DesiredModel):
     @property
     def both(self) -> bool:
         """Whether two protocols write one tree, which ends client caches of SMB. facts: NFS writers break no leases."""
-        return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
+        return self.nfs.enabled and self.smb.enabled and self.type != "dataset-ro"
 
     @property
     def named_groups(self) -> list[str]:
@@ -353,7 +353,7 @@ class Config(DesiredModel):
 
 def first_config() -> Config:
     """Return the state of a server without any decision: the share `data`."""
-    data = DesiredShare(name="data", profile="mixed", project=FIRST_PROJECT, writing="together")
+    data = DesiredShare(name="data", type="mixed", project=FIRST_PROJECT, writing="together")
     return Config(shares=[data], next_project=FIRST_PROJECT + 1)
 
 

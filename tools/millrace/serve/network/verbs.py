@@ -9,12 +9,13 @@ import click
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.network.model import PortList
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def port() -> None:
     """Manage network ports and their addresses."""
 

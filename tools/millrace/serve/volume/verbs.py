@@ -9,6 +9,7 @@ import click
 from millrace.system.nvme import Transport
 from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, fields, table
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.volume.export import VolumeOrder
@@ -40,7 +41,7 @@ def _hosts(function: Any) -> Any:
     return function
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def volume() -> None:
     """Manage volumes: block devices of the pool for hosts that connect over NVMe/TCP or NVMe/RDMA."""
 
@@ -162,7 +163,7 @@ def remove(name: str, delete_data: str | None, show: Output) -> None:
     from millrace.system.prompt import repeated
 
     if delete_data is None:
-        delete_data = repeated("Name of the volume, which is removed with all its data", "--delete-data")
+        delete_data = repeated("Name of the volume, which is removed with all its data", "--delete-data NAME")
     _report(edit.remove(name, delete_data), show)
 
 

@@ -32,7 +32,7 @@ def parameters(share: Share, checker: str | None = None) -> dict[str, str]:
     return {
         **({"comment": share.comment} if share.comment else {}),
         "path": share.path,
-        "read only": "yes" if share.profile == "dataset-ro" else "no",
+        "read only": "yes" if share.type == "dataset-ro" else "no",
         "valid users": " ".join(people),
         **({"read list": checker} if checker else {}),
         **masks(share),

@@ -23,20 +23,20 @@ PARTNER = "02:00:00:00:00:99"
 
 
 @pytest.fixture
-def bonded(root: Path) -> Path:
+def bonded(root_user: Path) -> Path:
     """Two ports, both up in bond0."""
     for name in MACS:
-        (root / f"sys/class/net/{name}/device").mkdir(parents=True)
-        (root / f"sys/class/net/{name}/bonding_slave").mkdir()
-        (root / f"sys/class/net/{name}/bonding_slave/mii_status").write_text("up\n")
-        (root / f"sys/class/net/{name}/carrier").write_text("1\n")
-    bond = root / "sys/class/net/bond0"
+        (root_user / f"sys/class/net/{name}/device").mkdir(parents=True)
+        (root_user / f"sys/class/net/{name}/bonding_slave").mkdir()
+        (root_user / f"sys/class/net/{name}/bonding_slave/mii_status").write_text("up\n")
+        (root_user / f"sys/class/net/{name}/carrier").write_text("1\n")
+    bond = root_user / "sys/class/net/bond0"
     (bond / "bonding").mkdir(parents=True)
     (bond / "uevent").write_text("DEVTYPE=bond\n")
     (bond / "carrier").write_text("1\n")
     (bond / "bonding/slaves").write_text("enp1s0 enp2s0\n")
     (bond / "bonding/ad_partner_mac").write_text(f"{PARTNER}\n")
-    return root
+    return root_user
 
 
 def decided(mode: BondMode = "lacp") -> Config:

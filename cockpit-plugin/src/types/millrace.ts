@@ -262,6 +262,12 @@ export interface BenchStopped {
     removed: string[];
 }
 
+/** A port of a bond. It is known by `mac`: `name` follows the slot of its card. */
+export interface BondPort {
+    mac: string;
+    name: string;
+}
+
 /**
  * A drive of this server. `size_bytes` in bytes.
  *
@@ -565,6 +571,7 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
+    network: DesiredNetwork;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -713,13 +720,41 @@ export interface DegradedReads {
     direct: boolean;
 }
 
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface DesiredPort {
-    mac: string;
+/** Ports that are one link. `lacp` needs a switch that speaks IEEE 802.1AX, `active-backup` needs nothing. */
+export interface DesiredBond {
     name: string;
     addresses: string[];
     gateway: string | null;
     dhcp: boolean;
+    mtu: number | null;
+    mode: "lacp" | "active-backup";
+    members: BondPort[];
+}
+
+/** Everything beside ports. Empty lists of servers leave those of DHCP in force. */
+export interface DesiredNetwork {
+    bonds: DesiredBond[];
+    vlans: DesiredVlan[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+}
+
+/** What an administrator decided of an Ethernet port. It is known by `mac`: `name` follows the slot of its card. */
+export interface DesiredPort {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    mac: string;
+}
+
+/** A static route to a network through a gateway, which is in the network of a link. */
+export interface DesiredRoute {
+    network: string;
+    gateway: string;
 }
 
 /**
@@ -747,6 +782,18 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+}
+
+/** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
+export interface DesiredVlan {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    vlan: number;
+    parent: string;
+    parent_name: string;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1793,6 +1840,38 @@ export interface LeftOut {
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
 
+/**
+ * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
+ * credential decides. `decided`: it has settings of its own in the desired state. `part_of` is the bond or bridge that
+ * it belongs to. A `management` port has the web console and serves no client. `members` are the ports of a bond,
+ * `active` those of them that carry data, `partner` the MAC address of the switch that answers LACP. `vlan` is the
+ * VLAN ID, `parent` what it is on.
+ */
+export interface LinkReport {
+    name: string;
+    kind: "port" | "bond" | "vlan";
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    decided: boolean;
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    wanted_mtu: number | null;
+    part_of: string | null;
+    management: boolean;
+    mode: "lacp" | "active-backup" | null;
+    members: string[];
+    active: string[];
+    partner: string | null;
+    vlan: number | null;
+    parent: string | null;
+}
+
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
     key: string;
@@ -2105,6 +2184,28 @@ export interface NamespaceRow {
     size: number;
 }
 
+/** The result of a change. It is in force, and rolled back after `seconds` unless it is confirmed; 0 is for good. */
+export interface NetworkChange {
+    schema_version: 1;
+    what: string;
+    seconds: number;
+    verified: string[];
+    warnings: string[];
+}
+
+/** The network of this server now; `trial` is the last change since it was started. */
+export interface NetworkReport {
+    schema_version: 1;
+    host_name: string;
+    domain: string | null;
+    links: LinkReport[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+    trial: TrialReport | null;
+}
+
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2277,6 +2378,20 @@ export interface PartitionRecord {
     size: number;
     label: string;
     partuuid: string;
+}
+
+/**
+ * The largest packet to a client that is not fragmented, in bytes; `configured` is the MTU of the link to it.
+ *
+ * `carried` is None where the client answers no ping of any size.
+ */
+export interface PathMtu {
+    schema_version: 1;
+    client: string;
+    link: string;
+    configured: number;
+    carried: number | null;
+    sentence: string;
 }
 
 /** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
@@ -2481,27 +2596,6 @@ export interface PoolState {
     notes: string[];
 }
 
-/**
- * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
- *
- * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
- * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
- * serves no client.
- */
-export interface Port {
-    name: string;
-    mac: string;
-    carrier: boolean;
-    speed: number | null;
-    mtu: number | null;
-    addresses: string[];
-    fixed: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    part_of: string | null;
-    management: boolean;
-}
-
 /** A network port. `speed` in Mbit/s. */
 export interface PortFact {
     name: string;
@@ -2512,26 +2606,11 @@ export interface PortFact {
     link: string | null;
 }
 
-/** All Ethernet ports of this server. */
-export interface PortList {
-    schema_version: 1;
-    ports: Port[];
-}
-
 /** One network port. */
 export interface PortRates {
     name: string;
     receive_bytes_per_second: number | null;
     send_bytes_per_second: number | null;
-}
-
-/** The result of a change of one port. */
-export interface PortReport {
-    schema_version: 1;
-    serial: number;
-    port: Port;
-    verified: string[];
-    warnings: string[];
 }
 
 /**
@@ -3732,6 +3811,17 @@ export interface Trial {
     problems: string[];
 }
 
+/** The last change of the network. `seconds` are those that are left to confirm it while it is `waiting`. */
+export interface TrialReport {
+    who: string;
+    what: string;
+    state: "applying" | "waiting" | "failed" | "confirmed" | "rolled-back";
+    seconds: number;
+    problem: string | null;
+    verified: string[];
+    warnings: string[];
+}
+
 /**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
@@ -4294,6 +4384,18 @@ export interface Outputs {
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;
+    "network bond": NetworkChange;
+    "network confirm": NetworkChange;
+    "network dns": NetworkChange;
+    "network hostname": NetworkChange;
+    "network ntp": NetworkChange;
+    "network path-mtu": PathMtu;
+    "network remove": NetworkChange;
+    "network rollback": NetworkChange;
+    "network routes": NetworkChange;
+    "network set": NetworkChange;
+    "network show": NetworkReport;
+    "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
@@ -4323,8 +4425,6 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
-    "port list": PortList;
-    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;

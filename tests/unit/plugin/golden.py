@@ -27,7 +27,7 @@ from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, seria
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
 from tests.unit.observe.live.clock import watched
-from tests.unit.plugin import inputs, rescue, tuning, volumes, week
+from tests.unit.plugin import inputs, network, rescue, tuning, volumes, week
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
@@ -42,7 +42,7 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
     texts = {"inputs/rules.json": inputs.table()}
-    for appliance in (week, rescue, volumes, tuning):
+    for appliance in (week, rescue, volumes, tuning, network):
         texts |= appliance.documents()
     for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")

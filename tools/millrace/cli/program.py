@@ -47,7 +47,7 @@ VERBS = {
     ),
     "volume": ("millrace.serve.volume.verbs", "Manage volumes for hosts that connect over NVMe/TCP or NVMe/RDMA."),
     "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
-    "port": ("millrace.serve.network.verbs", "Manage network ports and their addresses."),
+    "network": ("millrace.serve.network.verbs", "Manage ports, bonds, VLANs, addresses, DNS, NTP and the host name."),
     "session": ("millrace.serve.share.session_verbs", "List connected clients."),
     "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
     "group": ("millrace.serve.account.verbs", "Manage groups of users."),

@@ -10,7 +10,8 @@ from pydantic import Field, JsonValue, ValidationError
 
 from millrace.serve.account import accounts
 from millrace.serve.config import carried
-from millrace.serve.config.model import AccountName, Config, DesiredModel
+from millrace.serve.config.model import AccountName, Config
+from millrace.serve.config.network import DesiredModel
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Refused
 from millrace.system.model_errors import sentence

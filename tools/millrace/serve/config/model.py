@@ -3,19 +3,27 @@
 
 from collections.abc import Iterable
 from ipaddress import ip_address, ip_interface
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, computed_field, model_validator
 
 from millrace.serve.config import domain_names
 from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport, Writing
-from millrace.system import names
+from millrace.system import names, ssh_keys
 from millrace.system.command import command
 from millrace.system.documents import Deferred
+from millrace.system.roles import Role
 
 SCHEMA: Final = 1
-ADMIN = "admin"  # made at first boot, not kept here; every share may name it
+ADMIN = "admin"  # made at first boot, always an administrator; every share may name it
+
+LAST_ADMINISTRATOR = (
+    "this would be the end of the last administrator who can sign in: make another one first, "
+    "millrace access create NAME --role administrator"
+)
+# Lines of a file that sshd reads at each sign-in.
+MOST_KEYS = 50
 
 # Below the numbers that administrators give out by hand, above those of packages and of the administrator.
 FIRST_ID, LAST_ID = 2000, 59999
@@ -31,6 +39,8 @@ MOST_ADDRESSES = 64
 
 ShareName = Annotated[str, names.share_name]
 AccountName = Annotated[str, names.account_name]
+FullName = Annotated[str, names.full_name]
+PublicKey = Annotated[str, AfterValidator(ssh_keys.normal)]
 SmbAccount = Annotated[str, domain_names.smb_account]
 Realm = Annotated[str, domain_names.realm]
 NetbiosName = Annotated[str, domain_names.netbios_name]
@@ -235,13 +245,52 @@ class DesiredShare(DesiredModel):
         return [*self.smb.groups, *([] if self.group is None or self.group in self.smb.groups else [self.group])]
 
 
-class User(DesiredModel):
-    """A local user; its own group has the same name and number. `console`: has read-only web console access."""
+class Person(DesiredModel):
+    """A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
+
+    full_name: FullName = ""
+    keys: list[PublicKey] = Field(default_factory=list, max_length=MOST_KEYS)
+    locked: bool = False
+
+    @model_validator(mode="after")
+    def _each_key_once(self) -> Self:
+        twice = _first_duplicate(" ".join(key.split()[:2]) for key in self.keys)
+        if twice:
+            raise ValueError("this SSH key is there already")
+        return self
+
+
+class User(Person):
+    """A local user; its own group has the same name and number.
+
+    `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+    """
 
     name: AccountName
     uid: AccountId
     groups: list[AccountName] = Field(default_factory=list)
-    console: bool = False
+    role: Role | None = None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def console(self) -> bool:
+        """What the role viewer is to release 0.1.0, which an update may roll back to."""
+        return self.role == "viewer"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_releases(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "console" in values:
+            values = dict(values)
+            if values.pop("console") is True:
+                values.setdefault("role", "viewer")
+        return values
+
+    @model_validator(mode="after")
+    def _is_a_person(self) -> Self:
+        if self.role is None and (self.full_name or self.keys or self.locked):
+            raise ValueError(f"{self.name} has no role: only people with a role have a full name, keys or a lock")
+        return self
 
 
 class Group(DesiredModel):
@@ -313,6 +362,7 @@ class Config(DesiredModel):
     """The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
 
     `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+    `admin` is the administrator of the first boot.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -326,9 +376,11 @@ class Config(DesiredModel):
     nfs: NfsServer = Field(default_factory=NfsServer)
     management: list[Mac] = Field(default_factory=list)
     domain: Domain | None = None
+    admin: Person = Field(default_factory=Person)
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        _refuse_locked_out(self)
         _refuse_duplicates(self)
         _refuse_unknown_accounts(self)
         _refuse_other_domains(self)
@@ -341,6 +393,17 @@ class Config(DesiredModel):
     def user(self, name: str) -> User | None:
         """Return the user of this name; None if there is none."""
         return next((one for one in self.users if one.name == name), None)
+
+    @property
+    def people(self) -> dict[str, tuple[Person, Role]]:
+        """Who signs in to this server, by account, with the role."""
+        others = {user.name: (user, user.role) for user in self.users if user.role is not None}
+        return {ADMIN: (self.admin, "administrator"), **others}
+
+    @property
+    def administrators(self) -> list[str]:
+        """The accounts that are administrators and not locked."""
+        return [name for name, (person, role) in self.people.items() if role == "administrator" and not person.locked]
 
     def group(self, name: str) -> Group | None:
         """Return the group of this name; None if there is none."""
@@ -385,6 +448,11 @@ def _refuse_duplicates(config: Config) -> None:
     ):
         if twice:
             raise ValueError(f"the {what} {twice} is used twice")
+
+
+def _refuse_locked_out(config: Config) -> None:
+    if not config.administrators:
+        raise ValueError(LAST_ADMINISTRATOR)
 
 
 def _refuse_unknown_accounts(config: Config) -> None:

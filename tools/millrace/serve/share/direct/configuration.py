@@ -48,7 +48,7 @@ def section(share: Share) -> list[str]:
 
 def write_users(config: Config, run: Runner, *more: str) -> None:
     """Write the users that it knows: all of this server with a password for SMB, and `more`. Failed: pdbedit fails."""
-    names = [ADMIN, *(user.name for user in config.users if not user.console), *more]
+    names = [ADMIN, *(user.name for user in config.users if user.role is None), *more]
     lines = [
         f"{name}:{base64.b64encode(bytes.fromhex(value)).decode()}\n"
         for name, value in sorted(nt_hashes(names, run).items())

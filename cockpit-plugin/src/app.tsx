@@ -7,6 +7,7 @@ import { Empty, LimitedAccess } from "./components/States";
 import { _ } from "./lib/i18n";
 import { link, useRoute } from "./lib/route";
 import { StatusProvider } from "./lib/status";
+import Access from "./pages/access";
 import Benchmark from "./pages/benchmark";
 import Clients from "./pages/clients";
 import Overview from "./pages/overview";
@@ -25,6 +26,7 @@ const PAGES: Record<string, ComponentType> = {
     volumes: Volumes,
     clients: Clients,
     benchmark: Benchmark,
+    access: Access,
     settings: Settings,
 };
 
@@ -54,6 +56,7 @@ export function App(): JSX.Element {
                         { id: "volumes", title: _("Volumes"), href: link("volumes") },
                         { id: "clients", title: _("Clients"), href: link("clients") },
                         { id: "benchmark", title: _("Benchmark"), href: link("benchmark") },
+                        { id: "access", title: _("Access"), href: link("access") },
                         { id: "settings", title: _("Settings"), href: link("settings") },
                     ]} />
                 </PageSection>

@@ -16,6 +16,13 @@ export interface Accelerators {
     retired: boolean;
 }
 
+/** The people who manage this server, and whether ssh accepts connections. */
+export interface AccessList {
+    schema_version: 1;
+    people: PersonEntry[];
+    ssh: boolean;
+}
+
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -351,6 +358,26 @@ export interface CertificateSettings {
 }
 
 /**
+ * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
+ *
+ * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
+ */
+export interface ChangeEntry {
+    when: string;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+    origin: "page" | "command line";
+    words: string;
+    status: number | null;
+}
+
+/** The changing verbs that people ran, newest first. */
+export interface ChangeLog {
+    schema_version: 1;
+    changes: ChangeEntry[];
+}
+
+/**
  * How far a change is: steps done, steps in all, the active one, null where there is none.
  *
  * While md fills the new drive, `progress` is from 0 to 1, with its rate and the seconds that are left; null else.
@@ -551,6 +578,7 @@ export interface Comparison {
  * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+ * `admin` is the administrator of the first boot.
  */
 export interface Config {
     schema_version: 1;
@@ -564,6 +592,7 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
+    admin: Person;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -1135,6 +1164,14 @@ export interface Encryption {
     booted: string;
     recovery_key: boolean;
     needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
+}
+
+/** A secret that waits for its first code: in base32, and as the link in a QR code. */
+export interface EnrolmentReport {
+    schema_version: 1;
+    name: string;
+    secret: string;
+    uri: string;
 }
 
 /**
@@ -1721,6 +1758,14 @@ export interface KernelOption {
 export interface Key {
     principal: string;
     version: number;
+}
+
+/** A public SSH key. `security_key`: the private half is in a FIDO2 key, which has to be touched. */
+export interface KeyEntry {
+    type: string;
+    fingerprint: string;
+    comment: string;
+    security_key: boolean;
 }
 
 /**
@@ -2335,6 +2380,31 @@ export interface PermissionsReport {
     deep_path: string | null;
 }
 
+/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
+export interface Person {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
+}
+
+/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
+export interface PersonEntry {
+    name: string;
+    full_name: string;
+    role: "administrator" | "operator" | "viewer";
+    locked: boolean;
+    keys: KeyEntry[];
+    second_factor: boolean | null;
+    recovery_codes: number | null;
+}
+
+/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
+export interface PersonReport {
+    schema_version: 1;
+    person: PersonEntry | null;
+    done: string;
+}
+
 /**
  * A complete plan. `capacity` in bytes, without what md and XFS need.
  *
@@ -2675,6 +2745,13 @@ export interface RecordsRoom {
     image: string;
     set_aside: string | null;
     problem: string | null;
+}
+
+/** Codes that sign in once each where the app is lost; they are not shown again. */
+export interface RecoveryCodes {
+    schema_version: 1;
+    name: string;
+    codes: string[];
 }
 
 /** A new recovery key: it is in this answer and nowhere else. */
@@ -3222,11 +3299,13 @@ export interface Serving {
     console: boolean;
 }
 
-/** All clients. `warnings` are what could not be read. */
-export interface SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
+/** A session. `since` is ISO 8601 in UTC; `address` is that of the browser or the ssh client, empty at a console. */
+export interface SessionEntry {
+    id: string;
+    name: string;
+    where: "web console" | "ssh" | "console" | "other";
+    address: string;
+    since: string | null;
 }
 
 /**
@@ -3468,6 +3547,12 @@ export interface Space {
     size: number;
     used: number;
     free: number;
+}
+
+/** Whether ssh accepts connections. */
+export interface SshReport {
+    schema_version: 1;
+    ssh: boolean;
 }
 
 /** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
@@ -4076,11 +4161,20 @@ export interface UploadLine {
     offer: Offer | null;
 }
 
-/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
+/**
+ * A local user; its own group has the same name and number.
+ *
+ * `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+ * `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
+ */
 export interface User {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
     name: string;
     uid: number;
     groups: string[];
+    role: "administrator" | "operator" | "viewer" | null;
     console: boolean;
 }
 
@@ -4162,6 +4256,13 @@ export interface Where {
     nodes: number[];
 }
 
+/** For whom this process runs; `role` is null where the account has none. */
+export interface WhoReport {
+    schema_version: 1;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+}
+
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
@@ -4188,8 +4289,37 @@ export interface Zone {
     text: string;
 }
 
+/** Who is signed in. */
+export interface millrace__lifecycle__access__model__SessionList {
+    schema_version: 1;
+    sessions: SessionEntry[];
+}
+
+/** All clients. `warnings` are what could not be read. */
+export interface millrace__serve__share__session__SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
+}
+
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
+    "access create": PersonReport;
+    "access disconnect": millrace__lifecycle__access__model__SessionList;
+    "access key add": PersonReport;
+    "access key remove": PersonReport;
+    "access list": AccessList;
+    "access lock": PersonReport;
+    "access log": ChangeLog;
+    "access remove": PersonReport;
+    "access second-factor confirm": RecoveryCodes;
+    "access second-factor enroll": EnrolmentReport;
+    "access second-factor remove": PersonReport;
+    "access sessions": millrace__lifecycle__access__model__SessionList;
+    "access set": PersonReport;
+    "access ssh": SshReport;
+    "access unlock": PersonReport;
+    "access who": WhoReport;
     "admin check": CheckReport;
     "admin create": AdminReport;
     "alert ack": AlertList;
@@ -4316,7 +4446,7 @@ export interface Outputs {
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": SessionList;
+    "session list": millrace__serve__share__session__SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;

@@ -58,6 +58,7 @@ VIEWER = frozenset(
         "job show",
         "keep list",
         "keep status",
+        "metrics",
         "metrics status",
         "plan",
         "pool found",
@@ -143,8 +144,8 @@ class VerbContext(click.Context):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.words = _words(self)
-        # A group without one of its verbs shows its help.
-        if not isinstance(self.command, click.Group):
+        # A group shows its help, unless it is a verb by itself.
+        if not isinstance(self.command, click.Group) or self.command.invoke_without_command:
             _refuse(self.words, least_role(self.words))
 
     def invoke(self, callback: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -71,12 +71,13 @@ def entry(name: str, person: Person, role: Role) -> PersonEntry:
     )
 
 
-def create(name: str, role: Role, full_name: str, password: str, run: Runner) -> PersonReport:
-    """Create a person with a password. BadInput: the name, the full name or the password is not valid.
+def create(name: str, role: Role, full_name: str, password: str, run: Runner, key: str = "") -> PersonReport:
+    """Create a person with a password and perhaps an SSH key. BadInput: a name, the password or the key is not valid.
 
-    Refused: the caller is not root, or the system has an account of this name.
+    Refused: the caller is not root, the system has an account of this name, or the key is for no administrator.
     """
-    edit.create_user(name, [], password, run, role, full_name)
+    keys = [_valid_key(name, role, key)] if key.strip() else []
+    edit.create_user(name, [], password, run, role, full_name, keys)
     return _report(name, f"Created {name}, {role}.")
 
 
@@ -126,19 +127,23 @@ def remove(name: str, run: Runner) -> PersonReport:
 
 def add_key(name: str, text: str, run: Runner) -> PersonReport:
     """Add a public SSH key. BadInput: it is none, or it is there already. Refused: no such person, or a viewer."""
-    try:
-        key = ssh_keys.parsed(text)
-    except ValueError as error:
-        raise BadInput(str(error)) from error
-    role = _existing(store.load(), name)[1]
-    if role != "administrator":
-        raise Refused(f"{name} is {'an' if role == 'operator' else 'a'} {role}, and ssh is for administrators only")
+    key = ssh_keys.parsed(_valid_key(name, _existing(store.load(), name)[1], text))
 
     def add(person: Person) -> dict[str, object]:
         return person.model_dump() | {"keys": [*person.keys, key.line]}
 
     _change(name, f"access key add {name} {key.fingerprint}", add, run)
     return _report(name, f"{name} signs in over ssh with {key.fingerprint}.")
+
+
+def _valid_key(name: str, role: Role, text: str) -> str:
+    try:
+        key = ssh_keys.normal(text)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    if role != "administrator":
+        raise Refused(f"{name} is {'an' if role == 'operator' else 'a'} {role}, and ssh is for administrators only")
+    return key
 
 
 def remove_key(name: str, fingerprint: str, run: Runner) -> PersonReport:

@@ -58,14 +58,18 @@ def who(show: Output) -> None:
 @click.option("--role", type=_ROLES, required=True, help=_role_help)
 @_full_name
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
+@click.option(
+    "--key-stdin", is_flag=True, help="Read a public SSH key from standard input, the line after the password."
+)
 @_person
-def create(name: str, role: str, full_name: str | None, password_stdin: bool, show: Output) -> None:
+def create(name: str, role: str, full_name: str | None, password_stdin: bool, key_stdin: bool, show: Output) -> None:
     """Create a person who manages this server; the password is prompted for, never read from the command line."""
     from millrace.lifecycle.access import people
     from millrace.lifecycle.access.model import as_role
 
     password = secret("Password", password_stdin, "--password-stdin", confirm=True)
-    show(people.create(name, as_role(role), full_name or "", password, attempt), lambda report: [report.done])
+    key = sys.stdin.readline() if key_stdin else ""
+    show(people.create(name, as_role(role), full_name or "", password, attempt, key), lambda report: [report.done])
 
 
 @access.command("set")

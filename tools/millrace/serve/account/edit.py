@@ -44,7 +44,13 @@ class AccountReport(Contract):
 
 
 def create_user(
-    name: str, groups: Sequence[str], password: str, run: Runner, role: Role | None = None, full_name: str = ""
+    name: str,
+    groups: Sequence[str],
+    password: str,
+    run: Runner,
+    role: Role | None = None,
+    full_name: str = "",
+    keys: Sequence[str] = (),
 ) -> User:
     """Create a user with one password for login and SMB; nothing remains where that fails.
 
@@ -57,7 +63,9 @@ def create_user(
         _refuse_taken(config, name)
         strong_password(name, password, run)
         number = accounts.free_number(config, run, name)
-        user = checked(lambda: User(name=name, uid=number, groups=list(groups), role=role, full_name=full_name))
+        user = checked(
+            lambda: User(name=name, uid=number, groups=list(groups), role=role, full_name=full_name, keys=list(keys))
+        )
         return config.model_copy(update={"users": [*config.users, user]})
 
     made = Reconciliation([AccountChange(run), PasswordChange(name, password, run)])

@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_interface
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field, computed_field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from millrace.serve.config import domain_names
 from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport, Writing
@@ -264,27 +264,22 @@ class User(Person):
     """A local user; its own group has the same name and number.
 
     `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+    `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
     """
 
     name: AccountName
     uid: AccountId
     groups: list[AccountName] = Field(default_factory=list)
     role: Role | None = None
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def console(self) -> bool:
-        """What the role viewer is to release 0.1.0, which an update may roll back to."""
-        return self.role == "viewer"
+    console: bool = False
 
     @model_validator(mode="before")
     @classmethod
     def _of_earlier_releases(cls, values: Any) -> Any:
-        if isinstance(values, dict) and "console" in values:
-            values = dict(values)
-            if values.pop("console") is True:
-                values.setdefault("role", "viewer")
-        return values
+        if not isinstance(values, dict):
+            return values
+        role = values.get("role", "viewer" if values.get("console") is True else None)
+        return {**values, "role": role, "console": role == "viewer"}
 
     @model_validator(mode="after")
     def _is_a_person(self) -> Self:

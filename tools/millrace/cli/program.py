@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from millrace import __version__
+from millrace.cli.roles import guard
 from millrace.system.errors import BadInput, Failed, MillraceError
 from millrace.system.text import one_line
 from millrace.system.verb_group import VerbGroup
@@ -49,6 +50,7 @@ VERBS = {
     "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
     "network": ("millrace.serve.network.verbs", "Manage ports, bonds, VLANs, addresses, DNS, NTP and the host name."),
     "session": ("millrace.serve.share.session_verbs", "List connected clients."),
+    "access": ("millrace.lifecycle.access.verbs", "Manage who may manage this server: people, roles, keys, sessions."),
     "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
     "group": ("millrace.serve.account.verbs", "Manage groups of users."),
     "certificate": (
@@ -79,7 +81,7 @@ VERBS = {
         "Print metrics in the text format of Prometheus; serve them to a monitoring system.",
     ),
     "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
-    "admin": ("millrace.lifecycle.admin.verbs", "Manage the administrator of this server."),
+    "admin": ("millrace.lifecycle.admin.verbs", "Create the administrator of the first boot."),
     "answer": ("millrace.cli.worker.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.cli.schema.verbs", "Print the JSON schemas of all --json output."),
 }
@@ -150,6 +152,7 @@ def command(verb: str) -> click.Command:
     for module, _, name in below:
         assert isinstance(found, click.Group)
         found.add_command(getattr(import_module(module), name))
+    guard(found)
     return found
 
 
@@ -216,7 +219,7 @@ def run(argv: Sequence[str] | None) -> int:
     if not all(map(_is_text, arguments)):
         return _complain("an argument is not text in UTF-8; correct it and try again", BadInput.exit_code)
     try:
-        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False)
+        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False, obj=arguments)
     except click.exceptions.NoArgsIsHelpError as error:
         # What was asked for, in a way: click's own main prints it so, too.
         click.echo(error.format_message())

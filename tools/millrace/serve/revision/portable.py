@@ -47,7 +47,8 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
     """
     if not path.parent.is_dir():
         raise Refused(f"directory {path.parent} does not exist; create it or choose another file")
-    names = [user.name for user in config.users]
+    # who manages this server gets another password on the other one: no file opens a console
+    names = [user.name for user in config.users if user.role is None]
     made = Portable(
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         config=config,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.history.database import DAY_BYTES, PAGE, Database, opened
+from millrace.observe.history.database import DAY_BYTES, PAGE, HistoryFile, opened
 from millrace.observe.history.series import DAY, HOUR, MINUTE
 from millrace.system.errors import Failed, LaterRelease
 
@@ -24,7 +24,7 @@ def test_value_of_a_minute_is_replaced_and_read_by_kind(path: Path) -> None:
     with opened(path, DAY_BYTES, 0o644) as database:
         database.write([(NOW, ("cpu", ""), 0.1), (NOW, ("nfs-read", ""), 5.0)])
         database.write([(NOW, ("cpu", ""), 0.2)], [(NOW, ("cpu", ""), 0.3, 0.4)])
-    with Database(path) as reader:
+    with HistoryFile(path) as reader:
         assert list(reader.rows(0, ["cpu"])) == [(NOW, ("cpu", ""), 0.2)]
         assert list(reader.slots(0, ["cpu", "nfs-read"])) == [(NOW, ("cpu", ""), 0.3, 0.4)]
         assert reader.newest() == NOW
@@ -93,7 +93,7 @@ def test_file_of_a_later_release_stays_as_it_is(path: Path) -> None:
 
 def test_missing_file_is_not_made_by_a_reader(path: Path) -> None:
     with pytest.raises(Failed, match="unable to open database file"):
-        Database(path)
+        HistoryFile(path)
     assert not path.exists()
 
 

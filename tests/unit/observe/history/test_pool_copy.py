@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.history import pool_copy, query
-from millrace.observe.history.database import Database, opened
+from millrace.observe.history.database import HistoryFile, opened
 from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
@@ -38,7 +38,7 @@ def reboot() -> None:
 def test_minutes_and_hours_are_on_the_pool_for_root_alone(box: Box) -> None:
     worked(box, 70)
     assert pool_copy.store(START + 71 * MINUTE)
-    with Database(kept()) as database:
+    with HistoryFile(kept()) as database:
         assert len(list(database.rows(0, ["nfs-read"]))) == 69
         hours = {at: (mean, peak) for at, _, mean, peak in database.slots(0, ["nfs-read"])}
     assert hours == {START: (9e9 / 60, 9e9 / 60), START + HOUR: (9e9 / 60, 9e9 / 60)}
@@ -60,10 +60,10 @@ def test_hour_with_a_restart_in_it_has_the_values_before_and_after(box: Box) -> 
     reboot()
     worked(box, 10, first=90)
     assert pool_copy.store(START + 100 * MINUTE)
-    found = query.history(["nfs-read"], 2 * HOUR, now=START + 100 * MINUTE)
-    [series] = found.series
+    result = query.history(["nfs-read"], 2 * HOUR, now=START + 100 * MINUTE)
+    [series] = result.series
     assert sum(point is not None for point in series.points) == 19 + 9
-    with Database(kept()) as database:
+    with HistoryFile(kept()) as database:
         assert [at for at, *_ in database.slots(0, ["nfs-read"])] == [START, START + HOUR]
 
 
@@ -72,8 +72,8 @@ def test_year_is_read_from_the_pool_and_the_last_hour_from_memory(box: Box) -> N
     with opened(kept(), pool_copy.YEAR_BYTES, 0o600) as database:
         database.write(slots=[(START - day * DAY, ("cpu", ""), 0.25, 0.5) for day in range(1, 365)])
     worked(box, 30)
-    found = query.history(["cpu", "nfs-read"], 365 * DAY, now=START + 30 * MINUTE)
-    by_name = {one.name: one for one in found.series}
+    result = query.history(["cpu", "nfs-read"], 365 * DAY, now=START + 30 * MINUTE)
+    by_name = {figure.name: figure for figure in result.series}
     assert sum(point is not None for point in by_name["cpu"].points) > 200
     assert by_name["nfs-read"].points[-1] == pytest.approx(9e9 / 60)
     assert len(by_name["cpu"].points) == len(by_name["nfs-read"].points) <= query.POINTS + 1
@@ -93,7 +93,7 @@ def test_pool_that_takes_nothing_costs_no_value_in_memory(box: Box) -> None:
     kept().parent.write_text("no directory")
     with pytest.raises(Failed, match="is not a directory of root alone"):
         pool_copy.store(START + 3 * MINUTE)
-    with Database(paths.history_file()) as database:
+    with HistoryFile(paths.history_file()) as database:
         assert len(list(database.rows(0, ["nfs-read"]))) == 2
 
 
@@ -111,9 +111,9 @@ def test_clients_of_an_hour_are_the_ten_largest_by_all_of_it() -> None:
         for minute in range(60)
         for number in range(11)
     ]
-    found = {key[1]: mean for _, key, mean, _ in pool_copy.slots(rows) if key[0] == "client-read"}
-    assert len(found) == KINDS["client-read"].most
-    assert "short" not in found and found["10.0.0.10"] == 20.0
+    result = {key[1]: mean for _, key, mean, _ in pool_copy.slots(rows) if key[0] == "client-read"}
+    assert len(result) == KINDS["client-read"].most
+    assert "short" not in result and result["10.0.0.10"] == 20.0
 
 
 def test_client_that_was_busy_for_one_minute_has_a_mean_over_the_hour() -> None:

@@ -46,7 +46,7 @@ def test_minutes_without_a_value_are_gaps(box: Box) -> None:
 
 def test_beginning_of_names_and_one_of_a_kind_are_found(box: Box) -> None:
     worked(box, 3)
-    assert [one.name for one in asked("nfs").series] == ["nfs-read", "nfs-write", "nfs-operations", "nfs-latency"]
+    assert [figure.name for figure in asked("nfs").series] == ["nfs-read", "nfs-write", "nfs-operations", "nfs-latency"]
     [port] = asked("port-send:ens1np0").series
     assert port.of == "ens1np0" and len(asked("port-send").series) == 2
 
@@ -71,24 +71,24 @@ def test_ten_of_many_clients_are_shown_the_largest_first(box: Box) -> None:
         database.write([(START + minute * MINUTE, ("cpu", ""), 0.5) for minute in range(30)])
         names = range(300)
         database.write([(START + name % 30 * MINUTE, ("client-read", str(name)), 1.0 + name) for name in names])
-    found = asked("client-read").series
-    assert [one.of for one in found] == [str(name) for name in range(299, 289, -1)]
+    result = asked("client-read").series
+    assert [figure.of for figure in result] == [str(name) for name in range(299, 289, -1)]
 
 
 def test_points_are_bounded_for_every_span(box: Box) -> None:
     worked(box, 3)
     for seconds in (600, HOUR, DAY, 7 * DAY, 366 * DAY):
-        found = asked("cpu", "nfs-read", seconds=seconds)
-        assert all(len(one.points) <= query.POINTS + 1 for one in found.series)
-        assert found.step % MINUTE == 0 and found.since % found.step == 0
+        result = asked("cpu", "nfs-read", seconds=seconds)
+        assert all(len(figure.points) <= query.POINTS + 1 for figure in result.series)
+        assert result.step % MINUTE == 0 and result.since % result.step == 0
 
 
 def test_copy_on_a_pool_that_does_not_answer_is_not_read(box: Box) -> None:
     worked(box, 3)
     write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem="no reply after 20 s", error=""))
-    found = asked("nfs-read")
-    assert found.notes == ["the history on the pool is not read: the pool does not answer"]
-    assert found.series[0].last is not None
+    result = asked("nfs-read")
+    assert result.notes == ["the history on the pool is not read: the pool does not answer"]
+    assert result.series[0].last is not None
 
 
 def test_damaged_copy_is_a_note(box: Box) -> None:
@@ -103,14 +103,14 @@ def test_damaged_copy_is_a_note(box: Box) -> None:
 def test_user_without_rights_sees_the_last_day(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     worked(box, 3)
     monkeypatch.setattr("os.geteuid", lambda: 1001)
-    found = asked("nfs-read")
-    assert found.series and found.notes == ["more than the last day requires root"]
+    result = asked("nfs-read")
+    assert result.series and result.notes == ["more than the last day requires root"]
 
 
 def test_server_of_today_has_no_forecast_yet(box: Box) -> None:
     worked(box, 3)
-    found = asked("pool")
-    assert found.forecast is not None and "not enough history" in found.forecast.sentence
+    result = asked("pool")
+    assert result.forecast is not None and "not enough history" in result.forecast.sentence
     assert asked("cpu").forecast is None
 
 
@@ -130,8 +130,8 @@ def test_each_kind_has_words_for_its_values() -> None:
 
 
 def test_verb_prints_one_document(box: Box) -> None:
-    found = CliRunner().invoke(millrace, ["history", "cpu", "--json"], catch_exceptions=False)
-    document = json.loads(found.stdout)
+    result = CliRunner().invoke(millrace, ["history", "cpu", "--json"], catch_exceptions=False)
+    document = json.loads(result.stdout)
     assert (document["schema_version"], document["series"]) == (1, [])
     assert "nothing has been kept since this server was started" in document["notes"]
 

@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.observe.history.rates import LONGEST, WRAP, values
-from millrace.observe.history.readings import Readings, Stream
+from millrace.observe.history.readings import CounterStream, Readings
 from millrace.observe.history.series import MOST_RANKED
 
 SOURCES = ["shares", "clients"]
@@ -15,7 +15,7 @@ def at(uptime: float, **counters: float) -> Readings:
 
 
 def streams(uptime: float, *given: tuple[str, int, int, int]) -> Readings:
-    made = {of: Stream(of=of, began=began, read=read, written=written) for of, began, read, written in given}
+    made = {of: CounterStream(of=of, began=began, read=read, written=written) for of, began, read, written in given}
     return Readings(uptime=uptime, streams=made, sources=SOURCES)
 
 
@@ -32,8 +32,8 @@ def test_counter_that_was_reset_is_unknown_for_one_reading() -> None:
 
 
 def test_counter_of_32_bits_goes_on_after_its_end() -> None:
-    found = values(at(0, nfs_operations=WRAP - 100), at(10, nfs_operations=900), {})
-    assert found == {("nfs-operations", ""): 100}
+    result = values(at(0, nfs_operations=WRAP - 100), at(10, nfs_operations=900), {})
+    assert result == {("nfs-operations", ""): 100}
 
 
 def test_counter_of_32_bits_that_was_reset_is_unknown() -> None:
@@ -53,14 +53,14 @@ def test_mean_is_unknown_where_nothing_was_asked() -> None:
 
 def test_connections_of_a_client_are_added() -> None:
     before = Readings(
-        uptime=0, sources=SOURCES, streams={"a": Stream(of="client/10.0.0.1", began=0, read=100, written=0)}
+        uptime=0, sources=SOURCES, streams={"a": CounterStream(of="client/10.0.0.1", began=0, read=100, written=0)}
     )
     more = {
-        "a": Stream(of="client/10.0.0.1", began=0, read=400, written=0),
-        "b": Stream(of="client/10.0.0.1", began=0, read=600, written=60),
+        "a": CounterStream(of="client/10.0.0.1", began=0, read=400, written=0),
+        "b": CounterStream(of="client/10.0.0.1", began=0, read=600, written=60),
     }
-    found = values(before, Readings(uptime=60, sources=SOURCES, streams=more), {})
-    assert found == {("client-read", "10.0.0.1"): 15, ("client-write", "10.0.0.1"): 1}
+    result = values(before, Readings(uptime=60, sources=SOURCES, streams=more), {})
+    assert result == {("client-read", "10.0.0.1"): 15, ("client-write", "10.0.0.1"): 1}
 
 
 def test_export_that_mountd_gave_again_begins_at_zero() -> None:
@@ -76,7 +76,7 @@ def test_stream_is_unknown_where_its_source_could_not_be_read_before() -> None:
 def test_ten_clients_of_300_are_kept_by_what_they_transfer() -> None:
     before = streams(0)
     now = streams(60, *((f"client/10.0.{number // 250}.{number % 250}", 0, number * 60, 60) for number in range(300)))
-    found = values(before, now, {})
-    read = {label: value for (name, label), value in found.items() if name == "client-read"}
+    result = values(before, now, {})
+    read = {label: value for (name, label), value in result.items() if name == "client-read"}
     assert len(read) == MOST_RANKED and min(read.values()) == 290
-    assert {label for name, label in found if name == "client-write"} == set(read)
+    assert {label for name, label in result if name == "client-write"} == set(read)

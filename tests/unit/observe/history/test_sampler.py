@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.observe.history import sampler
-from millrace.observe.history.database import Database
+from millrace.observe.history.database import HistoryFile
 from millrace.observe.history.readings import connections, exports
 from millrace.observe.history.series import DAY, HOUR, KINDS, Key
 from millrace.serve.share.usage import Usage
@@ -58,22 +58,22 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 
 def kept() -> dict[Key, list[float]]:
-    found: dict[Key, list[float]] = {}
-    with Database(paths.history_file()) as database:
+    result: dict[Key, list[float]] = {}
+    with HistoryFile(paths.history_file()) as database:
         for _, key, value in database.rows(0, KINDS):
-            found.setdefault(key, []).append(value)
-    return found
+            result.setdefault(key, []).append(value)
+    return result
 
 
 def test_second_minute_has_rates_of_protocols_drives_and_ports(box: Box) -> None:
     worked(box, 2)
-    found = kept()
-    assert found["nfs-read", ""] == [9e9 / 60]
-    assert found["nfs-operations", ""] == [pytest.approx(11_000 / 60)]
-    assert found["nfs-latency", ""] == [pytest.approx(0.0004)]
-    assert found["port-send", "ens1np0"] == [pytest.approx(4.5e9 / 60)]
-    assert found["drives-read", ""][0] > 0
-    assert ("smb-read", "") in found and ("client-read", "") not in found
+    result = kept()
+    assert result["nfs-read", ""] == [9e9 / 60]
+    assert result["nfs-operations", ""] == [pytest.approx(11_000 / 60)]
+    assert result["nfs-latency", ""] == [pytest.approx(0.0004)]
+    assert result["port-send", "ens1np0"] == [pytest.approx(4.5e9 / 60)]
+    assert result["drives-read", ""][0] > 0
+    assert ("smb-read", "") in result and ("client-read", "") not in result
 
 
 def test_run_within_the_same_minute_keeps_nothing(box: Box) -> None:
@@ -97,11 +97,11 @@ def test_slow_figures_are_kept_every_ten_minutes_or_every_hour(box: Box) -> None
     write_model(paths.smart_file(), SmartReport(uptime=0, drives=[drive]))
     write_model(paths.usage_file(), Usage(at=NOW.isoformat(), used={1001: 5000}))
     worked(box, 25)
-    found = kept()
-    assert found["drive-temperature", "S1"] == [41, 41, 41]
-    assert found["drive-wear", "S1"] == [0.03]
-    assert found["share-used", "data"] == [5000]
-    assert len(found["pool-used", ""]) == 3
+    result = kept()
+    assert result["drive-temperature", "S1"] == [41, 41, 41]
+    assert result["drive-wear", "S1"] == [0.03]
+    assert result["share-used", "data"] == [5000]
+    assert len(result["pool-used", ""]) == 3
 
 
 def test_shares_and_clients_have_rates_of_their_own(box: Box) -> None:
@@ -112,9 +112,9 @@ def test_shares_and_clients_have_rates_of_their_own(box: Box) -> None:
         box.tree.write("proc/fs/nfsd/export_stats", EXPORTS.format(began=100, read=sent * 2))
         tools.broken["ss"] = Result(0, SS.format(sent), "")
         worked(box, 1, first=minute, run=tools)
-    found = kept()
-    assert found["share-read", "data"] == [200]
-    assert found["client-read", "10.77.0.21"] == [100] and found["client-write", "10.77.0.22"] == [100]
+    result = kept()
+    assert result["share-read", "data"] == [200]
+    assert result["client-read", "10.77.0.21"] == [100] and result["client-write", "10.77.0.22"] == [100]
 
 
 def test_source_that_fails_is_named_once_and_the_others_go_on(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,14 +137,14 @@ def test_clock_that_was_put_back_leaves_no_values_of_the_future(box: Box) -> Non
     worked(box, 2)
     sampler.sample(now=NOW + timedelta(days=400), uptime=200)
     sampler.sample(now=NOW + timedelta(minutes=3), uptime=260)
-    with Database(paths.history_file()) as database:
+    with HistoryFile(paths.history_file()) as database:
         assert {at for at, _, _ in database.rows(0, KINDS)} == {START + 180}
 
 
 def test_values_stay_for_a_day_and_an_hour(box: Box) -> None:
     worked(box, 2)
     sampler.sample(now=NOW + timedelta(seconds=DAY + HOUR + 180), uptime=DAY + HOUR + 180)
-    with Database(paths.history_file()) as database:
+    with HistoryFile(paths.history_file()) as database:
         assert min(at for at, _, _ in database.rows(0, KINDS)) > START + 120
 
 

@@ -43,7 +43,7 @@ Slot = tuple[int, Key, float, float]
 """A slot of the last year: seconds since 1970 at which it begins, series, mean, peak."""
 
 
-class Database:
+class HistoryFile:
     """A file of values; `with` closes it. Failed: SQLite cannot read or write it; LaterRelease: a later one made it."""
 
     def __init__(self, path: Path, largest: int | None = None) -> None:
@@ -179,19 +179,19 @@ class Database:
         return removed > 0
 
 
-def opened(path: Path, largest: int, mode: int) -> Database:
+def opened(path: Path, largest: int, mode: int) -> HistoryFile:
     """Return a database for writing. One that is damaged is put aside as `NAME.damaged`, and another one begun.
 
     Failed: SQLite cannot write it. LaterRelease: a later release made it. OSError: it cannot be put aside.
     """
     try:
-        database = Database(path, largest)
+        database = HistoryFile(path, largest)
     except Failed as error:
         if not _is_damaged(error):
             raise
         os.replace(path, path.with_name(f"{path.name}.damaged"))
         path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
-        database = Database(path, largest)
+        database = HistoryFile(path, largest)
     path.chmod(mode)
     return database
 

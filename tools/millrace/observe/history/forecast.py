@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from statistics import quantiles
 
-from millrace.observe.history.model import Forecast
+from millrace.observe.history.model import CapacityForecast
 from millrace.observe.history.series import DAY
 from millrace.system.text import size
 
@@ -20,7 +20,7 @@ MOST = 92
 FURTHEST = 3650.0
 
 
-def forecast(used: Mapping[int, float], capacity: float | None, now: float) -> Forecast:
+def forecast(used: Mapping[int, float], capacity: float | None, now: float) -> CapacityForecast:
     """Return when `used` reaches `capacity`; both in bytes, `used` by any times in seconds since 1970."""
     days = _days(used, now)
     if len(days) < FEWEST or capacity is None:
@@ -39,7 +39,7 @@ def forecast(used: Mapping[int, float], capacity: float | None, now: float) -> F
         f"The pool grows by {size(round(middle))} a day and is full on {_date(now, full)}, between "
         f"{_date(now, earliest or full)} {until}. This is from {len(days)} days."
     )
-    return Forecast(
+    return CapacityForecast(
         days=len(days), bytes_per_day=middle, full_in_days=full, earliest=earliest, latest=latest, sentence=sentence
     )
 
@@ -50,8 +50,10 @@ def _days(used: Mapping[int, float], now: float) -> dict[int, float]:
     return {at // DAY: value for at, value in sorted(used.items()) if at // DAY > first and at <= now}
 
 
-def _forecast(days: int, sentence: str) -> Forecast:
-    return Forecast(days=days, bytes_per_day=None, full_in_days=None, earliest=None, latest=None, sentence=sentence)
+def _forecast(days: int, sentence: str) -> CapacityForecast:
+    return CapacityForecast(
+        days=days, bytes_per_day=None, full_in_days=None, earliest=None, latest=None, sentence=sentence
+    )
 
 
 def _until(free: float, slope: float) -> float | None:

@@ -24,7 +24,7 @@ class HistorySeries(Contract):
     last: float | None
 
 
-class Forecast(Contract):
+class CapacityForecast(Contract):
     """When the pool is full, from the median of its growth between all pairs of days of the last three months.
 
     `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
@@ -52,6 +52,6 @@ class HistoryReport(Contract):
     since: int
     step: int
     series: list[HistorySeries]
-    forecast: Forecast | None
+    forecast: CapacityForecast | None
     stored: float | None
     notes: list[str]

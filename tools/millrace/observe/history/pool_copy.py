@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.lifecycle.keep import generations, home, keeping
-from millrace.observe.history.database import YEAR_BYTES, Database, Row, Slot, opened
+from millrace.observe.history.database import YEAR_BYTES, HistoryFile, Row, Slot, opened
 from millrace.observe.history.sampler import KEPT
 from millrace.observe.history.series import DAY, HOUR, KINDS, WITNESS, Key
 from millrace.storage.record.pool_file import load_pool
@@ -48,7 +48,7 @@ def store(at: float | None = None) -> bool:
             # one from a clock that was ahead counts as none
             if before is not None and 0 <= now - before < SPACING:
                 return False
-            with Database(paths.history_file()) as memory:
+            with HistoryFile(paths.history_file()) as memory:
                 rows = list(memory.rows(now - KEPT, KINDS))
             if before is not None and before <= now:
                 rows = [row for row in rows if row[0] > before]
@@ -67,7 +67,7 @@ def slots(rows: Iterable[Row]) -> list[Slot]:
     for at, key, value in rows:
         width = KINDS[key[0]].slot
         groups[at // width * width, key].append(value)
-    found: list[Slot] = []
+    made: list[Slot] = []
     ranks: defaultdict[tuple[int, str], list[Slot]] = defaultdict(list)
     for (at, key), values in groups.items():
         kind = KINDS[key[0]]
@@ -77,7 +77,7 @@ def slots(rows: Iterable[Row]) -> list[Slot]:
         else:
             # of a day the newest counts, of which there may be more later
             mean = values[-1] if kind.slot == DAY else sum(values) / len(values)
-            found.append((at, key, mean, max(values)))
+            made.append((at, key, mean, max(values)))
     for (_, name), some in ranks.items():
-        found += sorted(some, key=lambda slot: -slot[2])[: KINDS[name].most]
-    return found
+        made += sorted(some, key=lambda slot: -slot[2])[: KINDS[name].most]
+    return made

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.observe.history import pool_copy
-from millrace.observe.history.database import Database
+from millrace.observe.history.database import HistoryFile
 from millrace.observe.history.forecast import MOST, forecast
-from millrace.observe.history.model import Forecast, HistoryReport, HistorySeries
+from millrace.observe.history.model import CapacityForecast, HistoryReport, HistorySeries
 from millrace.observe.history.sampler import KEPT
-from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE, WITNESS, Key, Kind
+from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE, WITNESS, Key, SeriesKind
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import heartbeat, paths
@@ -47,22 +47,22 @@ class _Step:
 class _Sources:
     """The open files, and what could not be read."""
 
-    memory: Database | None = None
-    pool: Database | None = None
+    memory: HistoryFile | None = None
+    pool: HistoryFile | None = None
     notes: list[str] = field(default_factory=list)
 
     def each(
-        self, read: Callable[[Database], Iterator[tuple[int, Key, float, float]]]
+        self, read: Callable[[HistoryFile], Iterator[tuple[int, Key, float, float]]]
     ) -> list[tuple[int, Key, float, float]]:
         """Return what `read` returns of both files; what is in both counts once."""
-        found: dict[tuple[int, Key], tuple[float, float]] = {}
+        by_series: dict[tuple[int, Key], tuple[float, float]] = {}
         for database in (self.pool, self.memory):
             try:
                 for at, key, mean, peak in read(database) if database else ():
-                    found[at, key] = (mean, peak)
+                    by_series[at, key] = (mean, peak)
             except MillraceError as error:
                 self.notes.append(str(error))
-        return [(at, key, *values) for (at, key), values in found.items()]
+        return [(at, key, *values) for (at, key), values in by_series.items()]
 
     def close(self) -> None:
         """Close both."""
@@ -86,8 +86,8 @@ def history(names: Sequence[str], seconds: int, points: int = POINTS, now: float
         step = max(step, width)
         since = int(at - seconds) // step * step
         count = int(at) // step - since // step + 1
-        found = _steps(sources, kinds, since, int(at), step, seconds <= DAY)
-        series = [one for kind in kinds for one in _of_kind(kind, labels, found, since, step, count)]
+        by_series = _steps(sources, kinds, since, int(at), step, seconds <= DAY)
+        series = [figure for kind in kinds for figure in _of_kind(kind, labels, by_series, since, step, count)]
         stored = sources.pool.newest() if sources.pool else None
         if stored is not None and at - stored > LATE:
             sources.notes.append(
@@ -106,11 +106,11 @@ def history(names: Sequence[str], seconds: int, points: int = POINTS, now: float
         sources.close()
 
 
-def _chosen(names: Sequence[str]) -> tuple[list[Kind], dict[str, set[str]]]:
+def _chosen(names: Sequence[str]) -> tuple[list[SeriesKind], dict[str, set[str]]]:
     """The kinds that are asked for, and the labels of those that are asked for by label."""
     if not names:
         return list(KINDS.values()), {}
-    chosen, labels = dict[str, Kind](), defaultdict[str, set[str]](set)
+    chosen, labels = dict[str, SeriesKind](), defaultdict[str, set[str]](set)
     for name in names:
         start, _, label = name.partition(":")
         some = [kind for kind in KINDS.values() if kind.name == start or kind.name.startswith(f"{start}-")]
@@ -127,7 +127,7 @@ def _opened() -> _Sources:
     sources = _Sources()
     if paths.history_file().exists():
         with suppress(MillraceError):
-            sources.memory = Database(paths.history_file())
+            sources.memory = HistoryFile(paths.history_file())
     if sources.memory is None:
         sources.notes.append("nothing has been kept since this server was started")
     pool = known_pool()
@@ -138,7 +138,7 @@ def _opened() -> _Sources:
         sources.notes.append(why)
         return sources
     try:
-        sources.pool = Database(_file(pool))
+        sources.pool = HistoryFile(_file(pool))
     except MillraceError as error:
         sources.notes.append(str(error))
     return sources
@@ -163,42 +163,47 @@ def _unread(pool: Pool) -> str | None:
 
 
 def _steps(
-    sources: _Sources, kinds: Sequence[Kind], since: int, end: int, step: int, is_day: bool
+    sources: _Sources, kinds: Sequence[SeriesKind], since: int, end: int, step: int, is_day: bool
 ) -> dict[Key, dict[int, _Step]]:
     """The values of each series by the time at which their step begins."""
     names = {*(kind.name for kind in kinds), WITNESS[0]}
-    found: defaultdict[Key, dict[int, _Step]] = defaultdict(dict)
+    by_series: defaultdict[Key, dict[int, _Step]] = defaultdict(dict)
 
     def minutes(first: int) -> list[tuple[int, Key, float, float]]:
-        return sources.each(lambda one: ((at, key, value, value) for at, key, value in one.rows(first, names)))
+        return sources.each(lambda file: ((at, key, value, value) for at, key, value in file.rows(first, names)))
 
     if is_day:
         values = minutes(since)
     else:
-        values = sources.each(lambda one: one.slots(since, names))
+        values = sources.each(lambda file: file.slots(since, names))
         done = max((at for at, key, *_ in values if key == WITNESS), default=0) + HOUR
         recent = [(at, key, mean) for at, key, mean, _ in minutes(max(done, end - KEPT)) if at >= done]
         values += pool_copy.slots(recent)
     for at, key, mean, peak in sorted(values, key=lambda value: value[0]):
         if at <= end:
-            found[key].setdefault(at // step * step, _Step()).add(mean, peak)
-    return found
+            by_series[key].setdefault(at // step * step, _Step()).add(mean, peak)
+    return by_series
 
 
 def _of_kind(
-    kind: Kind, labels: dict[str, set[str]], found: dict[Key, dict[int, _Step]], since: int, step: int, count: int
+    kind: SeriesKind,
+    labels: dict[str, set[str]],
+    by_series: dict[Key, dict[int, _Step]],
+    since: int,
+    step: int,
+    count: int,
 ) -> list[HistorySeries]:
     wanted = labels.get(kind.name)
-    keys = [key for key in found if key[0] == kind.name and (wanted is None or key[1] in wanted)]
-    witness = found.get(WITNESS, {})
-    series = [_series(kind, key, found[key], witness if kind.ranked else {}, since, step, count) for key in keys]
+    keys = [key for key in by_series if key[0] == kind.name and (wanted is None or key[1] in wanted)]
+    witness = by_series.get(WITNESS, {})
+    series = [_series(kind, key, by_series[key], witness if kind.ranked else {}, since, step, count) for key in keys]
     if kind.ranked:
-        return sorted(series, key=lambda one: -(one.mean or 0.0))[: kind.most]
-    return sorted(series, key=lambda one: one.of)
+        return sorted(series, key=lambda line: -(line.mean or 0.0))[: kind.most]
+    return sorted(series, key=lambda line: line.of)
 
 
 def _series(
-    kind: Kind, key: Key, steps: dict[int, _Step], witness: dict[int, _Step], since: int, step: int, count: int
+    kind: SeriesKind, key: Key, steps: dict[int, _Step], witness: dict[int, _Step], since: int, step: int, count: int
 ) -> HistorySeries:
     points: list[float | None] = []
     for number in range(count):
@@ -215,15 +220,15 @@ def _series(
         unit=kind.unit,
         points=points,
         mean=sum(known) / len(known) if known else None,
-        peak=max((one.peak for one in steps.values()), default=None),
+        peak=max((part.peak for part in steps.values()), default=None),
         last=known[-1] if known else None,
     )
 
 
-def _forecast(sources: _Sources, now: float) -> Forecast:
+def _forecast(sources: _Sources, now: float) -> CapacityForecast:
     since = int(now) - (MOST + 1) * DAY
-    slots = sources.each(lambda one: one.slots(since, CAPACITY))
-    rows = sources.each(lambda one: ((at, key, value, value) for at, key, value in one.rows(since, CAPACITY)))
+    slots = sources.each(lambda file: file.slots(since, CAPACITY))
+    rows = sources.each(lambda file: ((at, key, value, value) for at, key, value in file.rows(since, CAPACITY)))
     values = {(key[0], at): mean for at, key, mean, _ in [*slots, *rows]}
     used = {at: value for (name, at), value in values.items() if name == "pool-used"}
     sizes = sorted((at, value) for (name, at), value in values.items() if name == "pool-size")

@@ -19,15 +19,15 @@ def values(before: Readings | None, now: Readings, figures: Mapping[Key, float])
 
     What is not known is omitted: a counter that went back belongs to a server that was started again.
     """
-    found = dict(figures)
+    amounts = dict(figures)
     seconds = now.uptime - before.uptime if before else 0.0
     if before and 0 < seconds <= LONGEST:
-        found |= _rates(before, now, seconds) | _means(before, now) | _streams(before, now, seconds)
-    return _largest(found)
+        amounts |= _rates(before, now, seconds) | _means(before, now) | _streams(before, now, seconds)
+    return _largest(amounts)
 
 
 def _rates(before: Readings, now: Readings, seconds: float) -> dict[Key, float]:
-    found = {}
+    amounts = {}
     for name, new in now.counters.items():
         old = before.counters.get(name)
         if old is None:
@@ -36,22 +36,22 @@ def _rates(before: Readings, now: Readings, seconds: float) -> dict[Key, float]:
         if grown < 0 and name in NARROW and old < WRAP and grown + WRAP < WRAP / 2:
             grown += WRAP
         if grown >= 0:
-            found[_key(name)] = grown / seconds
-    return found
+            amounts[_key(name)] = grown / seconds
+    return amounts
 
 
 def _means(before: Readings, now: Readings) -> dict[Key, float]:
-    found = {}
+    amounts = {}
     for name, (total, count) in now.means.items():
         old = before.means.get(name)
         if old and count > old[1] and total >= old[0]:
-            found[_key(name)] = (total - old[0]) / (count - old[1])
-    return found
+            amounts[_key(name)] = (total - old[0]) / (count - old[1])
+    return amounts
 
 
 def _streams(before: Readings, now: Readings, seconds: float) -> dict[Key, float]:
     """One that was not there before began since, at 0; bytes of one that ended since its last reading are lost."""
-    found: defaultdict[Key, float] = defaultdict(float)
+    amounts: defaultdict[Key, float] = defaultdict(float)
     known = {prefix for prefix, source in (("share", "shares"), ("client", "clients")) if source in before.sources}
     for name, new in now.streams.items():
         prefix, _, label = new.of.partition("/")
@@ -60,20 +60,22 @@ def _streams(before: Readings, now: Readings, seconds: float) -> dict[Key, float
         old = before.streams.get(name)
         same = old is not None and old.began == new.began and old.read <= new.read and old.written <= new.written
         read, written = (new.read - old.read, new.written - old.written) if old and same else (new.read, new.written)
-        found[f"{prefix}-read", label] += read / seconds
-        found[f"{prefix}-write", label] += written / seconds
-    return {key: value for key, value in found.items() if value}
+        amounts[f"{prefix}-read", label] += read / seconds
+        amounts[f"{prefix}-write", label] += written / seconds
+    return {key: value for key, value in amounts.items() if value}
 
 
-def _largest(found: Mapping[Key, float]) -> dict[Key, float]:
+def _largest(amounts: Mapping[Key, float]) -> dict[Key, float]:
     """As many of each kind as are kept; shares and clients by what they read and wrote together."""
     both: defaultdict[Key, float] = defaultdict(float)
-    for (name, label), value in found.items():
+    for (name, label), value in amounts.items():
         both[_family(name), label] += value
     kept = dict[Key, float]()
     for kind in KINDS.values():
-        labels = sorted((key[1] for key in found if key[0] == kind.name), key=lambda of: -both[_family(kind.name), of])
-        kept |= {(kind.name, label): found[kind.name, label] for label in labels[: kind.most]}
+        labels = sorted(
+            (key[1] for key in amounts if key[0] == kind.name), key=lambda of: -both[_family(kind.name), of]
+        )
+        kept |= {(kind.name, label): amounts[kind.name, label] for label in labels[: kind.most]}
     return kept
 
 

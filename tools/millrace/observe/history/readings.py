@@ -26,7 +26,7 @@ MOST_STREAMS = 20_000
 """Connections and exports of a reading: 300 clients with 16 connections each are 4,800."""
 
 
-class Stream(Contract):
+class CounterStream(Contract):
     """What comes and goes with counters of its own: a connection, or an entry of the kernel's table of exports.
 
     `of` is the series to which it adds, `began` tells it from an earlier one of the same name.
@@ -47,19 +47,19 @@ class Readings(Contract):
     uptime: float
     counters: dict[str, float] = Field(default_factory=dict)
     means: dict[str, tuple[float, float]] = Field(default_factory=dict)
-    streams: dict[str, Stream] = Field(default_factory=dict)
+    streams: dict[str, CounterStream] = Field(default_factory=dict)
     sources: list[str] = Field(default_factory=list)
 
 
 @dataclass
-class Reader:
+class SourceReader:
     """Reads everything once: `readings` gives rates with earlier ones, `figures` stand for themselves."""
 
     run: Runner
     uptime: float
     counters: dict[str, float] = field(default_factory=dict)
     means: dict[str, tuple[float, float]] = field(default_factory=dict)
-    streams: dict[str, Stream] = field(default_factory=dict)
+    streams: dict[str, CounterStream] = field(default_factory=dict)
     figures: dict[Key, float] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -91,21 +91,21 @@ class Reader:
 
     def _nfs(self) -> None:
         latency.enable()
-        found = counters.nfs()
-        if found:
-            self._count(**{"nfs-read": found.read, "nfs-write": found.written, "nfs-operations": found.operations})
+        counts = counters.nfs()
+        if counts:
+            self._count(**{"nfs-read": counts.read, "nfs-write": counts.written, "nfs-operations": counts.operations})
         if timed := latency.calls():
             self.means["nfs-latency"] = (timed[1], timed[0])
 
     def _smb(self) -> None:
         if sysfs.number(paths.ROOT / "run/samba/smbd.pid") is None:
             return
-        found, why = smbd.counts(counters.tcp_clients(SMB_PORT), self.run)
-        if found is None:
+        counts, why = smbd.counts(counters.tcp_clients(SMB_PORT), self.run)
+        if counts is None:
             raise Failed(why or "smbd has no SMB statistics")
-        self._count(**{"smb-read": found.read, "smb-write": found.written, "smb-operations": found.operations})
-        if found.timed is not None and found.busy is not None:
-            self.means["smb-latency"] = (found.busy, found.timed)
+        self._count(**{"smb-read": counts.read, "smb-write": counts.written, "smb-operations": counts.operations})
+        if counts.timed is not None and counts.busy is not None:
+            self.means["smb-latency"] = (counts.busy, counts.timed)
 
     def _exports(self) -> None:
         text = sysfs.text(paths.ROOT / "proc/fs/nfsd/export_stats")
@@ -131,10 +131,10 @@ class Reader:
                 self.streams[name] = stream
 
     def _drives(self) -> None:
-        found = counters.disks(known_pool())
-        if found:
-            self._count(**{"drives-read": found.read, "drives-write": found.written})
-            self.means["drives-latency"] = (found.busy, found.requests)
+        counts = counters.disks(known_pool())
+        if counts:
+            self._count(**{"drives-read": counts.read, "drives-write": counts.written})
+            self.means["drives-latency"] = (counts.busy, counts.requests)
 
     def _ports(self) -> None:
         for name, port in counters.ports().items():
@@ -169,11 +169,11 @@ class Reader:
             if drive.serial and drive.wear is not None:
                 self.figures["drive-wear", drive.serial] = drive.wear / 100
 
-    def _count(self, **found: float) -> None:
-        self.counters |= found
+    def _count(self, **counts: float) -> None:
+        self.counters |= counts
 
 
-def exports(text: str) -> Iterator[tuple[str, str, Stream]]:
+def exports(text: str) -> Iterator[tuple[str, str, CounterStream]]:
     r"""Return path, client and counters of each export in /proc/fs/nfsd/export_stats.
 
     kernel 7.2, fs/nfsd/export.c: `PATH\tDOMAIN\tSTART`, then indented lines, a blank one at the end. An entry that is
@@ -185,14 +185,14 @@ def exports(text: str) -> Iterator[tuple[str, str, Stream]]:
             continue
         path, domain, began = lines[0].split("\t")
         values = dict(line.split(":", 1) for line in map(str.strip, lines[1:]))
-        stream = Stream(of="", began=int(began), read=int(values["io_read"]), written=int(values["io_write"]))
+        stream = CounterStream(of="", began=int(began), read=int(values["io_read"]), written=int(values["io_write"]))
         yield unescape(path), unescape(domain), stream
 
 
 _INFO = re.compile(r" (bytes_acked|bytes_received):(\d+)")
 
 
-def connections(text: str) -> Iterator[tuple[str, Stream]]:
+def connections(text: str) -> Iterator[tuple[str, CounterStream]]:
     """Return the connections in the output of `ss -HtniO state established`, by their ends.
 
     tcp(7), TCP_INFO: bytes that the peer acknowledged and that were received, with the headers of NFS and SMB.
@@ -203,4 +203,7 @@ def connections(text: str) -> Iterator[tuple[str, Stream]]:
             continue
         values = {name: int(value) for name, value in _INFO.findall(f" {words[4]}")}
         sent, received = values.get("bytes_acked", 0), values.get("bytes_received", 0)
-        yield f"{words[2]} {words[3]}", Stream(of=f"client/{address(words[3])}", began=0, read=sent, written=received)
+        yield (
+            f"{words[2]} {words[3]}",
+            CounterStream(of=f"client/{address(words[3])}", began=0, read=sent, written=received),
+        )

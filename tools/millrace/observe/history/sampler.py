@@ -5,9 +5,9 @@ import sys
 import time
 from datetime import UTC, datetime
 
-from millrace.observe.history.database import DAY_BYTES, Database, opened
+from millrace.observe.history.database import DAY_BYTES, HistoryFile, opened
 from millrace.observe.history.rates import values
-from millrace.observe.history.readings import Reader, Readings
+from millrace.observe.history.readings import Readings, SourceReader
 from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE, Key
 from millrace.system import ages, paths
 from millrace.system.documents import read_model, write_model
@@ -27,7 +27,7 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
     """
     now = now or datetime.now(UTC)
     before = _before()
-    reader = Reader(run, time.monotonic() if uptime is None else uptime)
+    reader = SourceReader(run, time.monotonic() if uptime is None else uptime)
     if before is not None and _minute(before.uptime) == _minute(reader.uptime):
         return False
     readings = reader.read()
@@ -35,7 +35,7 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
         # once, and again after it was gone
         if before is None or name in before.sources:
             print(f"millrace: the history has no {name}: {problem}", file=sys.stderr)
-    found = values(before, readings, reader.figures)
+    amounts = values(before, readings, reader.figures)
     write_model(paths.history_readings_file(), readings, 0o600)
     if now < ages.EARLIEST:
         # the clock has not been set yet: nobody knows when this was
@@ -43,8 +43,8 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
     at = int(now.timestamp()) // MINUTE * MINUTE
     end = at + int(ages.TOLERANCE.total_seconds())
     with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
-        last = _last(database, at, found)
-        rows = [(at, key, value) for key, value in found.items() if _is_due(KINDS[key[0]].every, at, last.get(key))]
+        last = _last(database, at, amounts)
+        rows = [(at, key, value) for key, value in amounts.items() if _is_due(KINDS[key[0]].every, at, last.get(key))]
         database.write(rows, keep=(at - KEPT, at - KEPT, end))
     return True
 
@@ -60,9 +60,9 @@ def _minute(uptime: float) -> int:
     return int(uptime // MINUTE)
 
 
-def _last(database: Database, at: int, found: dict[Key, float]) -> dict[Key, int]:
+def _last(database: HistoryFile, at: int, amounts: dict[Key, float]) -> dict[Key, int]:
     """When each series that is not kept every minute was kept last."""
-    slow = {key[0] for key in found if KINDS[key[0]].every > MINUTE}
+    slow = {key[0] for key in amounts if KINDS[key[0]].every > MINUTE}
     return {key: when for when, key, _ in database.rows(at - HOUR, slow) if when <= at} if slow else {}
 
 

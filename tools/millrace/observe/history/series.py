@@ -17,7 +17,7 @@ MOST_RANKED = 10
 
 
 @dataclass(frozen=True)
-class Kind:
+class SeriesKind:
     """One kind of figure.
 
     `every` is the seconds between two values of the last day, `slot` those of the last year. `most` is how many of a
@@ -35,32 +35,32 @@ class Kind:
 
 
 _ALL = [
-    Kind("nfs-read", "bytes/s", "Read over NFS"),
-    Kind("nfs-write", "bytes/s", "Written over NFS"),
-    Kind("nfs-operations", "operations/s", "NFS calls"),
-    Kind("nfs-latency", "seconds", "Latency of NFS"),
-    Kind("smb-read", "bytes/s", "Read over SMB"),
-    Kind("smb-write", "bytes/s", "Written over SMB"),
-    Kind("smb-operations", "operations/s", "SMB requests"),
-    Kind("smb-latency", "seconds", "Latency of SMB"),
-    Kind("share-read", "bytes/s", "Read from a share over NFS", most=MOST_RANKED, ranked=True),
-    Kind("share-write", "bytes/s", "Written to a share over NFS", most=MOST_RANKED, ranked=True),
-    Kind("client-read", "bytes/s", "Sent to a client over TCP", most=MOST_RANKED, ranked=True),
-    Kind("client-write", "bytes/s", "Received from a client over TCP", most=MOST_RANKED, ranked=True),
-    Kind("drives-read", "bytes/s", "Read from the drives of the pool"),
-    Kind("drives-write", "bytes/s", "Written to the drives of the pool"),
-    Kind("drives-latency", "seconds", "Latency of the drives of the pool"),
-    Kind("port-receive", "bytes/s", "Received by a network port", most=32),
-    Kind("port-send", "bytes/s", "Sent by a network port", most=32),
-    Kind("cpu", "ratio", "CPU in use"),
-    Kind("memory", "ratio", "Memory in use"),
-    Kind("pool-used", "bytes", "Used space of the pool", every=600),
-    Kind("pool-size", "bytes", "Size of the pool", every=HOUR, slot=DAY),
-    Kind("share-used", "bytes", "Used space of a share", every=HOUR, slot=DAY, most=1000),
-    Kind("drive-temperature", "celsius", "Temperature of a drive", every=600, most=256),
-    Kind("drive-wear", "ratio", "Used endurance of a drive", every=HOUR, slot=DAY, most=256),
+    SeriesKind("nfs-read", "bytes/s", "Read over NFS"),
+    SeriesKind("nfs-write", "bytes/s", "Written over NFS"),
+    SeriesKind("nfs-operations", "operations/s", "NFS calls"),
+    SeriesKind("nfs-latency", "seconds", "Latency of NFS"),
+    SeriesKind("smb-read", "bytes/s", "Read over SMB"),
+    SeriesKind("smb-write", "bytes/s", "Written over SMB"),
+    SeriesKind("smb-operations", "operations/s", "SMB requests"),
+    SeriesKind("smb-latency", "seconds", "Latency of SMB"),
+    SeriesKind("share-read", "bytes/s", "Read from a share over NFS", most=MOST_RANKED, ranked=True),
+    SeriesKind("share-write", "bytes/s", "Written to a share over NFS", most=MOST_RANKED, ranked=True),
+    SeriesKind("client-read", "bytes/s", "Sent to a client over TCP", most=MOST_RANKED, ranked=True),
+    SeriesKind("client-write", "bytes/s", "Received from a client over TCP", most=MOST_RANKED, ranked=True),
+    SeriesKind("drives-read", "bytes/s", "Read from the drives of the pool"),
+    SeriesKind("drives-write", "bytes/s", "Written to the drives of the pool"),
+    SeriesKind("drives-latency", "seconds", "Latency of the drives of the pool"),
+    SeriesKind("port-receive", "bytes/s", "Received by a network port", most=32),
+    SeriesKind("port-send", "bytes/s", "Sent by a network port", most=32),
+    SeriesKind("cpu", "ratio", "CPU in use"),
+    SeriesKind("memory", "ratio", "Memory in use"),
+    SeriesKind("pool-used", "bytes", "Used space of the pool", every=600),
+    SeriesKind("pool-size", "bytes", "Size of the pool", every=HOUR, slot=DAY),
+    SeriesKind("share-used", "bytes", "Used space of a share", every=HOUR, slot=DAY, most=1000),
+    SeriesKind("drive-temperature", "celsius", "Temperature of a drive", every=600, most=256),
+    SeriesKind("drive-wear", "ratio", "Used endurance of a drive", every=HOUR, slot=DAY, most=256),
 ]
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+KINDS: Mapping[str, SeriesKind] = {kind.name: kind for kind in _ALL}
 
 WITNESS: Key = ("cpu", "")
 """In each minute in which anything was kept it has a value."""

@@ -14,15 +14,15 @@ WIDTH = 40
 HEADERS = ("Series", "What", "Now", "Mean", "Peak", "History")
 
 
-def lines(found: HistoryReport) -> Iterator[str]:
+def lines(report: HistoryReport) -> Iterator[str]:
     """Return the lines of a table, of the forecast and of the notes."""
-    if found.series:
-        yield from table(HEADERS, map(_row, found.series))
+    if report.series:
+        yield from table(HEADERS, map(_row, report.series))
     else:
         yield "No such series has a value in this span."
-    if found.forecast is not None:
-        yield from ("", found.forecast.sentence)
-    yield from (f"note: {note}" for note in found.notes)
+    if report.forecast is not None:
+        yield from ("", report.forecast.sentence)
+    yield from (f"note: {note}" for note in report.notes)
 
 
 def sparkline(points: Sequence[float | None], width: int = WIDTH) -> str:
@@ -51,9 +51,9 @@ def value(amount: float | None, unit: Unit) -> str | None:
             return f"{amount:.0f} °C"
 
 
-def _row(one: HistorySeries) -> list[Cell]:
-    shown = [value(amount, one.unit) for amount in (one.last, one.mean, one.peak)]
-    return [text((one.name, one.of)), KINDS[one.name].what, *shown, sparkline(one.points)]
+def _row(series: HistorySeries) -> list[Cell]:
+    shown = [value(amount, series.unit) for amount in (series.last, series.mean, series.peak)]
+    return [text((series.name, series.of)), KINDS[series.name].what, *shown, sparkline(series.points)]
 
 
 def _parts(points: Sequence[float | None], width: int) -> Iterator[Sequence[float | None]]:

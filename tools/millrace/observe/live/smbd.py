@@ -11,7 +11,7 @@ from millrace.system.errors import MillraceError
 from millrace.system.run import Runner
 
 
-class Idle(Contract):
+class IdleCounts(Contract):
     """What smbd had counted when nobody was connected.
 
     It counts nothing more until one of its processes has ended: `pid` is the first one, `started` the time at which it
@@ -36,7 +36,7 @@ def counts(clients: int | None, run: Runner) -> tuple[ProtocolCounters | None, s
         return known, None
     new, why = counters.smb(run)
     if new and before and clients == 0:
-        write_model(paths.smbd_idle_file(), Idle(**before, **asdict(new)), mode=0o600)
+        write_model(paths.smbd_idle_file(), IdleCounts(**before, **asdict(new)), mode=0o600)
     return new, why
 
 
@@ -52,7 +52,7 @@ def _ended(pid: int | None) -> dict[str, int] | None:
 def _counted(now: dict[str, int] | None) -> ProtocolCounters | None:
     """What smbd had counted when nobody was connected, if none of its processes has ended since."""
     try:
-        kept = read_model(paths.smbd_idle_file(), Idle).model_dump() if now else {}
+        kept = read_model(paths.smbd_idle_file(), IdleCounts).model_dump() if now else {}
     except MillraceError:
         return None
     if not now or any(kept.pop(name) != value for name, value in now.items()):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One file whose size is bounded; damage, a later release and a full drive end in a sentence."""
 
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +108,23 @@ def test_change_that_fails_leaves_the_values_before(path: Path) -> None:
         assert [value for _, _, value in database.rows(0, ["cpu"])] == [0.5]
         database.write([(NOW + MINUTE, ("cpu", ""), 0.7)])
         assert database.newest() == NOW + MINUTE
+
+
+# Half of a change is in the file, the old pages are in the journal, and then the process ends.
+CUT = """import os, signal, sqlite3, sys
+sql = sqlite3.connect(sys.argv[1], isolation_level=None)
+sql.execute("PRAGMA cache_size = 1")
+sql.execute("BEGIN IMMEDIATE")
+sql.execute("DELETE FROM minute")
+sql.executemany("INSERT INTO minute VALUES (?, 1, 9.0)", ((number,) for number in range(5000)))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_writer_that_was_cut_off_in_a_change_leaves_the_values_before(path: Path) -> None:
+    with opened(path, DAY_BYTES, 0o600) as database:
+        database.write([(NOW + minute * MINUTE, ("cpu", ""), 0.5) for minute in range(2000)])
+    ended = subprocess.run([sys.executable, "-c", CUT, str(path)], check=False)
+    assert ended.returncode == -signal.SIGKILL and path.with_name("history.db-journal").stat().st_size > 0
+    with opened(path, DAY_BYTES, 0o600) as database:
+        assert [value for _, _, value in database.rows(0, ["cpu"])] == [0.5] * 2000

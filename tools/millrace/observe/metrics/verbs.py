@@ -81,7 +81,10 @@ def write() -> None:
             from millrace.observe.metrics.collect import collect
             from millrace.system.files import write_text
 
-            write_text(paths.metrics_file(), collect())
+            text = collect()
+            # they may have been switched off meanwhile
+            if settings_file().exists():
+                write_text(paths.metrics_file(), text)
     finally:
         sample()
 

@@ -16,13 +16,6 @@ export interface Accelerators {
     retired: boolean;
 }
 
-/** The people who manage this server, and whether ssh accepts connections. */
-export interface AccessList {
-    schema_version: 1;
-    people: PersonEntry[];
-    ssh: boolean;
-}
-
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -358,26 +351,6 @@ export interface CertificateSettings {
 }
 
 /**
- * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
- *
- * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
- */
-export interface ChangeEntry {
-    when: string;
-    name: string;
-    role: "administrator" | "operator" | "viewer" | null;
-    origin: "page" | "command line";
-    words: string;
-    status: number | null;
-}
-
-/** The changing verbs that people ran, newest first. */
-export interface ChangeLog {
-    schema_version: 1;
-    changes: ChangeEntry[];
-}
-
-/**
  * How far a change is: steps done, steps in all, the active one, null where there is none.
  *
  * While md fills the new drive, `progress` is from 0 to 1, with its rate and the seconds that are left; null else.
@@ -578,7 +551,6 @@ export interface Comparison {
  * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
- * `admin` is the administrator of the first boot.
  */
 export interface Config {
     schema_version: 1;
@@ -592,7 +564,6 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
-    admin: Person;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -1166,14 +1137,6 @@ export interface Encryption {
     needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
 }
 
-/** A secret that waits for its first code: in base32, and as the link in a QR code. */
-export interface EnrolmentReport {
-    schema_version: 1;
-    name: string;
-    secret: string;
-    uri: string;
-}
-
 /**
  * The server as it was, and the clients that measured it.
  *
@@ -1379,20 +1342,6 @@ export interface Floor {
     source: string;
 }
 
-/**
- * How many accelerators this server is expected to feed. It is no result.
- *
- * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
- * bytes/s.
- */
-export interface Forecast {
-    accelerator: string;
-    count: number | null;
-    bandwidth: number | null;
-    source: "measured" | "predicted" | "unknown";
-    text: string;
-}
-
 /** A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC). */
 export interface Forgotten {
     by: string;
@@ -1546,6 +1495,40 @@ export interface HistoryEntry {
     who: string;
     when: string;
     what: string;
+}
+
+/**
+ * Series of a span: `since` and `at` in seconds since 1970, `step` in seconds.
+ *
+ * Rates of shares and clients are of the ten that transferred most. `stored` is when the history was last copied to
+ * the pool. `notes` are what is not known, and why.
+ */
+export interface HistoryReport {
+    schema_version: 1;
+    at: number;
+    since: number;
+    step: number;
+    series: HistorySeries[];
+    forecast: millrace__observe__history__model__Forecast | null;
+    stored: number | null;
+    notes: string[];
+}
+
+/**
+ * One series; `of` is the share, client, port or serial number, empty where there is one only.
+ *
+ * `points` are means over a step each, the first one over the step that begins at `since`; null where nothing was
+ * kept, which is not zero. `peak` is the highest value that was kept. `last` is the newest value, of a step that may
+ * be incomplete.
+ */
+export interface HistorySeries {
+    name: string;
+    of: string;
+    unit: "bytes/s" | "operations/s" | "seconds" | "ratio" | "bytes" | "celsius";
+    points: (number | null)[];
+    mean: number | null;
+    peak: number | null;
+    last: number | null;
 }
 
 /** Numbers of users and groups, both ends included. */
@@ -1758,14 +1741,6 @@ export interface KernelOption {
 export interface Key {
     principal: string;
     version: number;
-}
-
-/** A public SSH key. `security_key`: the private half is in a FIDO2 key, which has to be touched. */
-export interface KeyEntry {
-    type: string;
-    fingerprint: string;
-    comment: string;
-    security_key: boolean;
 }
 
 /**
@@ -2380,31 +2355,6 @@ export interface PermissionsReport {
     deep_path: string | null;
 }
 
-/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
-export interface Person {
-    full_name: string;
-    keys: string[];
-    locked: boolean;
-}
-
-/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
-export interface PersonEntry {
-    name: string;
-    full_name: string;
-    role: "administrator" | "operator" | "viewer";
-    locked: boolean;
-    keys: KeyEntry[];
-    second_factor: boolean | null;
-    recovery_codes: number | null;
-}
-
-/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
-export interface PersonReport {
-    schema_version: 1;
-    person: PersonEntry | null;
-    done: string;
-}
-
 /**
  * A complete plan. `capacity` in bytes, without what md and XFS need.
  *
@@ -2535,12 +2485,14 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is what its plan is called,
+ * null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
     created: string;
     plan_sha256: string;
+    plan: string | null;
     arrays: LiveArray[];
     backends: LiveBackend[];
     filesystem: LiveFilesystem;
@@ -2745,13 +2697,6 @@ export interface RecordsRoom {
     image: string;
     set_aside: string | null;
     problem: string | null;
-}
-
-/** Codes that sign in once each where the app is lost; they are not shown again. */
-export interface RecoveryCodes {
-    schema_version: 1;
-    name: string;
-    codes: string[];
 }
 
 /** A new recovery key: it is in this answer and nowhere else. */
@@ -3299,13 +3244,11 @@ export interface Serving {
     console: boolean;
 }
 
-/** A session. `since` is ISO 8601 in UTC; `address` is that of the browser or the ssh client, empty at a console. */
-export interface SessionEntry {
-    id: string;
-    name: string;
-    where: "web console" | "ssh" | "console" | "other";
-    address: string;
-    since: string | null;
+/** All clients. `warnings` are what could not be read. */
+export interface SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
 }
 
 /**
@@ -3459,7 +3402,7 @@ export interface Sheet {
     size: number | null;
     processes: number;
     fits: boolean | null;
-    forecast: Forecast | null;
+    forecast: millrace__measure__client__mlperf__model__Forecast | null;
     commands: string[];
     notes: Note[];
 }
@@ -3549,12 +3492,6 @@ export interface Space {
     free: number;
 }
 
-/** Whether ssh accepts connections. */
-export interface SshReport {
-    schema_version: 1;
-    ssh: boolean;
-}
-
 /** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
 export interface Standing {
     side: "candidate" | "plan" | "default";
@@ -3569,13 +3506,15 @@ export interface Standing {
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
  * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
- * what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
+ * what could not be read, and why. `uptime` is the seconds since this server was started. `fed` is how many
+ * accelerators it keeps busy; null is not known.
  */
 export interface Status {
     schema_version: 1;
     product: "Millrace";
     version: string;
     hostname: string;
+    uptime: number;
     addresses: Address[];
     health: Health;
     next: string[];
@@ -4161,20 +4100,11 @@ export interface UploadLine {
     offer: Offer | null;
 }
 
-/**
- * A local user; its own group has the same name and number.
- *
- * `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
- * `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
- */
+/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
 export interface User {
-    full_name: string;
-    keys: string[];
-    locked: boolean;
     name: string;
     uid: number;
     groups: string[];
-    role: "administrator" | "operator" | "viewer" | null;
     console: boolean;
 }
 
@@ -4256,13 +4186,6 @@ export interface Where {
     nodes: number[];
 }
 
-/** For whom this process runs; `role` is null where the account has none. */
-export interface WhoReport {
-    schema_version: 1;
-    name: string;
-    role: "administrator" | "operator" | "viewer" | null;
-}
-
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
@@ -4289,37 +4212,38 @@ export interface Zone {
     text: string;
 }
 
-/** Who is signed in. */
-export interface millrace__lifecycle__access__model__SessionList {
-    schema_version: 1;
-    sessions: SessionEntry[];
+/**
+ * How many accelerators this server is expected to feed. It is no result.
+ *
+ * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
+ * bytes/s.
+ */
+export interface millrace__measure__client__mlperf__model__Forecast {
+    accelerator: string;
+    count: number | null;
+    bandwidth: number | null;
+    source: "measured" | "predicted" | "unknown";
+    text: string;
 }
 
-/** All clients. `warnings` are what could not be read. */
-export interface millrace__serve__share__session__SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface millrace__observe__history__model__Forecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
 }
 
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
-    "access create": PersonReport;
-    "access disconnect": millrace__lifecycle__access__model__SessionList;
-    "access key add": PersonReport;
-    "access key remove": PersonReport;
-    "access list": AccessList;
-    "access lock": PersonReport;
-    "access log": ChangeLog;
-    "access remove": PersonReport;
-    "access second-factor confirm": RecoveryCodes;
-    "access second-factor enroll": EnrolmentReport;
-    "access second-factor remove": PersonReport;
-    "access sessions": millrace__lifecycle__access__model__SessionList;
-    "access set": PersonReport;
-    "access ssh": SshReport;
-    "access unlock": PersonReport;
-    "access who": WhoReport;
     "admin check": CheckReport;
     "admin create": AdminReport;
     "alert ack": AlertList;
@@ -4391,6 +4315,7 @@ export interface Outputs {
     "group list": GroupList;
     "group remove": AccountReport;
     "health": Health;
+    "history": HistoryReport;
     "install list": InstallReport;
     "install write": InstallStep | Installed;
     "inventory": Inventory;
@@ -4446,7 +4371,7 @@ export interface Outputs {
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": millrace__serve__share__session__SessionList;
+    "session list": SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;

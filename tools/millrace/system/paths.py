@@ -146,6 +146,26 @@ def pool_file() -> Path:
     return state_dir() / "pool.json"
 
 
+def ssh_keys_dir() -> Path:
+    """The public SSH keys of people, one file each, which sshd reads; rendered from the desired state."""
+    return state_dir() / "access/ssh-keys"
+
+
+def second_factor_dir() -> Path:
+    """The TOTP secrets and recovery codes of people, one file each, for root alone; pam_google_authenticator(8)."""
+    return state_dir() / "access/second-factor"
+
+
+def enrolment_dir() -> Path:
+    """Second factors that were not confirmed yet, for root alone, until the restart."""
+    return run_dir() / "second-factor"
+
+
+def change_log_dir() -> Path:
+    """Who ran which changing verb, one file for each account, for root alone."""
+    return state_dir() / "access/log"
+
+
 def erase_file() -> Path:
     """The erasures of drives and how they ended."""
     return state_dir() / "erase.json"

@@ -284,6 +284,22 @@ export interface Bound {
     secure_boot: boolean;
 }
 
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface CapacityForecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
+}
+
 /** What a rung could have reached: the plan's prediction and the layer below, and what part of them it did reach. */
 export interface Ceiling {
     predicted: number | null;
@@ -1342,6 +1358,20 @@ export interface Floor {
     source: string;
 }
 
+/**
+ * How many accelerators this server is expected to feed. It is no result.
+ *
+ * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
+ * bytes/s.
+ */
+export interface Forecast {
+    accelerator: string;
+    count: number | null;
+    bandwidth: number | null;
+    source: "measured" | "predicted" | "unknown";
+    text: string;
+}
+
 /** A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC). */
 export interface Forgotten {
     by: string;
@@ -1509,7 +1539,7 @@ export interface HistoryReport {
     since: number;
     step: number;
     series: HistorySeries[];
-    forecast: millrace__observe__history__model__Forecast | null;
+    forecast: CapacityForecast | null;
     stored: number | null;
     notes: string[];
 }
@@ -2485,8 +2515,8 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is what its plan is called,
- * null where that cannot be read.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is the title of its
+ * plan, null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
@@ -3402,7 +3432,7 @@ export interface Sheet {
     size: number | null;
     processes: number;
     fits: boolean | null;
-    forecast: millrace__measure__client__mlperf__model__Forecast | null;
+    forecast: Forecast | null;
     commands: string[];
     notes: Note[];
 }
@@ -4210,36 +4240,6 @@ export interface Zone {
     name: string;
     addresses: string[];
     text: string;
-}
-
-/**
- * How many accelerators this server is expected to feed. It is no result.
- *
- * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
- * bytes/s.
- */
-export interface millrace__measure__client__mlperf__model__Forecast {
-    accelerator: string;
-    count: number | null;
-    bandwidth: number | null;
-    source: "measured" | "predicted" | "unknown";
-    text: string;
-}
-
-/**
- * When the pool is full, from the median of its growth between all pairs of days of the last three months.
- *
- * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
- * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
- * `latest` is null where one of them is no growth. `sentence` says all of it.
- */
-export interface millrace__observe__history__model__Forecast {
-    days: number;
-    bytes_per_day: number | null;
-    full_in_days: number | null;
-    earliest: number | null;
-    latest: number | null;
-    sentence: string;
 }
 
 /** By the words of the verb: the document that it prints, or each of its lines. */

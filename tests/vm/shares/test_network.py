@@ -83,7 +83,7 @@ def test_bond_without_a_partner_is_rolled_back_and_active_backup_is_served(box: 
     assert path["link"] == "bond0" and path["carried"] == MTU
     box.say(f"ip link set {port} down")
     try:
-        findings = [one for one in box.shown("health --json")["findings"] if one["check"] == "ports"]
+        findings = [each for each in box.shown("health --json")["findings"] if each["check"] == "ports"]
         assert "No port of bond0 carries data" in str(findings)
     finally:
         box.say(f"ip link set {port} up")

@@ -7,6 +7,7 @@ import { Empty, LimitedAccess } from "./components/States";
 import { _ } from "./lib/i18n";
 import { link, useRoute } from "./lib/route";
 import { StatusProvider } from "./lib/status";
+import Access from "./pages/access";
 import Benchmark from "./pages/benchmark";
 import Clients from "./pages/clients";
 import Network from "./pages/network";
@@ -27,6 +28,7 @@ const PAGES: Record<string, ComponentType> = {
     network: Network,
     clients: Clients,
     benchmark: Benchmark,
+    access: Access,
     settings: Settings,
 };
 
@@ -57,6 +59,7 @@ export function App(): JSX.Element {
                         { id: "network", title: _("Network"), href: link("network") },
                         { id: "clients", title: _("Clients"), href: link("clients") },
                         { id: "benchmark", title: _("Benchmark"), href: link("benchmark") },
+                        { id: "access", title: _("Access"), href: link("access") },
                         { id: "settings", title: _("Settings"), href: link("settings") },
                     ]} />
                 </PageSection>

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The desired state (`/var/lib/millrace/config.json`): what administrators decide, and nothing that can be computed."""
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, model_validator
 
 from millrace.serve.config import domain_names
-from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport, Writing
+from millrace.serve.config.choices import Access, Encryption, Security, ShareType, Squash, Transport, Writing
 from millrace.serve.config.network import (
     DesiredLink,
     DesiredModel,
@@ -17,11 +17,19 @@ from millrace.serve.config.network import (
     Mac,
     first_duplicate,
 )
-from millrace.system import names
+from millrace.system import names, ssh_keys
 from millrace.system.command import command
+from millrace.system.roles import Role
 
 SCHEMA: Final = 1
-ADMIN = "admin"  # made at first boot, not kept here; every share may name it
+ADMIN = "admin"  # made at first boot, always an administrator; every share may name it
+
+LAST_ADMINISTRATOR = (
+    "this would be the end of the last administrator who can sign in: make another one first, "
+    "millrace access create NAME --role administrator"
+)
+# Lines of a file that sshd reads at each sign-in.
+MOST_KEYS = 50
 
 # Below the numbers that administrators give out by hand, above those of packages and of the administrator.
 FIRST_ID, LAST_ID = 2000, 59999
@@ -34,6 +42,8 @@ SMALLEST_LIMIT = 1 << 20
 
 ShareName = Annotated[str, names.share_name]
 AccountName = Annotated[str, names.account_name]
+FullName = Annotated[str, names.full_name]
+PublicKey = Annotated[str, AfterValidator(ssh_keys.normal)]
 SmbAccount = Annotated[str, domain_names.smb_account]
 Realm = Annotated[str, domain_names.realm]
 NetbiosName = Annotated[str, domain_names.netbios_name]
@@ -160,7 +170,7 @@ class DesiredShare(DesiredModel):
     """
 
     name: ShareName
-    profile: Profile
+    type: ShareType
     comment: Comment = ""
     size: Bytes | None = None
     soft_size: Bytes | None = None
@@ -176,7 +186,7 @@ class DesiredShare(DesiredModel):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         # a release that does not know the seal exports a dataset-ro read-only as well
-        if self.sealed and self.profile != "dataset-ro":
+        if self.sealed and self.type != "dataset-ro":
             raise ValueError(
                 f"share {self.name} is sealed and stays a dataset-ro: {command('millrace share unseal', self.name)}"
             )
@@ -197,23 +207,23 @@ class DesiredShare(DesiredModel):
             )
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
-        if self.profile == "dataset-ro":
+        if self.type == "dataset-ro":
             writer = next((client.client for client in self.nfs.clients if client.access == "rw"), None)
             if writer:
                 raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
-        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
+        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.type == "dataset-ro"):
             raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
         if self.smb.enabled and self.smb.direct:
             self._refuse_beside_direct()
         foreign = next((name for name in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(name)), None)
-        if foreign and self.profile == "home":
+        if foreign and self.type == "home":
             raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
         return self
 
     def _refuse_beside_direct(self) -> None:
-        if self.profile == "home":
+        if self.type == "home":
             raise ValueError(f"{self.name} holds homes, which SMB Direct does not serve: choose another type")
-        if self.nfs.enabled and self.profile != "dataset-ro":
+        if self.nfs.enabled and self.type != "dataset-ro":
             raise ValueError(
                 f"SMB Direct needs {self.name} for itself: switch NFS off, or make it a dataset-ro, which nobody writes"
             )
@@ -221,7 +231,7 @@ class DesiredShare(DesiredModel):
     @property
     def both(self) -> bool:
         """Whether two protocols write one tree, which ends client caches of SMB. facts: NFS writers break no leases."""
-        return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
+        return self.nfs.enabled and self.smb.enabled and self.type != "dataset-ro"
 
     @property
     def named_groups(self) -> list[str]:
@@ -229,13 +239,47 @@ class DesiredShare(DesiredModel):
         return [*self.smb.groups, *([] if self.group is None or self.group in self.smb.groups else [self.group])]
 
 
-class User(DesiredModel):
-    """A local user; its own group has the same name and number. `console`: has read-only web console access."""
+class Person(DesiredModel):
+    """A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
+
+    full_name: FullName = ""
+    keys: list[PublicKey] = Field(default_factory=list, max_length=MOST_KEYS)
+    locked: bool = False
+
+    @model_validator(mode="after")
+    def _each_key_once(self) -> Self:
+        twice = first_duplicate(" ".join(key.split()[:2]) for key in self.keys)
+        if twice:
+            raise ValueError("this SSH key is there already")
+        return self
+
+
+class User(Person):
+    """A local user; its own group has the same name and number.
+
+    `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+    `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
+    """
 
     name: AccountName
     uid: AccountId
     groups: list[AccountName] = Field(default_factory=list)
+    role: Role | None = None
     console: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_releases(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        role = values.get("role", "viewer" if values.get("console") is True else None)
+        return {**values, "role": role, "console": role == "viewer"}
+
+    @model_validator(mode="after")
+    def _is_a_person(self) -> Self:
+        if self.role is None and (self.full_name or self.keys or self.locked):
+            raise ValueError(f"{self.name} has no role: only people with a role have a full name, keys or a lock")
+        return self
 
 
 class Group(DesiredModel):
@@ -289,6 +333,7 @@ class Config(DesiredModel):
     """The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
 
     `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+    `admin` is the administrator of the first boot.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -303,9 +348,11 @@ class Config(DesiredModel):
     management: list[Mac] = Field(default_factory=list)
     domain: Domain | None = None
     network: DesiredNetwork = Field(default_factory=DesiredNetwork)
+    admin: Person = Field(default_factory=Person)
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        _refuse_locked_out(self)
         _refuse_duplicates(self)
         _refuse_unknown_accounts(self)
         _refuse_other_domains(self)
@@ -319,6 +366,17 @@ class Config(DesiredModel):
     def user(self, name: str) -> User | None:
         """Return the user of this name; None if there is none."""
         return next((one for one in self.users if one.name == name), None)
+
+    @property
+    def people(self) -> dict[str, tuple[Person, Role]]:
+        """Who signs in to this server, by account, with the role."""
+        others = {user.name: (user, user.role) for user in self.users if user.role is not None}
+        return {ADMIN: (self.admin, "administrator"), **others}
+
+    @property
+    def administrators(self) -> list[str]:
+        """The accounts that are administrators and not locked."""
+        return [name for name, (person, role) in self.people.items() if role == "administrator" and not person.locked]
 
     def group(self, name: str) -> Group | None:
         """Return the group of this name; None if there is none."""
@@ -336,7 +394,7 @@ class Config(DesiredModel):
 
 def first_config() -> Config:
     """Return the state of a server without any decision: the share `data`."""
-    data = DesiredShare(name="data", profile="mixed", project=FIRST_PROJECT, writing="together")
+    data = DesiredShare(name="data", type="mixed", project=FIRST_PROJECT, writing="together")
     return Config(shares=[data], next_project=FIRST_PROJECT + 1)
 
 
@@ -359,6 +417,11 @@ def _refuse_duplicates(config: Config) -> None:
     ):
         if twice:
             raise ValueError(f"the {what} {twice} is used twice")
+
+
+def _refuse_locked_out(config: Config) -> None:
+    if not config.administrators:
+        raise ValueError(LAST_ADMINISTRATOR)
 
 
 def _refuse_unknown_accounts(config: Config) -> None:

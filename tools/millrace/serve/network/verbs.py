@@ -9,6 +9,7 @@ import click
 from millrace.system.output import Output, prints
 from millrace.system.printing import fields, notes, table
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.network.model import LinkReport, NetworkChange, NetworkReport, PathMtu, TrialReport
@@ -18,7 +19,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 CHANGE = "millrace.serve.network.model:NetworkChange"
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def network() -> None:
     """Manage ports, bonds, VLANs, addresses, routes, DNS, NTP and the host name.
 

@@ -12,6 +12,7 @@ from millrace.system.documents import Contract
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.revision.replace import ReplaceReport
@@ -36,7 +37,7 @@ class ConfigHistory(Contract):
     changes: list[HistoryEntry]
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def config() -> None:
     """Show, export, import or roll back the desired state of shares, users and groups."""
 

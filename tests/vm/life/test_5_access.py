@@ -93,7 +93,9 @@ def test_local_console_asks_for_no_code(box: Box, staffed: dict[str, str]) -> No
 
 def test_operator_and_viewer_have_no_ssh(box: Box, client: Machine, staffed: dict[str, str]) -> None:
     for name in ("otto", "vera"):
-        refused = box.machine.run(f"millrace access key add {name}", stdin=client.run("cat /run/key.pub").out, check=False)
+        refused = box.machine.run(
+            f"millrace access key add {name}", stdin=client.run("cat /run/key.pub").out, check=False
+        )
         assert refused.status == 1 and "ssh is for administrators only" in refused.err
         assert over_ssh(client, name, "true")[0] == 255
 

@@ -246,7 +246,7 @@ class DesiredShare(DesiredModel):
 
 
 class Person(DesiredModel):
-    """A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
+    """An account that signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
 
     full_name: FullName = ""
     keys: list[PublicKey] = Field(default_factory=list, max_length=MOST_KEYS)
@@ -391,7 +391,7 @@ class Config(DesiredModel):
 
     @property
     def people(self) -> dict[str, tuple[Person, Role]]:
-        """Who signs in to this server, by account, with the role."""
+        """The accounts that manage this server, by name, with their roles."""
         others = {user.name: (user, user.role) for user in self.users if user.role is not None}
         return {ADMIN: (self.admin, "administrator"), **others}
 

@@ -2,6 +2,7 @@
 """The web console of the image is the appliance's: new enough, our pages first, nobody but people with a password."""
 
 import configparser
+import gzip
 import json
 import re
 import stat
@@ -57,6 +58,36 @@ def test_pages_of_cockpit_come_after_ours(manifests: dict[str, Any]) -> None:
     assert manifests["systemd"]["menu"]["index"]["label"] == "System"
 
 
+def test_console_speaks_the_languages_of_its_pages(manifests: dict[str, Any]) -> None:
+    assert set(manifests["shell"]["locales"]) == {"en-us", "de-de"}
+
+
+def test_no_page_leads_to_the_manual_of_another_product_or_to_a_history_that_is_not_kept(
+    tree: Path, manifests: dict[str, Any]
+) -> None:
+    menus = [entry for manifest in manifests.values() for entry in manifest.get("menu", {}).values()]
+    links = [link["url"] for entry in (*menus, manifests["shell"]) for link in entry.get("docs") or ()]
+    assert [url for url in links if "redhat" in url] == []
+    (condition,) = manifests["metrics"]["conditions"]
+    assert not (tree / condition["path-exists"].lstrip("/")).exists()
+    words = [word for one in manifests["systemd"]["menu"]["index"]["keywords"] for word in one["matches"]]
+    assert not {"domain", "metrics", "history", "performance", "ssh"} & set(words)
+
+
+def test_parts_of_cockpit_that_lead_nowhere_are_hidden(tree: Path) -> None:
+    css = (tree / "usr/share/cockpit/branding/millrace/branding.css").read_text()
+    page = gzip.decompress((tree / "usr/share/cockpit/systemd/overview.js.gz").read_bytes()).decode()
+    named = re.findall(r"[.#]((?:system|tuned)[\w-]+)", css)
+    assert len(set(named)) >= 7
+    # a part that Cockpit renamed would be seen again
+    assert [name for name in named if name not in page] == []
+    assert "branding.css" in (tree / "usr/share/cockpit/systemd/index.html").read_text()
+
+
+def test_no_banner_of_debian_is_shown(factory: Path) -> None:
+    assert (factory / "motd").read_text() == ""
+
+
 def test_who_signs_in_has_a_bus_of_their_own(tree: Path) -> None:
     """Without one, the second page that asks for it ends the session (Cockpit 372)."""
     users = tree / "usr/lib/systemd/user"
@@ -77,6 +108,8 @@ def test_sessions_end_and_root_has_none(factory: Path) -> None:
     config = configparser.ConfigParser()
     config.read(factory / "cockpit/cockpit.conf")
     assert 0 < config.getint("Session", "IdleTimeout") <= 30
+    # Cockpit's own minute is too short for a slow server, and for a user who thinks of a new password
+    assert config.getint("Basic", "timeout") >= 120 and config.getint("Basic", "response-timeout") >= 300
     assert config["WebService"]["LoginTitle"] == "Millrace"
     assert not config.getboolean("WebService", "AllowUnencrypted", fallback=False)
     assert "root" in (factory / "cockpit/disallowed-users").read_text().split()

@@ -16,13 +16,6 @@ export interface Accelerators {
     retired: boolean;
 }
 
-/** The people who manage this server, and whether ssh accepts connections. */
-export interface AccessList {
-    schema_version: 1;
-    people: PersonEntry[];
-    ssh: boolean;
-}
-
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -61,7 +54,7 @@ export interface Adopted {
  * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
  *
  * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
- * is why it stopped. `again`: this server had the pool before another one used it.
+ * is why it stopped. `again`: this server had the pool before another one used it. `without` is left out.
  */
 export interface Adoption {
     schema_version: 1;
@@ -73,6 +66,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
+    without: ("password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -268,6 +262,12 @@ export interface BenchStopped {
     removed: string[];
 }
 
+/** A port of a bond. It is known by `mac`: `name` follows the slot of its card. */
+export interface BondPort {
+    mac: string;
+    name: string;
+}
+
 /**
  * A drive of this server. `size_bytes` in bytes.
  *
@@ -355,26 +355,6 @@ export interface CertificateRequest {
 export interface CertificateSettings {
     schema_version: 1;
     names: string[];
-}
-
-/**
- * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
- *
- * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
- */
-export interface ChangeEntry {
-    when: string;
-    name: string;
-    role: "administrator" | "operator" | "viewer" | null;
-    origin: "page" | "command line";
-    words: string;
-    status: number | null;
-}
-
-/** The changing verbs that people ran, newest first. */
-export interface ChangeLog {
-    schema_version: 1;
-    changes: ChangeEntry[];
 }
 
 /**
@@ -480,9 +460,6 @@ export interface ClientNetworks {
     found: FoundNetwork[];
 }
 
-/** What the client does with the share. */
-export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
-
 /**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
@@ -500,6 +477,9 @@ export interface ClientSession {
     encryption: string | null;
     open_files: number | null;
 }
+
+/** What the client does with the share. */
+export type ClientWorkload = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -578,7 +558,6 @@ export interface Comparison {
  * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
- * `admin` is the administrator of the first boot.
  */
 export interface Config {
     schema_version: 1;
@@ -592,7 +571,7 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
-    admin: Person;
+    network: DesiredNetwork;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -741,13 +720,41 @@ export interface DegradedReads {
     direct: boolean;
 }
 
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface DesiredPort {
-    mac: string;
+/** Ports that are one link. `lacp` needs a switch that speaks IEEE 802.1AX, `active-backup` needs nothing. */
+export interface DesiredBond {
     name: string;
     addresses: string[];
     gateway: string | null;
     dhcp: boolean;
+    mtu: number | null;
+    mode: "lacp" | "active-backup";
+    members: BondPort[];
+}
+
+/** Everything beside ports. Empty lists of servers leave those of DHCP in force. */
+export interface DesiredNetwork {
+    bonds: DesiredBond[];
+    vlans: DesiredVlan[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+}
+
+/** What an administrator decided of an Ethernet port. It is known by `mac`: `name` follows the slot of its card. */
+export interface DesiredPort {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    mac: string;
+}
+
+/** A static route to a network through a gateway, which is in the network of a link. */
+export interface DesiredRoute {
+    network: string;
+    gateway: string;
 }
 
 /**
@@ -763,7 +770,7 @@ export interface DesiredPort {
  */
 export interface DesiredShare {
     name: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     size: number | null;
     soft_size: number | null;
@@ -775,6 +782,18 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+}
+
+/** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
+export interface DesiredVlan {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    vlan: number;
+    parent: string;
+    parent_name: string;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1166,14 +1185,6 @@ export interface Encryption {
     needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
 }
 
-/** A secret that waits for its first code: in base32, and as the link in a QR code. */
-export interface EnrolmentReport {
-    schema_version: 1;
-    name: string;
-    secret: string;
-    uri: string;
-}
-
 /**
  * The server as it was, and the clients that measured it.
  *
@@ -1243,7 +1254,7 @@ export interface Evidence {
 export interface Expect {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     fstype: "nfs" | "cifs";
     source: string;
@@ -1722,9 +1733,10 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
- * a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
- * state can be read, and superblocks and directories say what there is.
+ * `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
+ * are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
+ * by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
+ * there is.
  */
 export interface KeptState {
     generation: number;
@@ -1740,6 +1752,7 @@ export interface KeptState {
     forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
+    trusted: Trusted[];
 }
 
 /** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
@@ -1758,14 +1771,6 @@ export interface KernelOption {
 export interface Key {
     principal: string;
     version: number;
-}
-
-/** A public SSH key. `security_key`: the private half is in a FIDO2 key, which has to be touched. */
-export interface KeyEntry {
-    type: string;
-    fingerprint: string;
-    comment: string;
-    security_key: boolean;
 }
 
 /**
@@ -1834,6 +1839,38 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/**
+ * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
+ * credential decides. `decided`: it has settings of its own in the desired state. `part_of` is the bond or bridge that
+ * it belongs to. A `management` port has the web console and serves no client. `members` are the ports of a bond,
+ * `active` those of them that carry data, `partner` the MAC address of the switch that answers LACP. `vlan` is the
+ * VLAN ID, `parent` what it is on.
+ */
+export interface LinkReport {
+    name: string;
+    kind: "port" | "bond" | "vlan";
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    decided: boolean;
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    wanted_mtu: number | null;
+    part_of: string | null;
+    management: boolean;
+    mode: "lacp" | "active-backup" | null;
+    members: string[];
+    active: string[];
+    partner: string | null;
+    vlan: number | null;
+    parent: string | null;
+}
 
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
@@ -2147,6 +2184,28 @@ export interface NamespaceRow {
     size: number;
 }
 
+/** The result of a change. It is in force, and rolled back after `seconds` unless it is confirmed; 0 is for good. */
+export interface NetworkChange {
+    schema_version: 1;
+    what: string;
+    seconds: number;
+    verified: string[];
+    warnings: string[];
+}
+
+/** The network of this server now; `trial` is the last change since it was started. */
+export interface NetworkReport {
+    schema_version: 1;
+    host_name: string;
+    domain: string | null;
+    links: LinkReport[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+    trial: TrialReport | null;
+}
+
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2321,6 +2380,20 @@ export interface PartitionRecord {
     partuuid: string;
 }
 
+/**
+ * The largest packet to a client that is not fragmented, in bytes; `configured` is the MTU of the link to it.
+ *
+ * `carried` is None where the client answers no ping of any size.
+ */
+export interface PathMtu {
+    schema_version: 1;
+    client: string;
+    link: string;
+    configured: number;
+    carried: number | null;
+    sentence: string;
+}
+
 /** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
 export interface PathRow {
     address: string;
@@ -2378,31 +2451,6 @@ export interface PermissionsReport {
     refused: number;
     deep: number;
     deep_path: string | null;
-}
-
-/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
-export interface Person {
-    full_name: string;
-    keys: string[];
-    locked: boolean;
-}
-
-/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
-export interface PersonEntry {
-    name: string;
-    full_name: string;
-    role: "administrator" | "operator" | "viewer";
-    locked: boolean;
-    keys: KeyEntry[];
-    second_factor: boolean | null;
-    recovery_codes: number | null;
-}
-
-/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
-export interface PersonReport {
-    schema_version: 1;
-    person: PersonEntry | null;
-    done: string;
 }
 
 /**
@@ -2548,27 +2596,6 @@ export interface PoolState {
     notes: string[];
 }
 
-/**
- * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
- *
- * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
- * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
- * serves no client.
- */
-export interface Port {
-    name: string;
-    mac: string;
-    carrier: boolean;
-    speed: number | null;
-    mtu: number | null;
-    addresses: string[];
-    fixed: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    part_of: string | null;
-    management: boolean;
-}
-
 /** A network port. `speed` in Mbit/s. */
 export interface PortFact {
     name: string;
@@ -2579,26 +2606,11 @@ export interface PortFact {
     link: string | null;
 }
 
-/** All Ethernet ports of this server. */
-export interface PortList {
-    schema_version: 1;
-    ports: Port[];
-}
-
 /** One network port. */
 export interface PortRates {
     name: string;
     receive_bytes_per_second: number | null;
     send_bytes_per_second: number | null;
-}
-
-/** The result of a change of one port. */
-export interface PortReport {
-    schema_version: 1;
-    serial: number;
-    port: Port;
-    verified: string[];
-    warnings: string[];
 }
 
 /**
@@ -2708,7 +2720,7 @@ export interface RebuildSettings {
 export interface Recipe {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     host: string;
     mountpoint: string;
@@ -2745,13 +2757,6 @@ export interface RecordsRoom {
     image: string;
     set_aside: string | null;
     problem: string | null;
-}
-
-/** Codes that sign in once each where the app is lost; they are not shown again. */
-export interface RecoveryCodes {
-    schema_version: 1;
-    name: string;
-    codes: string[];
 }
 
 /** A new recovery key: it is in this answer and nowhere else. */
@@ -3299,13 +3304,11 @@ export interface Serving {
     console: boolean;
 }
 
-/** A session. `since` is ISO 8601 in UTC; `address` is that of the browser or the ssh client, empty at a console. */
-export interface SessionEntry {
-    id: string;
-    name: string;
-    where: "web console" | "ssh" | "console" | "other";
-    address: string;
-    since: string | null;
+/** All clients. `warnings` are what could not be read. */
+export interface SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
 }
 
 /**
@@ -3380,7 +3383,7 @@ export type Severity = "info" | "warn" | "fail";
 export interface Share {
     name: string;
     path: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     project: number;
     size: number | null;
@@ -3547,12 +3550,6 @@ export interface Space {
     size: number;
     used: number;
     free: number;
-}
-
-/** Whether ssh accepts connections. */
-export interface SshReport {
-    schema_version: 1;
-    ssh: boolean;
 }
 
 /** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
@@ -3814,6 +3811,17 @@ export interface Trial {
     problems: string[];
 }
 
+/** The last change of the network. `seconds` are those that are left to confirm it while it is `waiting`. */
+export interface TrialReport {
+    who: string;
+    what: string;
+    state: "applying" | "waiting" | "failed" | "confirmed" | "rolled-back";
+    seconds: number;
+    problem: string | null;
+    verified: string[];
+    warnings: string[];
+}
+
 /**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
@@ -3881,6 +3889,12 @@ export interface Trimmed {
     bytes: number;
     seconds: number;
     longest: number;
+}
+
+/** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
+export interface Trusted {
+    kind: "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    details: string[];
 }
 
 /** The CAs whose certificates an mtls client may use. */
@@ -4161,20 +4175,11 @@ export interface UploadLine {
     offer: Offer | null;
 }
 
-/**
- * A local user; its own group has the same name and number.
- *
- * `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
- * `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
- */
+/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
 export interface User {
-    full_name: string;
-    keys: string[];
-    locked: boolean;
     name: string;
     uid: number;
     groups: string[];
-    role: "administrator" | "operator" | "viewer" | null;
     console: boolean;
 }
 
@@ -4203,12 +4208,18 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
-/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+/**
+ * How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
+ *
+ * `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
+ * export of an earlier release has.
+ */
 export interface VolumeExport {
     transport: "tcp" | "rdma";
     port: number;
     hosts: string[];
     shared: boolean;
+    addresses: string[];
 }
 
 /** All volumes, sorted by name. */
@@ -4256,13 +4267,6 @@ export interface Where {
     nodes: number[];
 }
 
-/** For whom this process runs; `role` is null where the account has none. */
-export interface WhoReport {
-    schema_version: 1;
-    name: string;
-    role: "administrator" | "operator" | "viewer" | null;
-}
-
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
@@ -4289,37 +4293,8 @@ export interface Zone {
     text: string;
 }
 
-/** Who is signed in. */
-export interface millrace__lifecycle__access__model__SessionList {
-    schema_version: 1;
-    sessions: SessionEntry[];
-}
-
-/** All clients. `warnings` are what could not be read. */
-export interface millrace__serve__share__session__SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
-}
-
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
-    "access create": PersonReport;
-    "access disconnect": millrace__lifecycle__access__model__SessionList;
-    "access key add": PersonReport;
-    "access key remove": PersonReport;
-    "access list": AccessList;
-    "access lock": PersonReport;
-    "access log": ChangeLog;
-    "access remove": PersonReport;
-    "access second-factor confirm": RecoveryCodes;
-    "access second-factor enroll": EnrolmentReport;
-    "access second-factor remove": PersonReport;
-    "access sessions": millrace__lifecycle__access__model__SessionList;
-    "access set": PersonReport;
-    "access ssh": SshReport;
-    "access unlock": PersonReport;
-    "access who": WhoReport;
     "admin check": CheckReport;
     "admin create": AdminReport;
     "alert ack": AlertList;
@@ -4409,6 +4384,18 @@ export interface Outputs {
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;
+    "network bond": NetworkChange;
+    "network confirm": NetworkChange;
+    "network dns": NetworkChange;
+    "network hostname": NetworkChange;
+    "network ntp": NetworkChange;
+    "network path-mtu": PathMtu;
+    "network remove": NetworkChange;
+    "network rollback": NetworkChange;
+    "network routes": NetworkChange;
+    "network set": NetworkChange;
+    "network show": NetworkReport;
+    "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
@@ -4438,15 +4425,13 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
-    "port list": PortList;
-    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": millrace__serve__share__session__SessionList;
+    "session list": SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;

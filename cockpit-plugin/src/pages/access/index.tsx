@@ -10,7 +10,7 @@ import { moment, UNKNOWN } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useMay } from "../../lib/permission";
-import { Done, type Did } from "../settings/Done";
+import { Done, type Did } from "../../components/Done";
 import { PeoplePanel } from "./PeoplePanel";
 
 const EVERY = 10;

@@ -8,7 +8,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useMay } from "../../lib/permission";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 import { BindDialog, KeyShown, RecoveryKeyDialog, SuspendDialog } from "./encryption-dialogs";
 
 /** How the root file system is encrypted, what opens it, and its keys. */

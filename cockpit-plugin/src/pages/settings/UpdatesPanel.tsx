@@ -9,7 +9,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useJob, whileJob } from "../../lib/jobs";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 import { InstallDialog } from "./InstallDialog";
 import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
 

@@ -37,11 +37,11 @@ CHOICES = {
     "MAIL_SECURITIES": "millrace.observe.alert.model:Security",
     "PROTOCOLS": "millrace.measure.client.choices:Protocol",
     "SECURITIES": "millrace.serve.config.choices:Security",
-    "SHARE_TYPES": "millrace.serve.config.choices:Profile",
+    "SHARE_TYPES": "millrace.serve.config.choices:ShareType",
     "WRITINGS": "millrace.serve.config.choices:Writing",
     "SQUASHES": "millrace.serve.config.choices:Squash",
     "TRANSPORTS": "millrace.serve.config.choices:Transport",
     "TUNER_PROFILES": "millrace.measure.tuner.search.goals:ProfileName",
     "VOLUME_TRANSPORTS": "millrace.serve.volume.model:Transport",
-    "WORKLOADS": "millrace.measure.client.choices:ClientProfile",
+    "WORKLOADS": "millrace.measure.client.choices:ClientWorkload",
 }

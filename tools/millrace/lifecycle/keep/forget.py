@@ -38,7 +38,7 @@ def without_people(config: Config) -> Config:
     closed = [
         DesiredShare(
             name=share.name,
-            profile=share.profile,
+            type=share.type,
             size=share.size,
             soft_size=share.soft_size,
             child_size=share.child_size,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.observe.metrics.model import MetricsEndpoint
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _endpoint = prints("millrace.observe.metrics.model:MetricsEndpoint")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=VerbGroup, invoke_without_command=True)
 @click.pass_context
 def metrics(context: click.Context) -> None:
     """Print Millrace's own metrics in the text format of Prometheus; `on` serves them to a monitoring system.

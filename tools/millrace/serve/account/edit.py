@@ -180,7 +180,7 @@ def _existing_group(config: Config, name: str) -> Group:
 
 def _make_homes(config: Config) -> None:
     """Create missing homes on existing shares where the pool is mounted; else the next rendering of the shares does."""
-    if not any(share.profile == "home" for share in config.shares):
+    if not any(share.type == "home" for share in config.shares):
         return
     from millrace.serve.share.server import this_server
 
@@ -189,5 +189,5 @@ def _make_homes(config: Config) -> None:
     except MillraceError:
         return
     for share in shares:
-        if share.profile == "home":
+        if share.type == "home":
             directories.create(share)

@@ -3,11 +3,12 @@
 
 from functools import partial
 
-from millrace.serve.account import accounts
-from millrace.serve.config.model import LAST_ADMINISTRATOR, Config
+from millrace.serve.account import accounts, unfinished
+from millrace.serve.config.model import LAST_ADMINISTRATOR, Config, Group, User
 from millrace.serve.render.registry import Change, RenderPart
 from millrace.system import nfsd
 from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.names import several
 from millrace.system.roles import RANK
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import reload_direct
@@ -36,6 +37,9 @@ class AccountChange(RenderPart):
             _refuse_own(old, new)
             if set(old.administrators) - set(new.administrators):
                 _refuse_locked_out(new)
+        if left := unfinished.finish(old, self._run):
+            change.warnings.append(f"an interrupted change had left {several(left)}, which is removed now")
+        unfinished.begin(*_touched(old, new))
         # called last, when accounts are as they were
         change.on_failure(nfsd.forget_groups)
         users, groups = {user.name: user for user in old.users}, {group.name: group for group in old.groups}
@@ -103,6 +107,16 @@ def _refuse_own(old: Config, new: Config) -> None:
 def _refuse_locked_out(new: Config) -> None:
     if not accounts.can_sign_in(new.administrators):
         raise Refused(LAST_ADMINISTRATOR)
+
+
+def _touched(old: Config, new: Config) -> tuple[list[User], list[Group]]:
+    """Users and groups that only one of two states has."""
+    users, groups = ({each.name for each in old.users}, {each.name for each in old.groups})
+    kept_users, kept_groups = ({each.name for each in new.users}, {each.name for each in new.groups})
+    return (
+        [user for user in (*old.users, *new.users) if (user.name in users) != (user.name in kept_users)],
+        [group for group in (*old.groups, *new.groups) if (group.name in groups) != (group.name in kept_groups)],
+    )
 
 
 class PasswordChange(RenderPart):

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import GROUPS, USERS
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.account.edit import GroupList, UserList
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
 
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 _account = prints("millrace.serve.account.edit:AccountReport")
-_groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
+_groups = click.option(
+    "--group", "groups", multiple=True, metavar="GROUP", shell_complete=GROUPS, help="Group of the user; repeatable."
+)
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def user() -> None:
     """Manage users: one user ID for NFS and SMB, one password."""
 
@@ -51,7 +55,7 @@ def create_user(name: str, groups: tuple[str, ...], password_stdin: bool, show: 
 
 
 @user.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_groups
 @_account
 def set_user(name: str, groups: tuple[str, ...], show: Output) -> None:
@@ -63,7 +67,7 @@ def set_user(name: str, groups: tuple[str, ...], show: Output) -> None:
 
 
 @user.command()
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_stdin
 @_account
 def passwd(name: str, password_stdin: bool, show: Output) -> None:
@@ -75,7 +79,7 @@ def passwd(name: str, password_stdin: bool, show: Output) -> None:
 
 
 @user.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_account
 def remove_user(name: str, show: Output) -> None:
     """Remove a user; files of the user stay."""
@@ -89,12 +93,15 @@ def remove_user(name: str, show: Output) -> None:
 @prints("millrace.serve.account.edit:UserList")
 def render_users(show: Output) -> None:
     """Create missing accounts of the desired state."""
+    from millrace.serve.account import unfinished
     from millrace.serve.account.accounts import render
     from millrace.serve.account.edit import UserList
     from millrace.serve.config.store import config_lock, load
 
     with config_lock():
-        made = render(load(), attempt)
+        config = load()
+        made = render(config, attempt)
+        unfinished.finish(config, attempt)
     show(UserList(users=made), _rendered)
 
 
@@ -106,7 +113,7 @@ def sync_smb() -> None:
     sync(sys.stdin.buffer, attempt)
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def group() -> None:
     """Manage groups of users."""
 
@@ -133,7 +140,7 @@ def create_group(name: str, show: Output) -> None:
 
 
 @group.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=GROUPS)
 @_account
 def remove_group(name: str, show: Output) -> None:
     """Remove a group; files of the group stay."""
@@ -144,10 +151,10 @@ def remove_group(name: str, show: Output) -> None:
 
 
 def _users(found: "UserList") -> Iterator[str]:
-    rows = [(one.name, one.uid, ", ".join(one.groups)) for one in found.users]
-    yield from table(("User", "UID", "Groups"), rows, right=("UID",))
-    if not found.users:
-        yield "No users besides admin."
+    from millrace.serve.config.model import ADMIN
+
+    rows = [(ADMIN, None, "administrator"), *((one.name, one.uid, ", ".join(one.groups)) for one in found.users)]
+    return table(("User", "UID", "Groups"), rows, right=("UID",))
 
 
 def _rendered(made: "UserList") -> Iterator[str]:

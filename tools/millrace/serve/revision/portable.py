@@ -10,9 +10,11 @@ from pydantic import Field, JsonValue, ValidationError
 
 from millrace.serve.account import accounts
 from millrace.serve.config import carried
-from millrace.serve.config.model import AccountName, Config, DesiredModel
-from millrace.system.documents import sentence, write_model
+from millrace.serve.config.model import AccountName, Config
+from millrace.serve.config.network import DesiredModel
+from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Refused
+from millrace.system.model_errors import sentence
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import nt_hashes
 from millrace.system.text import shown

@@ -94,8 +94,8 @@ SECTIONS = {
     "State": ("status", "health", "alert", "watch", "job", "topology", "metrics", "support"),
     "Shares and users": ("share", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
-    "Network": ("port", "certificate"),
-    "System": ("config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
+    "Network": ("network", "certificate"),
+    "System": ("access", "config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
     "Performance": ("bench", "tuner", "tune"),
     "Scripts": ("schema",),
 }

@@ -54,7 +54,7 @@ export interface Adopted {
  * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
  *
  * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
- * is why it stopped. `again`: this server had the pool before another one used it. `without` is left out.
+ * is why it stopped. `again`: this server had the pool before another one used it.
  */
 export interface Adoption {
     schema_version: 1;
@@ -66,7 +66,6 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -262,12 +261,6 @@ export interface BenchStopped {
     removed: string[];
 }
 
-/** A port of a bond. It is known by `mac`: `name` follows the slot of its card. */
-export interface BondPort {
-    mac: string;
-    name: string;
-}
-
 /**
  * A drive of this server. `size_bytes` in bytes.
  *
@@ -460,6 +453,9 @@ export interface ClientNetworks {
     found: FoundNetwork[];
 }
 
+/** What the client does with the share. */
+export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
+
 /**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
@@ -477,9 +473,6 @@ export interface ClientSession {
     encryption: string | null;
     open_files: number | null;
 }
-
-/** What the client does with the share. */
-export type ClientWorkload = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -571,7 +564,6 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
-    network: DesiredNetwork;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -720,41 +712,13 @@ export interface DegradedReads {
     direct: boolean;
 }
 
-/** Ports that are one link. `lacp` needs a switch that speaks IEEE 802.1AX, `active-backup` needs nothing. */
-export interface DesiredBond {
-    name: string;
-    addresses: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    mtu: number | null;
-    mode: "lacp" | "active-backup";
-    members: BondPort[];
-}
-
-/** Everything beside ports. Empty lists of servers leave those of DHCP in force. */
-export interface DesiredNetwork {
-    bonds: DesiredBond[];
-    vlans: DesiredVlan[];
-    routes: DesiredRoute[];
-    dns: string[];
-    search: string[];
-    ntp: string[];
-}
-
-/** What an administrator decided of an Ethernet port. It is known by `mac`: `name` follows the slot of its card. */
+/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
 export interface DesiredPort {
+    mac: string;
     name: string;
     addresses: string[];
     gateway: string | null;
     dhcp: boolean;
-    mtu: number | null;
-    mac: string;
-}
-
-/** A static route to a network through a gateway, which is in the network of a link. */
-export interface DesiredRoute {
-    network: string;
-    gateway: string;
 }
 
 /**
@@ -770,7 +734,7 @@ export interface DesiredRoute {
  */
 export interface DesiredShare {
     name: string;
-    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     size: number | null;
     soft_size: number | null;
@@ -782,18 +746,6 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
-}
-
-/** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
-export interface DesiredVlan {
-    name: string;
-    addresses: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    mtu: number | null;
-    vlan: number;
-    parent: string;
-    parent_name: string;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1254,7 +1206,7 @@ export interface Evidence {
 export interface Expect {
     schema_version: 1;
     share: string;
-    workload: ClientWorkload;
+    profile: ClientProfile;
     protocol: Protocol;
     fstype: "nfs" | "cifs";
     source: string;
@@ -1388,20 +1340,6 @@ export interface Floor {
     sync_speed_min: number;
     reason: string;
     source: string;
-}
-
-/**
- * How many accelerators this server is expected to feed. It is no result.
- *
- * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
- * bytes/s.
- */
-export interface Forecast {
-    accelerator: string;
-    count: number | null;
-    bandwidth: number | null;
-    source: "measured" | "predicted" | "unknown";
-    text: string;
 }
 
 /** A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC). */
@@ -1557,6 +1495,40 @@ export interface HistoryEntry {
     who: string;
     when: string;
     what: string;
+}
+
+/**
+ * Series of a span: `since` and `at` in seconds since 1970, `step` in seconds.
+ *
+ * Rates of shares and clients are of the ten that transferred most. `stored` is when the history was last copied to
+ * the pool. `notes` are what is not known, and why.
+ */
+export interface HistoryReport {
+    schema_version: 1;
+    at: number;
+    since: number;
+    step: number;
+    series: HistorySeries[];
+    forecast: millrace__observe__history__model__Forecast | null;
+    stored: number | null;
+    notes: string[];
+}
+
+/**
+ * One series; `of` is the share, client, port or serial number, empty where there is one only.
+ *
+ * `points` are means over a step each, the first one over the step that begins at `since`; null where nothing was
+ * kept, which is not zero. `peak` is the highest value that was kept. `last` is the newest value, of a step that may
+ * be incomplete.
+ */
+export interface HistorySeries {
+    name: string;
+    of: string;
+    unit: "bytes/s" | "operations/s" | "seconds" | "ratio" | "bytes" | "celsius";
+    points: (number | null)[];
+    mean: number | null;
+    peak: number | null;
+    last: number | null;
 }
 
 /** Numbers of users and groups, both ends included. */
@@ -1733,10 +1705,9 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
- * are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
- * by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
- * there is.
+ * `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
+ * a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
+ * state can be read, and superblocks and directories say what there is.
  */
 export interface KeptState {
     generation: number;
@@ -1752,7 +1723,6 @@ export interface KeptState {
     forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
-    trusted: Trusted[];
 }
 
 /** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
@@ -1839,38 +1809,6 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
-
-/**
- * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
- *
- * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
- * credential decides. `decided`: it has settings of its own in the desired state. `part_of` is the bond or bridge that
- * it belongs to. A `management` port has the web console and serves no client. `members` are the ports of a bond,
- * `active` those of them that carry data, `partner` the MAC address of the switch that answers LACP. `vlan` is the
- * VLAN ID, `parent` what it is on.
- */
-export interface LinkReport {
-    name: string;
-    kind: "port" | "bond" | "vlan";
-    mac: string;
-    carrier: boolean;
-    speed: number | null;
-    mtu: number | null;
-    addresses: string[];
-    decided: boolean;
-    fixed: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    wanted_mtu: number | null;
-    part_of: string | null;
-    management: boolean;
-    mode: "lacp" | "active-backup" | null;
-    members: string[];
-    active: string[];
-    partner: string | null;
-    vlan: number | null;
-    parent: string | null;
-}
 
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
@@ -2184,28 +2122,6 @@ export interface NamespaceRow {
     size: number;
 }
 
-/** The result of a change. It is in force, and rolled back after `seconds` unless it is confirmed; 0 is for good. */
-export interface NetworkChange {
-    schema_version: 1;
-    what: string;
-    seconds: number;
-    verified: string[];
-    warnings: string[];
-}
-
-/** The network of this server now; `trial` is the last change since it was started. */
-export interface NetworkReport {
-    schema_version: 1;
-    host_name: string;
-    domain: string | null;
-    links: LinkReport[];
-    routes: DesiredRoute[];
-    dns: string[];
-    search: string[];
-    ntp: string[];
-    trial: TrialReport | null;
-}
-
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2378,20 +2294,6 @@ export interface PartitionRecord {
     size: number;
     label: string;
     partuuid: string;
-}
-
-/**
- * The largest packet to a client that is not fragmented, in bytes; `configured` is the MTU of the link to it.
- *
- * `carried` is None where the client answers no ping of any size.
- */
-export interface PathMtu {
-    schema_version: 1;
-    client: string;
-    link: string;
-    configured: number;
-    carried: number | null;
-    sentence: string;
 }
 
 /** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
@@ -2583,17 +2485,40 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is what its plan is called,
+ * null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
     created: string;
     plan_sha256: string;
+    plan: string | null;
     arrays: LiveArray[];
     backends: LiveBackend[];
     filesystem: LiveFilesystem;
     shares: ShareUsage[];
     notes: string[];
+}
+
+/**
+ * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
+ * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
+ * serves no client.
+ */
+export interface Port {
+    name: string;
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    part_of: string | null;
+    management: boolean;
 }
 
 /** A network port. `speed` in Mbit/s. */
@@ -2606,11 +2531,26 @@ export interface PortFact {
     link: string | null;
 }
 
+/** All Ethernet ports of this server. */
+export interface PortList {
+    schema_version: 1;
+    ports: Port[];
+}
+
 /** One network port. */
 export interface PortRates {
     name: string;
     receive_bytes_per_second: number | null;
     send_bytes_per_second: number | null;
+}
+
+/** The result of a change of one port. */
+export interface PortReport {
+    schema_version: 1;
+    serial: number;
+    port: Port;
+    verified: string[];
+    warnings: string[];
 }
 
 /**
@@ -2720,7 +2660,7 @@ export interface RebuildSettings {
 export interface Recipe {
     schema_version: 1;
     share: string;
-    workload: ClientWorkload;
+    profile: ClientProfile;
     protocol: Protocol;
     host: string;
     mountpoint: string;
@@ -3383,7 +3323,7 @@ export type Severity = "info" | "warn" | "fail";
 export interface Share {
     name: string;
     path: string;
-    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     project: number;
     size: number | null;
@@ -3462,7 +3402,7 @@ export interface Sheet {
     size: number | null;
     processes: number;
     fits: boolean | null;
-    forecast: Forecast | null;
+    forecast: millrace__measure__client__mlperf__model__Forecast | null;
     commands: string[];
     notes: Note[];
 }
@@ -3566,13 +3506,15 @@ export interface Standing {
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
  * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
- * what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
+ * what could not be read, and why. `uptime` is the seconds since this server was started. `fed` is how many
+ * accelerators it keeps busy; null is not known.
  */
 export interface Status {
     schema_version: 1;
     product: "Millrace";
     version: string;
     hostname: string;
+    uptime: number;
     addresses: Address[];
     health: Health;
     next: string[];
@@ -3811,17 +3753,6 @@ export interface Trial {
     problems: string[];
 }
 
-/** The last change of the network. `seconds` are those that are left to confirm it while it is `waiting`. */
-export interface TrialReport {
-    who: string;
-    what: string;
-    state: "applying" | "waiting" | "failed" | "confirmed" | "rolled-back";
-    seconds: number;
-    problem: string | null;
-    verified: string[];
-    warnings: string[];
-}
-
 /**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
@@ -3889,12 +3820,6 @@ export interface Trimmed {
     bytes: number;
     seconds: number;
     longest: number;
-}
-
-/** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
-export interface Trusted {
-    kind: "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
-    details: string[];
 }
 
 /** The CAs whose certificates an mtls client may use. */
@@ -4208,18 +4133,12 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
-/**
- * How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
- *
- * `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
- * export of an earlier release has.
- */
+/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
 export interface VolumeExport {
     transport: "tcp" | "rdma";
     port: number;
     hosts: string[];
     shared: boolean;
-    addresses: string[];
 }
 
 /** All volumes, sorted by name. */
@@ -4291,6 +4210,36 @@ export interface Zone {
     name: string;
     addresses: string[];
     text: string;
+}
+
+/**
+ * How many accelerators this server is expected to feed. It is no result.
+ *
+ * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
+ * bytes/s.
+ */
+export interface millrace__measure__client__mlperf__model__Forecast {
+    accelerator: string;
+    count: number | null;
+    bandwidth: number | null;
+    source: "measured" | "predicted" | "unknown";
+    text: string;
+}
+
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface millrace__observe__history__model__Forecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
 }
 
 /** By the words of the verb: the document that it prints, or each of its lines. */
@@ -4366,6 +4315,7 @@ export interface Outputs {
     "group list": GroupList;
     "group remove": AccountReport;
     "health": Health;
+    "history": HistoryReport;
     "install list": InstallReport;
     "install write": InstallStep | Installed;
     "inventory": Inventory;
@@ -4384,18 +4334,6 @@ export interface Outputs {
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;
-    "network bond": NetworkChange;
-    "network confirm": NetworkChange;
-    "network dns": NetworkChange;
-    "network hostname": NetworkChange;
-    "network ntp": NetworkChange;
-    "network path-mtu": PathMtu;
-    "network remove": NetworkChange;
-    "network rollback": NetworkChange;
-    "network routes": NetworkChange;
-    "network set": NetworkChange;
-    "network show": NetworkReport;
-    "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
@@ -4425,6 +4363,8 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
+    "port list": PortList;
+    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;

@@ -77,6 +77,7 @@ VERBS = {
     "job": ("millrace.observe.jobs.job_verbs", "List, follow and cancel long work, from builds to benchmarks."),
     "topology": ("millrace.observe.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
     "watch": ("millrace.observe.live.verbs", "Print throughput, clients and running jobs every second."),
+    "history": ("millrace.observe.history.verbs", "Show throughput, capacity and temperatures over time."),
     "health": ("millrace.observe.health.verbs", "Run all health checks and print remedies."),
     "alert": ("millrace.observe.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
     "metrics": (

@@ -11,6 +11,9 @@ VERIFY_PREFIX = "verify-"
 POOL_OWN = ".millrace"
 """The directory of root alone at the top of the pool: what Millrace keeps there is in no share."""
 
+POOL_HISTORY = f"{POOL_OWN}/history/history.db"
+"""The history of the last year, on the pool. It has names of shares and addresses of clients."""
+
 
 CLONES = ".millrace-clone"
 """The directory of root alone at the top of the pool in which clones are until they are complete."""
@@ -506,6 +509,16 @@ def metrics_dir() -> Path:
 def metrics_file() -> Path:
     """Millrace's own metrics as millrace-metrics-collect.service collected them last; node_exporter reads `*.prom`."""
     return run_dir() / "metrics.d/millrace.prom"
+
+
+def history_file() -> Path:
+    """The values of the last day, as millrace-metrics-collector.service kept them; the pool has the older ones."""
+    return run_dir() / "history.db"
+
+
+def history_readings_file() -> Path:
+    """The counters of the last values of the history."""
+    return run_dir() / "history-readings.json"
 
 
 def node_exporter_socket() -> Path:

@@ -84,6 +84,16 @@ class AccountChange(RenderPart):
             raise Failed(f"accounts were created and could not be removed: {error}") from error
 
 
+def _touched(old: Config, new: Config) -> tuple[list[User], list[Group]]:
+    """Users and groups that only one of two states has."""
+    users, groups = ({each.name for each in old.users}, {each.name for each in old.groups})
+    kept_users, kept_groups = ({each.name for each in new.users}, {each.name for each in new.groups})
+    return (
+        [user for user in (*old.users, *new.users) if (user.name in users) != (user.name in kept_users)],
+        [group for group in (*old.groups, *new.groups) if (group.name in groups) != (group.name in kept_groups)],
+    )
+
+
 def _with_less(old: Config, new: Config) -> list[str]:
     """The people who are still there and have fewer rights than before, or none."""
     lost = []
@@ -107,16 +117,6 @@ def _refuse_own(old: Config, new: Config) -> None:
 def _refuse_locked_out(new: Config) -> None:
     if not accounts.can_sign_in(new.administrators):
         raise Refused(LAST_ADMINISTRATOR)
-
-
-def _touched(old: Config, new: Config) -> tuple[list[User], list[Group]]:
-    """Users and groups that only one of two states has."""
-    users, groups = ({each.name for each in old.users}, {each.name for each in old.groups})
-    kept_users, kept_groups = ({each.name for each in new.users}, {each.name for each in new.groups})
-    return (
-        [user for user in (*old.users, *new.users) if (user.name in users) != (user.name in kept_users)],
-        [group for group in (*old.groups, *new.groups) if (group.name in groups) != (group.name in kept_groups)],
-    )
 
 
 class PasswordChange(RenderPart):

@@ -240,7 +240,7 @@ class DesiredShare(DesiredModel):
 
 
 class Person(DesiredModel):
-    """An account that signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
+    """A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
 
     full_name: FullName = ""
     keys: list[PublicKey] = Field(default_factory=list, max_length=MOST_KEYS)
@@ -347,8 +347,8 @@ class Config(DesiredModel):
     nfs: NfsServer = Field(default_factory=NfsServer)
     management: list[Mac] = Field(default_factory=list)
     domain: Domain | None = None
-    admin: Person = Field(default_factory=Person)
     network: DesiredNetwork = Field(default_factory=DesiredNetwork)
+    admin: Person = Field(default_factory=Person)
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -369,7 +369,7 @@ class Config(DesiredModel):
 
     @property
     def people(self) -> dict[str, tuple[Person, Role]]:
-        """The accounts that manage this server, by name, with their roles."""
+        """Who signs in to this server, by account, with the role."""
         others = {user.name: (user, user.role) for user in self.users if user.role is not None}
         return {ADMIN: (self.admin, "administrator"), **others}
 

@@ -15,6 +15,8 @@ PREFIX = "#/$defs/"
 LIMITS = {
     "checks", "default", "description", "discriminator", "exclusiveMaximum", "exclusiveMinimum", "format", "maximum",
     "maxItems", "maxLength", "minimum", "minItems", "minLength", "pattern", "title", "uniqueItems",
+    # of a key of the policy: when a change of it takes effect
+    "when",
 }  # fmt: skip
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 

@@ -27,7 +27,7 @@ KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 SHADOW = "accounts/shadow"
 CONFIG = f"{STATE}/config.json"
 PATHS: Mapping[TrustKind, tuple[str, ...]] = {
-    "people": (CONFIG, f"{STATE}/access/*"),
+    "people": (CONFIG, f"{STATE}/access/second-factor/*"),
     "password": (SHADOW,),
     "ssh-keys": ("home/admin/.ssh/authorized_keys", "root/.ssh/authorized_keys"),
     "ssh": ("etc/millrace/ssh-enabled",),

@@ -50,7 +50,10 @@ VERBS = {
     "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
     "network": ("millrace.serve.network.verbs", "Manage ports, bonds, VLANs, addresses, DNS, NTP and the host name."),
     "session": ("millrace.serve.share.session_verbs", "List connected clients."),
-    "access": ("millrace.lifecycle.access.verbs", "Manage who may manage this server: people, roles, keys, sessions."),
+    "access": (
+        "millrace.lifecycle.access.verbs",
+        "Manage the accounts that manage this server: roles, keys, sessions.",
+    ),
     "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
     "group": ("millrace.serve.account.verbs", "Manage groups of users."),
     "certificate": (
@@ -148,13 +151,13 @@ def command(verb: str) -> click.Command:
     """Import a verb and the verbs below it."""
     for contributes in CARRIED.get(verb, ()):
         import_module(contributes)
-    found: click.Command = getattr(import_module(VERBS[verb][0]), verb)
+    imported: click.Command = getattr(import_module(VERBS[verb][0]), verb)
     below = (where.partition(":") for words, where in BELOW.items() if words.startswith(f"{verb} "))
     for module, _, name in below:
-        assert isinstance(found, click.Group)
-        found.add_command(getattr(import_module(module), name))
-    guard(found)
-    return found
+        assert isinstance(imported, click.Group)
+        imported.add_command(getattr(import_module(module), name))
+    guard(imported)
+    return imported
 
 
 class LazyGroup(VerbGroup):

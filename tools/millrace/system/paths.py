@@ -162,7 +162,7 @@ def enrolment_dir() -> Path:
 
 
 def change_log_dir() -> Path:
-    """Who ran which changing verb, one file for each account, for root alone."""
+    """The log of changing verbs, one file for each account, for root alone."""
     return state_dir() / "access/log"
 
 

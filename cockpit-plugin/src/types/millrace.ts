@@ -3326,6 +3326,8 @@ export interface Share {
 /**
  * One share; `writers` is who may write, in words.
  *
+ * `denials` is what becomes of entries that deny access; null where no SMB client sets access lists.
+ *
  * `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
  * they are those of the rule for writing, access lists included; null where that cannot be read.
  */
@@ -3337,6 +3339,7 @@ export interface ShareDetails {
     group: string | null;
     mode: string | null;
     follows: boolean | null;
+    denials: "kept" | "refused" | "dropped" | null;
 }
 
 /** All shares of this server. */

@@ -8,9 +8,9 @@ import stat
 from collections.abc import Sequence
 from contextlib import suppress
 
-from millrace.serve.share import directories, permissions
+from millrace.serve.share import directories, permissions, smb_parameters
 from millrace.serve.share.listing import listed, served, space
-from millrace.serve.share.model import Share, ShareDetails
+from millrace.serve.share.model import Denials, Share, ShareDetails
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.command import command
@@ -18,6 +18,13 @@ from millrace.system.errors import MillraceError, Refused
 from millrace.system.net import Interface
 from millrace.system.printing import fields
 from millrace.system.run import Runner, attempt
+
+
+DENIALS: dict[Denials, str] = {
+    "kept": "entries of Windows that deny access are kept and count",
+    "refused": "entries of Windows that deny access are refused; remove the entry that allows access instead",
+    "dropped": "entries of Windows that deny access are dropped without an error",
+}
 
 
 def details(
@@ -32,7 +39,13 @@ def details(
         status = os.stat(paths.ROOT / share.path.lstrip("/"))
         owner, group, mode = _user(status.st_uid), _group(status.st_gid), f"{stat.S_IMODE(status.st_mode):04o}"
     return ShareDetails(
-        share=share, writers=permissions.words(share), owner=owner, group=group, mode=mode, follows=_follows(share)
+        share=share,
+        writers=permissions.words(share),
+        owner=owner,
+        group=group,
+        mode=mode,
+        follows=_follows(share),
+        denials=smb_parameters.denials(share),
     )
 
 
@@ -51,6 +64,7 @@ def lines(shown: ShareDetails) -> list[str]:
         "Used": space(share),
         "Writing": shown.writers,
         "Directory": directory,
+        "Access lists": DENIALS[shown.denials] if shown.denials else "",
         "Served": served(share),
     }
     return list(fields((title, text) for title, text in cells.items() if text))

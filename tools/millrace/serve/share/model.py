@@ -79,8 +79,14 @@ class Share(Contract):
         return self.nfs and self.smb is not None and self.profile != "dataset-ro"
 
 
+Denials = Literal["kept", "refused", "dropped"]
+"""What becomes of an entry that denies access, in an access list that an SMB client sets."""
+
+
 class ShareDetails(Contract):
     """One share; `writers` is who may write, in words.
+
+    `denials` is what becomes of entries that deny access; null where no SMB client sets access lists.
 
     `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
     they are those of the rule for writing, access lists included; null where that cannot be read.
@@ -93,6 +99,7 @@ class ShareDetails(Contract):
     group: str | None
     mode: str | None
     follows: bool | None
+    denials: Denials | None = None
 
 
 class ShareList(Contract):

@@ -16,6 +16,28 @@ export interface Accelerators {
     retired: boolean;
 }
 
+/**
+ * What one user did with one file over SMB; `target` is the new name of a renamed file.
+ *
+ * `at` is ISO 8601 in UTC; paths are below the share.
+ */
+export interface AccessEntry {
+    at: string;
+    user: string;
+    host: string;
+    action: "read" | "opened to write" | "created" | "renamed" | "deleted" | "permissions changed";
+    path: string;
+    target: string | null;
+}
+
+/** `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now. */
+export interface AccessLog {
+    schema_version: 1;
+    share: string;
+    audit: boolean;
+    entries: AccessEntry[];
+}
+
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -763,6 +785,13 @@ export interface DirectAccess {
     users: string[];
     groups: string[];
     obstacle: string | null;
+}
+
+/** The result of `millrace share disconnect`: how many SMB clients had the share open. */
+export interface DisconnectReport {
+    schema_version: 1;
+    share: string;
+    clients: number;
 }
 
 /**
@@ -1705,6 +1734,12 @@ export interface KeptState {
     damaged: string[];
 }
 
+/** The last verification of a share, by a change or by `millrace share verify`; `at` is ISO 8601 in UTC. */
+export interface KeptVerification {
+    at: string;
+    result: ShareVerification;
+}
+
 /** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
 export interface KernelModule {
     name: string;
@@ -2251,6 +2286,13 @@ export interface Offer {
     news: string;
     refusal: string | null;
     needs: KernelOption[];
+}
+
+/** A file that an SMB client has open: its path below the share, the user, and whether it was opened to write. */
+export interface OpenFile {
+    path: string;
+    user: string;
+    writing: boolean;
 }
 
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
@@ -3323,9 +3365,26 @@ export interface Share {
     gid: number | null;
 }
 
+/** One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files. */
+export interface ShareConnection {
+    host: string;
+    user: string;
+    since: string;
+    files: number;
+}
+
+/** SMB clients of one share. `files` are some of the `open_files` files that they have open. */
+export interface ShareConnections {
+    clients: ShareConnection[];
+    files: OpenFile[];
+    open_files: number;
+}
+
 /**
  * One share; `writers` is who may write, in words.
  *
+ * `caching` is whether SMB clients may cache, null without Samba. `connections` are its SMB clients, null where they
+ * cannot be read, `problem` is why: only root can. `verification` is the last one, null where there was none.
  * `denials` is what becomes of entries that deny access; null where no SMB client sets access lists.
  *
  * `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
@@ -3340,12 +3399,17 @@ export interface ShareDetails {
     mode: string | null;
     follows: boolean | null;
     denials: "kept" | "refused" | "dropped" | null;
+    caching: "clients" | "none" | null;
+    connections: ShareConnections | null;
+    problem: string | null;
+    verification: KeptVerification | null;
 }
 
-/** All shares of this server. */
+/** All shares of this server, and the last verification of each that was verified. */
 export interface ShareList {
     schema_version: 1;
     shares: Share[];
+    verifications: KeptVerification[];
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
@@ -3423,7 +3487,7 @@ export interface SidReport {
  * The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
- * served over SMB Direct by the kernel, and not by Samba.
+ * served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
  */
 export interface Smb {
     enabled: boolean;
@@ -3434,9 +3498,14 @@ export interface Smb {
     time_machine: boolean;
     io_uring: boolean;
     direct: boolean;
+    audit: boolean;
 }
 
-/** Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it. */
+/**
+ * Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it.
+ *
+ * `audit` is whether Samba records who opens and changes files.
+ */
 export interface SmbAccess {
     users: string[];
     groups: string[];
@@ -3444,6 +3513,7 @@ export interface SmbAccess {
     encryption: "offered" | "required";
     time_machine: boolean;
     io_uring: boolean;
+    audit: boolean;
 }
 
 /**
@@ -4327,7 +4397,9 @@ export interface Outputs {
     "share copy": CopyProgress | CopyReport;
     "share create": ChangeReport;
     "share create --dry-run": Preview;
+    "share disconnect": DisconnectReport;
     "share list": ShareList;
+    "share log": AccessLog;
     "share networks list": ClientNetworks;
     "share networks set": ChangeReport;
     "share permissions": PermissionsProgress | PermissionsReport;

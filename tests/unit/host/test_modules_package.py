@@ -23,7 +23,9 @@ def test_package_depends_on_exactly_its_kernel(tmp_path: Path) -> None:
     fields = subprocess.run(
         ["dpkg-deb", "--field", deb], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert f"Depends: linux-image-{ABI} (= {VERSION}), {preload.SAMBA}, libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)" in fields
+    assert (
+        f"Depends: linux-image-{ABI} (= {VERSION}), {preload.SAMBA}, libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)" in fields
+    )
     assert "Built-Using: ksmbd-tools (= 3.5.7-1)" in fields
     # Debian's security tracker knows the source package
     assert f"Source: linux ({VERSION})" in fields
@@ -55,7 +57,7 @@ def test_package_has_the_library_that_the_unit_of_smbd_preloads(tmp_path: Path) 
 def test_package_has_the_module_of_samba_that_shares_name(tmp_path: Path) -> None:
     deb = packed(tmp_path)
     subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
-    assert preload.VFS_MODULE == Path(smb_parameters.DENIALS)
+    assert Path(smb_parameters.DENIALS) == preload.VFS_MODULE
     assert (tmp_path / "image" / preload.VFS_MODULE).read_bytes() == b"library"
     assert preload.VFS_SOURCE.relative_to(REPO) in prepare.SOURCES
     assert f'"{preload.VFS_MODULE.stem}"' in preload.VFS_SOURCE.read_text()

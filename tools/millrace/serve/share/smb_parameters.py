@@ -8,8 +8,8 @@ Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable ha
 from pathlib import Path
 from typing import Final
 
-from millrace.serve.share import permissions
-from millrace.serve.share.model import Denials, Share, SmbAccess
+from millrace.serve.share import access_log, permissions
+from millrace.serve.share.model import Caching, Denials, Share, SmbAccess
 from millrace.system import paths
 
 # The account that verifies shares; it has a password only during a verification.
@@ -100,6 +100,11 @@ def denials(share: Share) -> Denials | None:
     return "refused" if (paths.ROOT / DENIALS).exists() else "dropped"
 
 
+def caching(share: Share) -> Caching | None:
+    """Return whether SMB clients may cache; None for a share that Samba does not serve."""
+    return None if share.smb is None else "none" if share.both else "clients"
+
+
 def masks(share: Share) -> dict[str, str]:
     """Return the masks of new files and directories of a share: those of its type, or what others than the creator may.
 
@@ -130,5 +135,8 @@ def _behaviour(share: Share) -> dict[str, str]:
     if share.both:
         own = {**{name: value for name, value in own.items() if name not in _LOOSE_STAT}, **_BOTH}
     if denials(share) == "refused":
-        return {**own, "vfs objects": f"{Path(DENIALS).stem} {own['vfs objects']}"}
+        own = {**own, "vfs objects": f"{Path(DENIALS).stem} {own['vfs objects']}"}
+    if share.smb is not None and share.smb.audit:
+        # above all others: the names of clients, and what was refused is no success
+        own = {**own, "vfs objects": f"full_audit {own['vfs objects']}", **access_log.PARAMETERS}
     return own

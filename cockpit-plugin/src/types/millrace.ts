@@ -496,6 +496,12 @@ export interface ClientSession {
     open_files: number | null;
 }
 
+/** How another operating system than Linux opens the share. No step has a password: each asks for it. */
+export interface ClientSystem {
+    name: "windows" | "macos";
+    steps: SystemStep[];
+}
+
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
  *
@@ -2675,7 +2681,7 @@ export interface RebuildSettings {
  *
  * Apply `files` (module options, credentials) and `prepare` (commands), then one of three that are equivalent: `fstab`
  * (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
- * until the next boot).
+ * until the next boot). `systems` are the steps of other operating systems, none where they cannot open it.
  */
 export interface Recipe {
     schema_version: 1;
@@ -2697,6 +2703,7 @@ export interface Recipe {
     notes: Note[];
     zone: string | null;
     gpu: GpuSettings | null;
+    systems: ClientSystem[];
     expect: Expect;
 }
 
@@ -3653,6 +3660,12 @@ export interface Sync {
 /** `dirty_bytes`: where writers start to wait, in bytes. */
 export interface SysctlPolicy {
     dirty_bytes: number | null;
+}
+
+/** One step on a client: a path to open, a command to type, or a command that shows whether it worked. */
+export interface SystemStep {
+    kind: "path" | "command" | "check";
+    text: string;
 }
 
 /** `millrace alert test --json`: one result for each route. */

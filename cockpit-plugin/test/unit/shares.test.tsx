@@ -335,7 +335,6 @@ test("clients of a share are disconnected, and one share is verified", async () 
 
 test("the access log is switched on, and shows the newest access first", async () => {
     shown();
-    golden("share create");
     says("share set", document("share-create.json"));
     const entry = { user: "lena", host: "10.0.0.5", action: "read", path: "a", target: null };
     says("share log", { schema_version: 1, share: "models", audit: true, entries: [
@@ -362,4 +361,30 @@ test("what serving both costs stands beside the choice", async () => {
     expect((await screen.findByTestId("caching")).textContent).toContain("Clients do not cache");
     await user.click(screen.getByRole("switch", { name: "NFS" }));
     expect(screen.getByTestId("caching").textContent).toContain("Clients cache");
+});
+
+test("users are made within the form, which keeps what was typed, and open the share", async () => {
+    golden("user create");
+    const user = show(["shares", "create"]);
+    await user.type(await screen.findByLabelText(/^Name/), "plans");
+    await user.click(within(screen.getByTestId("part-smb")).getByRole("button", { name: "New user" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.type(dialog.getByLabelText(/^Name/), "lena");
+    await user.type(dialog.getByLabelText(/^Password\s*\*?$/), "s3cret-word-2");
+    await user.type(dialog.getByLabelText(/^Password again/), "s3cret-word-2");
+    await user.click(dialog.getByRole("button", { name: "Create user" }));
+    expect((await screen.findByLabelText<HTMLInputElement>("lena")).checked).toBe(true);
+    expect(argv("user create")).toEqual(["user", "create", "lena", "--password-stdin", "--json"]);
+    expect(screen.getByLabelText(/^Name/)).toHaveProperty("value", "plans");
+});
+
+test("a group is made within the form and writes in the share", async () => {
+    says("group create", { schema_version: 1, user: null, group: { name: "crew", gid: 2009 }, done: "Created group crew with GID 2009." });
+    const user = show(["shares", "create"]);
+    await user.click(within(await screen.findByTestId("part-general")).getByRole("button", { name: "New group" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.type(dialog.getByLabelText(/^Name/), "crew");
+    await user.click(dialog.getByRole("button", { name: "Create group" }));
+    await screen.findByText("Created group crew with GID 2009.");
+    expect(screen.getByLabelText("Group that writes")).toHaveProperty("value", "crew");
 });

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One share as an administrator sees it: its clients, its access log, its last verification, and the cost of caching."""
+"""One share as an administrator sees it: its clients, access log, last verification, and the cost of caching."""
 
 import re
 from collections.abc import Iterator

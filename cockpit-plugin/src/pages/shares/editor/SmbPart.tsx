@@ -10,6 +10,7 @@ import { Panel } from "../../../components/Panel";
 import { _, format } from "../../../lib/i18n";
 import { smbAccount } from "../../../types/rules";
 import { cachingWord } from "../words";
+import { NewAccount, type Accounts } from "./NewAccount";
 import type { PartProps } from "./part";
 
 /** Ticks for the accounts of this server, and a field for others, e.g. of a domain. */
@@ -41,7 +42,8 @@ function People({ id, label, other, local, chosen, onChange }: {
     );
 }
 
-export function SmbPart({ form, set, problems, users, groups }: PartProps & { users: string[]; groups: string[] }): JSX.Element {
+export function SmbPart({ form, set, problems, accounts }: PartProps & { accounts: Accounts }): JSX.Element {
+    const { users, groups } = accounts;
     // as DesiredShare.both of the program: nobody writes a dataset
     const caches = !form.nfs || form.profile === "dataset-ro";
     return (
@@ -58,6 +60,7 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
                     )}
                     <People id="smb-users" label={_("Users")} other={_("Other user")} local={users} chosen={form.users}
                         onChange={(chosen) => set({ users: chosen })} />
+                    <NewAccount kind="user" accounts={accounts} group={form.group} onName={(name) => set({ users: [...form.users, name] })} />
                     <People id="smb-groups" label={_("Groups")} other={_("Other group")} local={groups} chosen={form.groups}
                         onChange={(chosen) => set({ groups: chosen })} />
                     <Sentence id="smb-said" problem={problems["smb"]} />

@@ -16,26 +16,11 @@ export interface Accelerators {
     retired: boolean;
 }
 
-/**
- * What one user did with one file over SMB; `target` is the new name of a renamed file.
- *
- * `at` is ISO 8601 in UTC; paths are below the share.
- */
-export interface AccessEntry {
-    at: string;
-    user: string;
-    host: string;
-    action: "read" | "opened to write" | "created" | "renamed" | "deleted" | "permissions changed";
-    path: string;
-    target: string | null;
-}
-
-/** `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now. */
-export interface AccessLog {
+/** The people who manage this server, and whether ssh accepts connections. */
+export interface AccessList {
     schema_version: 1;
-    share: string;
-    audit: boolean;
-    entries: AccessEntry[];
+    people: PersonEntry[];
+    ssh: boolean;
 }
 
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
@@ -76,7 +61,7 @@ export interface Adopted {
  * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
  *
  * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
- * is why it stopped. `again`: this server had the pool before another one used it.
+ * is why it stopped. `again`: this server had the pool before another one used it. `without` is left out.
  */
 export interface Adoption {
     schema_version: 1;
@@ -88,6 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
+    without: ("password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -283,6 +269,12 @@ export interface BenchStopped {
     removed: string[];
 }
 
+/** A port of a bond. It is known by `mac`: `name` follows the slot of its card. */
+export interface BondPort {
+    mac: string;
+    name: string;
+}
+
 /**
  * A drive of this server. `size_bytes` in bytes.
  *
@@ -304,6 +296,22 @@ export interface Bound {
     schema_version: 1;
     device: string;
     secure_boot: boolean;
+}
+
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface CapacityForecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
 }
 
 /** What a rung could have reached: the plan's prediction and the layer below, and what part of them it did reach. */
@@ -370,6 +378,26 @@ export interface CertificateRequest {
 export interface CertificateSettings {
     schema_version: 1;
     names: string[];
+}
+
+/**
+ * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
+ *
+ * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
+ */
+export interface ChangeEntry {
+    when: string;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+    origin: "page" | "command line";
+    words: string;
+    status: number | null;
+}
+
+/** The changing verbs that people ran, newest first. */
+export interface ChangeLog {
+    schema_version: 1;
+    changes: ChangeEntry[];
 }
 
 /**
@@ -475,9 +503,6 @@ export interface ClientNetworks {
     found: FoundNetwork[];
 }
 
-/** What the client does with the share. */
-export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
-
 /**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
@@ -501,6 +526,9 @@ export interface ClientSystem {
     name: "windows" | "macos";
     steps: SystemStep[];
 }
+
+/** What the client does with the share. */
+export type ClientWorkload = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -579,6 +607,7 @@ export interface Comparison {
  * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+ * `admin` is the administrator of the first boot.
  */
 export interface Config {
     schema_version: 1;
@@ -592,6 +621,8 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
+    network: DesiredNetwork;
+    admin: Person;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -740,13 +771,41 @@ export interface DegradedReads {
     direct: boolean;
 }
 
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface DesiredPort {
-    mac: string;
+/** Ports that are one link. `lacp` needs a switch that speaks IEEE 802.1AX, `active-backup` needs nothing. */
+export interface DesiredBond {
     name: string;
     addresses: string[];
     gateway: string | null;
     dhcp: boolean;
+    mtu: number | null;
+    mode: "lacp" | "active-backup";
+    members: BondPort[];
+}
+
+/** Everything beside ports. Empty lists of servers leave those of DHCP in force. */
+export interface DesiredNetwork {
+    bonds: DesiredBond[];
+    vlans: DesiredVlan[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+}
+
+/** What an administrator decided of an Ethernet port. It is known by `mac`: `name` follows the slot of its card. */
+export interface DesiredPort {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    mac: string;
+}
+
+/** A static route to a network through a gateway, which is in the network of a link. */
+export interface DesiredRoute {
+    network: string;
+    gateway: string;
 }
 
 /**
@@ -762,7 +821,7 @@ export interface DesiredPort {
  */
 export interface DesiredShare {
     name: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     size: number | null;
     soft_size: number | null;
@@ -774,6 +833,18 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+}
+
+/** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
+export interface DesiredVlan {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    vlan: number;
+    parent: string;
+    parent_name: string;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1172,6 +1243,14 @@ export interface Encryption {
     needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
 }
 
+/** A secret that waits for its first code: in base32, and as the link in a QR code. */
+export interface EnrolmentReport {
+    schema_version: 1;
+    name: string;
+    secret: string;
+    uri: string;
+}
+
 /**
  * The server as it was, and the clients that measured it.
  *
@@ -1241,7 +1320,7 @@ export interface Evidence {
 export interface Expect {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     fstype: "nfs" | "cifs";
     source: string;
@@ -1546,6 +1625,40 @@ export interface HistoryEntry {
     what: string;
 }
 
+/**
+ * Series of a span: `since` and `at` in seconds since 1970, `step` in seconds.
+ *
+ * Rates of shares and clients are of the ten that transferred most. `stored` is when the history was last copied to
+ * the pool. `notes` are what is not known, and why.
+ */
+export interface HistoryReport {
+    schema_version: 1;
+    at: number;
+    since: number;
+    step: number;
+    series: HistorySeries[];
+    forecast: CapacityForecast | null;
+    stored: number | null;
+    notes: string[];
+}
+
+/**
+ * One series; `of` is the share, client, port or serial number, empty where there is one only.
+ *
+ * `points` are means over a step each, the first one over the step that begins at `since`; null where nothing was
+ * kept, which is not zero. `peak` is the highest value that was kept. `last` is the newest value, of a step that may
+ * be incomplete.
+ */
+export interface HistorySeries {
+    name: string;
+    of: string;
+    unit: "bytes/s" | "operations/s" | "seconds" | "ratio" | "bytes" | "celsius";
+    points: (number | null)[];
+    mean: number | null;
+    peak: number | null;
+    last: number | null;
+}
+
 /** Numbers of users and groups, both ends included. */
 export interface IdRange {
     first: number;
@@ -1720,9 +1833,10 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
- * a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
- * state can be read, and superblocks and directories say what there is.
+ * `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
+ * are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
+ * by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
+ * there is.
  */
 export interface KeptState {
     generation: number;
@@ -1738,6 +1852,7 @@ export interface KeptState {
     forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
+    trusted: Trusted[];
 }
 
 /** The last verification of a share, by a change or by `millrace share verify`; `at` is ISO 8601 in UTC. */
@@ -1762,6 +1877,14 @@ export interface KernelOption {
 export interface Key {
     principal: string;
     version: number;
+}
+
+/** A public SSH key. `security_key`: the private half is in a FIDO2 key, which has to be touched. */
+export interface KeyEntry {
+    type: string;
+    fingerprint: string;
+    comment: string;
+    security_key: boolean;
 }
 
 /**
@@ -1830,6 +1953,38 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/**
+ * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
+ * credential decides. `decided`: it has settings of its own in the desired state. `part_of` is the bond or bridge that
+ * it belongs to. A `management` port has the web console and serves no client. `members` are the ports of a bond,
+ * `active` those of them that carry data, `partner` the MAC address of the switch that answers LACP. `vlan` is the
+ * VLAN ID, `parent` what it is on.
+ */
+export interface LinkReport {
+    name: string;
+    kind: "port" | "bond" | "vlan";
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    decided: boolean;
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    wanted_mtu: number | null;
+    part_of: string | null;
+    management: boolean;
+    mode: "lacp" | "active-backup" | null;
+    members: string[];
+    active: string[];
+    partner: string | null;
+    vlan: number | null;
+    parent: string | null;
+}
 
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
@@ -1992,23 +2147,25 @@ export interface MdArray {
     bitmap_chunk: number | null;
 }
 
-/**
- * Settings of each parity array. The ranges are those of the kernel.
- *
- * `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
- * `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
- * `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
- * `direct_degraded_reads`: whether reads of a degraded array that need no missing drive bypass md's stripe cache.
- */
+/** Each parity array, and its members. The ranges are those of the kernel. */
 export interface MdPolicy {
+    /** threads of each parity array */
     group_thread_cnt: number | null;
+    /** stripes in the cache of each parity array */
     stripe_cache_size: number | null;
+    /** limit of a rebuild in KiB/s */
     sync_speed_max_kib: number | null;
+    /** least rate of a rebuild beside clients, in KiB/s of each drive, while its array survives a failure and the priority is balanced; without it by the remaining redundancy */
     rebuild_min_kib: number | null;
+    /** read-ahead in KiB */
     read_ahead_kib: number | null;
+    /** requests that wait in the queue of each drive in an array; without it the kernel's */
     member_requests: number | null;
+    /** largest request to each drive in an array in KiB; without it the kernel's */
     member_max_kib: number | null;
+    /** never: the pool is not trimmed, even if every drive guarantees zeroes */
     discard: "never" | null;
+    /** false: all reads of a degraded array go through md's stripe cache */
     direct_degraded_reads: boolean | null;
 }
 
@@ -2143,6 +2300,28 @@ export interface NamespaceRow {
     size: number;
 }
 
+/** The result of a change. It is in force, and rolled back after `seconds` unless it is confirmed; 0 is for good. */
+export interface NetworkChange {
+    schema_version: 1;
+    what: string;
+    seconds: number;
+    verified: string[];
+    warnings: string[];
+}
+
+/** The network of this server now; `trial` is the last change since it was started. */
+export interface NetworkReport {
+    schema_version: 1;
+    host_name: string;
+    domain: string | null;
+    links: LinkReport[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+    trial: TrialReport | null;
+}
+
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2212,21 +2391,25 @@ export interface Nfsd {
     copy_from: string[];
 }
 
-/**
- * `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
- *
- * `localio`: whether NFS clients on the server itself may go around nfsd. `io_cache_read` and `io_cache_write` are
- * for all shares.
- */
+/** The NFS server. */
 export interface NfsdPolicy {
+    /** threads of nfsd in all */
     threads: number | null;
+    /** least threads of each pool of threads */
     threads_min: number | null;
+    /** one pool of threads, or one for each NUMA node */
     pool_mode: "global" | "pernode" | null;
+    /** largest read or write of NFS in bytes, a multiple of 4096 */
     max_block_size: number | null;
+    /** seconds after which the state of a silent client may go */
     lease_time: number | null;
+    /** seconds in which clients reclaim their locks after a start */
     grace_time: number | null;
+    /** false: NFS clients on the server itself go through nfsd */
     localio: boolean | null;
+    /** how nfsd reads files of all shares; without effect under Secure Boot; without it buffered */
     io_cache_read: "buffered" | "dontcache" | "direct" | null;
+    /** how nfsd writes files of all shares; without effect under Secure Boot; without it buffered */
     io_cache_write: "buffered" | "dontcache" | "direct" | null;
 }
 
@@ -2324,6 +2507,20 @@ export interface PartitionRecord {
     partuuid: string;
 }
 
+/**
+ * The largest packet to a client that is not fragmented, in bytes; `configured` is the MTU of the link to it.
+ *
+ * `carried` is None where the client answers no ping of any size.
+ */
+export interface PathMtu {
+    schema_version: 1;
+    client: string;
+    link: string;
+    configured: number;
+    carried: number | null;
+    sentence: string;
+}
+
 /** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
 export interface PathRow {
     address: string;
@@ -2366,8 +2563,7 @@ export interface PermissionsProgress {
  * What the walk found, and changed where `applied`: `entries` files and directories, `differ` of which had others.
  *
  * Left as they are: `linked` files with several names, which may be elsewhere too; `refused` ones, which are
- * immutable; `deep` directories, with all in them, and `deep_path` where one begins, null without any; links, pipes,
- * sockets, devices and what is mounted are not counted.
+ * immutable; links, pipes, sockets, devices and what is mounted are not counted.
  */
 export interface PermissionsReport {
     schema_version: 1;
@@ -2379,8 +2575,31 @@ export interface PermissionsReport {
     differ: number;
     linked: number;
     refused: number;
-    deep: number;
-    deep_path: string | null;
+}
+
+/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
+export interface Person {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
+}
+
+/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
+export interface PersonEntry {
+    name: string;
+    full_name: string;
+    role: "administrator" | "operator" | "viewer";
+    locked: boolean;
+    keys: KeyEntry[];
+    second_factor: boolean | null;
+    recovery_codes: number | null;
+}
+
+/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
+export interface PersonReport {
+    schema_version: 1;
+    person: PersonEntry | null;
+    done: string;
 }
 
 /**
@@ -2480,6 +2699,49 @@ export interface PlannedRung {
     skipped: string | null;
 }
 
+/** One key that changes, with its values; null where the planner decides. */
+export interface PolicyChange {
+    key: string;
+    before: JsonValue;
+    after: JsonValue;
+    when: "now" | "boot" | "new pool";
+}
+
+/** What `millrace policy set`, `edit` and `diff` print with --json: the changes, and the units that applied them. */
+export interface PolicyChanges {
+    schema_version: 1;
+    file: string;
+    changes: PolicyChange[];
+    applied: string[];
+}
+
+/**
+ * One key, as `layout.spares`. `value` is in force; `default` null leaves the decision to the planner.
+ *
+ * `is_set`: whether the file has the key. `range` is what it takes, in words, empty where the meaning says it.
+ */
+export interface PolicyKey {
+    key: string;
+    meaning: string;
+    range: string;
+    default: JsonValue;
+    value: JsonValue;
+    is_set: boolean;
+    when: "now" | "boot" | "new pool";
+}
+
+/**
+ * What `millrace policy show --json` prints: all keys, and the file that the policy comes from, null for none.
+ *
+ * `problem` is why the file is not in force; then the values are those of the last policy that could be read.
+ */
+export interface PolicyReport {
+    schema_version: 1;
+    file: string | null;
+    problem: string | null;
+    keys: PolicyKey[];
+}
+
 /**
  * The pool that exists (`/var/lib/millrace/pool.json`).
  *
@@ -2513,38 +2775,19 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is the title of its
+ * plan, null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
     created: string;
     plan_sha256: string;
+    plan: string | null;
     arrays: LiveArray[];
     backends: LiveBackend[];
     filesystem: LiveFilesystem;
     shares: ShareUsage[];
     notes: string[];
-}
-
-/**
- * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
- *
- * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
- * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
- * serves no client.
- */
-export interface Port {
-    name: string;
-    mac: string;
-    carrier: boolean;
-    speed: number | null;
-    mtu: number | null;
-    addresses: string[];
-    fixed: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    part_of: string | null;
-    management: boolean;
 }
 
 /** A network port. `speed` in Mbit/s. */
@@ -2557,26 +2800,11 @@ export interface PortFact {
     link: string | null;
 }
 
-/** All Ethernet ports of this server. */
-export interface PortList {
-    schema_version: 1;
-    ports: Port[];
-}
-
 /** One network port. */
 export interface PortRates {
     name: string;
     receive_bytes_per_second: number | null;
     send_bytes_per_second: number | null;
-}
-
-/** The result of a change of one port. */
-export interface PortReport {
-    schema_version: 1;
-    serial: number;
-    port: Port;
-    verified: string[];
-    warnings: string[];
 }
 
 /**
@@ -2594,17 +2822,17 @@ export interface PortSettings {
     tx_ring: number | null;
 }
 
-/**
- * `rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
- *
- * `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
- * `most_queues`: how many queues a port has at most; `rx_ring` and `tx_ring`: descriptors of each of its rings.
- */
+/** The data ports. */
 export interface PortsPolicy {
+    /** microseconds that each data port waits for more packets before an interrupt; without it the driver's */
     rx_usecs: number | "adaptive" | null;
+    /** cores of its NUMA node that take the interrupts of each data port; without it one for each queue */
     interrupt_cores: number | null;
+    /** queues of each data port at most; without it one for each core of its NUMA node */
     most_queues: number | null;
+    /** descriptors of each receive ring of the data ports; without it the driver's */
     rx_ring: number | null;
+    /** descriptors of each transmit ring of the data ports; without it the driver's */
     tx_ring: number | null;
 }
 
@@ -2686,7 +2914,7 @@ export interface RebuildSettings {
 export interface Recipe {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     host: string;
     mountpoint: string;
@@ -2724,6 +2952,13 @@ export interface RecordsRoom {
     image: string;
     set_aside: string | null;
     problem: string | null;
+}
+
+/** Codes that sign in once each where the app is lost; they are not shown again. */
+export interface RecoveryCodes {
+    schema_version: 1;
+    name: string;
+    codes: string[];
 }
 
 /** A new recovery key: it is in this answer and nowhere else. */
@@ -3271,11 +3506,13 @@ export interface Serving {
     console: boolean;
 }
 
-/** All clients. `warnings` are what could not be read. */
-export interface SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
+/** A session. `since` is ISO 8601 in UTC; `address` is that of the browser or the ssh client, empty at a console. */
+export interface SessionEntry {
+    id: string;
+    name: string;
+    where: "web console" | "ssh" | "console" | "other";
+    address: string;
+    since: string | null;
 }
 
 /**
@@ -3350,7 +3587,7 @@ export type Severity = "info" | "warn" | "fail";
 export interface Share {
     name: string;
     path: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     project: number;
     size: number | null;
@@ -3417,6 +3654,28 @@ export interface ShareList {
     schema_version: 1;
     shares: Share[];
     verifications: KeptVerification[];
+}
+
+/** `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now. */
+export interface ShareLog {
+    schema_version: 1;
+    share: string;
+    audit: boolean;
+    entries: ShareLogEntry[];
+}
+
+/**
+ * What one user did with one file over SMB; `target` is the new name of a renamed file.
+ *
+ * `at` is ISO 8601 in UTC; paths are below the share.
+ */
+export interface ShareLogEntry {
+    at: string;
+    user: string;
+    host: string;
+    action: "read" | "opened to write" | "created" | "renamed" | "deleted" | "permissions changed";
+    path: string;
+    target: string | null;
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
@@ -3523,13 +3782,11 @@ export interface SmbAccess {
     audit: boolean;
 }
 
-/**
- * `max_credits`: requests, or 64 KiB of a large one, that a connection over SMB may have under way.
- *
- * `aio_min_bytes`: the smallest read or write in bytes that smbd does beside others; smaller ones it does one by one.
- */
+/** The SMB server. */
 export interface SmbdPolicy {
+    /** credits of each connection over SMB: requests under way, of which a large one counts once for each 64 KiB; without it Samba's 8192 */
     max_credits: number | null;
+    /** smallest read or write of SMB in bytes that is asynchronous; without it Samba's 1, all of them */
     aio_min_bytes: number | null;
 }
 
@@ -3550,6 +3807,12 @@ export interface Space {
     free: number;
 }
 
+/** Whether ssh accepts connections. */
+export interface SshReport {
+    schema_version: 1;
+    ssh: boolean;
+}
+
 /** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
 export interface Standing {
     side: "candidate" | "plan" | "default";
@@ -3564,13 +3827,15 @@ export interface Standing {
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
  * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
- * what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
+ * what could not be read, and why. `uptime` is the seconds since this server was started. `fed` is how many
+ * accelerators it keeps busy; null is not known.
  */
 export interface Status {
     schema_version: 1;
     product: "Millrace";
     version: string;
     hostname: string;
+    uptime: number;
     addresses: Address[];
     health: Health;
     next: string[];
@@ -3657,8 +3922,9 @@ export interface Sync {
     seconds_left: number | null;
 }
 
-/** `dirty_bytes`: where writers start to wait, in bytes. */
+/** Memory of the kernel. */
 export interface SysctlPolicy {
+    /** dirty page cache in bytes at which writers wait, a multiple of 4096 */
     dirty_bytes: number | null;
 }
 
@@ -3815,6 +4081,17 @@ export interface Trial {
     problems: string[];
 }
 
+/** The last change of the network. `seconds` are those that are left to confirm it while it is `waiting`. */
+export interface TrialReport {
+    who: string;
+    what: string;
+    state: "applying" | "waiting" | "failed" | "confirmed" | "rolled-back";
+    seconds: number;
+    problem: string | null;
+    verified: string[];
+    warnings: string[];
+}
+
 /**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
@@ -3882,6 +4159,12 @@ export interface Trimmed {
     bytes: number;
     seconds: number;
     longest: number;
+}
+
+/** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
+export interface Trusted {
+    kind: "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    details: string[];
 }
 
 /** The CAs whose certificates an mtls client may use. */
@@ -4162,11 +4445,20 @@ export interface UploadLine {
     offer: Offer | null;
 }
 
-/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
+/**
+ * A local user; its own group has the same name and number.
+ *
+ * `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+ * `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
+ */
 export interface User {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
     name: string;
     uid: number;
     groups: string[];
+    role: "administrator" | "operator" | "viewer" | null;
     console: boolean;
 }
 
@@ -4195,12 +4487,18 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
-/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+/**
+ * How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
+ *
+ * `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
+ * export of an earlier release has.
+ */
 export interface VolumeExport {
     transport: "tcp" | "rdma";
     port: number;
     hosts: string[];
     shared: boolean;
+    addresses: string[];
 }
 
 /** All volumes, sorted by name. */
@@ -4248,6 +4546,13 @@ export interface Where {
     nodes: number[];
 }
 
+/** For whom this process runs; `role` is null where the account has none. */
+export interface WhoReport {
+    schema_version: 1;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+}
+
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
@@ -4274,8 +4579,37 @@ export interface Zone {
     text: string;
 }
 
+/** Who is signed in. */
+export interface millrace__lifecycle__access__model__SessionList {
+    schema_version: 1;
+    sessions: SessionEntry[];
+}
+
+/** All clients. `warnings` are what could not be read. */
+export interface millrace__serve__share__session__SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
+}
+
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
+    "access create": PersonReport;
+    "access disconnect": millrace__lifecycle__access__model__SessionList;
+    "access key add": PersonReport;
+    "access key remove": PersonReport;
+    "access list": AccessList;
+    "access lock": PersonReport;
+    "access log": ChangeLog;
+    "access remove": PersonReport;
+    "access second-factor confirm": RecoveryCodes;
+    "access second-factor enroll": EnrolmentReport;
+    "access second-factor remove": PersonReport;
+    "access sessions": millrace__lifecycle__access__model__SessionList;
+    "access set": PersonReport;
+    "access ssh": SshReport;
+    "access unlock": PersonReport;
+    "access who": WhoReport;
     "admin check": CheckReport;
     "admin create": AdminReport;
     "alert ack": AlertList;
@@ -4347,6 +4681,7 @@ export interface Outputs {
     "group list": GroupList;
     "group remove": AccountReport;
     "health": Health;
+    "history": HistoryReport;
     "install list": InstallReport;
     "install write": InstallStep | Installed;
     "inventory": Inventory;
@@ -4365,8 +4700,24 @@ export interface Outputs {
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;
+    "network bond": NetworkChange;
+    "network confirm": NetworkChange;
+    "network dns": NetworkChange;
+    "network hostname": NetworkChange;
+    "network ntp": NetworkChange;
+    "network path-mtu": PathMtu;
+    "network remove": NetworkChange;
+    "network rollback": NetworkChange;
+    "network routes": NetworkChange;
+    "network set": NetworkChange;
+    "network show": NetworkReport;
+    "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
+    "policy diff": PolicyChanges;
+    "policy edit": PolicyChanges;
+    "policy set": PolicyChanges;
+    "policy show": PolicyReport;
     "pool acknowledge": UncleanStarts;
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;
@@ -4394,15 +4745,13 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
-    "port list": PortList;
-    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": SessionList;
+    "session list": millrace__serve__share__session__SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;
@@ -4412,7 +4761,7 @@ export interface Outputs {
     "share create --dry-run": Preview;
     "share disconnect": DisconnectReport;
     "share list": ShareList;
-    "share log": AccessLog;
+    "share log": ShareLog;
     "share networks list": ClientNetworks;
     "share networks set": ChangeReport;
     "share permissions": PermissionsProgress | PermissionsReport;

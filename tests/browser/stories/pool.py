@@ -85,6 +85,23 @@ def test_share_is_created_for_a_user_and_served_on_both_protocols(box: Box, admi
     assert "blocks available" in box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c du")
 
 
+def test_page_of_a_share_keeps_its_verification_and_records_accesses(box: Box, admin: User) -> None:
+    admin.go("Shares")
+    admin.ours.get_by_test_id("shares").get_by_role("link", name="models").click()
+    expect(admin.ours.get_by_test_id("share-verified")).to_contain_text("Served, verified")
+    expect(admin.ours.get_by_test_id("share-who")).to_contain_text("anna")
+    expect(admin.ours.get_by_test_id("share-connected")).to_contain_text("No SMB clients have this share open.")
+    log = admin.ours.get_by_test_id("share-log")
+    # the control is under its label's track
+    log.get_by_role("switch").check(force=True, timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    expect(log.get_by_role("switch")).to_be_checked(timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c 'put /etc/hostname seen; del seen'")
+    assert {entry["action"] for entry in box.shown("share log models --json")["entries"]} >= {"created", "deleted"}
+    assert admin.accessibility_problems() == [] and admin.overflowing() == []
+    admin.ours.get_by_role("link", name="All shares").click()
+    expect(admin.ours.get_by_test_id("shares")).to_contain_text("Served, verified")
+
+
 def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: User) -> None:
     admin.go("Shares")
     admin.ours.get_by_role("button", name="Mount models on a client").click()
@@ -123,3 +140,17 @@ def test_changed_quota_is_set_in_the_file_system(box: Box, admin: User) -> None:
     assert share(box)["size"] == 192 * MIB
     blocks = box.say("xfs_quota -x -c 'report -p -N -b' /srv/pool").splitlines()
     assert str(192 << 10) in {line.split()[3] for line in blocks if line}
+
+
+def test_overview_shows_bays_network_shares_and_history(box: Box, admin: User) -> None:
+    admin.go("Overview")
+    for panel in ("bays", "network", "shares", "load", "history"):
+        expect(admin.ours.get_by_test_id(panel)).to_be_visible(timeout=1000 * CHANGE_SECONDS)
+    expect(admin.ours.get_by_test_id("bays").locator("ol > li")).to_have_count(12)
+    expect(admin.ours.get_by_test_id("uptime")).not_to_have_text("")
+
+
+def test_storage_page_shows_the_plan_in_force(box: Box, admin: User) -> None:
+    admin.go("Storage")
+    expect(admin.ours.get_by_test_id("plan-in-force")).to_contain_text("RAID6", timeout=1000 * CHANGE_SECONDS)
+    expect(admin.ours.get_by_test_id("plan-in-force")).to_contain_text(box.pool["plan_sha256"])

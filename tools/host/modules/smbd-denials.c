@@ -4,7 +4,7 @@
  *
  * POSIX access lists have no such entries. set_nt_acl() of Samba 4.25 (source3/smbd/posix_acls.c) maps them to missing
  * permissions of other entries, drops what has no such form, and reports success: Windows would show a file as closed
- * that is open. docs/decisions/0011-denials-are-refused.md.
+ * that is open. docs/decisions/0013-denials-are-refused.md.
  *
  * Samba has no public header of its VFS. What is declared here is of version 53 of its interface, which each release
  * counts up: Samba loads no module of another version, and the shares that name it do not open then.

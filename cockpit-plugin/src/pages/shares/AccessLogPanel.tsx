@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JSX } from "react";
 import { Switch } from "@patternfly/react-core/dist/esm/components/Switch/index.js";
-import type { AccessEntry, Share } from "../../types/millrace";
+import type { ShareLogEntry, Share } from "../../types/millrace";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded, NoAdmin } from "../../components/States";
@@ -14,7 +14,7 @@ import { actionWord } from "./words";
 
 const LINES = "50";
 
-const columns = (): Column<AccessEntry>[] => [
+const columns = (): Column<ShareLogEntry>[] => [
     { title: _("Time"), heads: true, sort: ({ at }) => at, cell: ({ at }) => moment(at) },
     { title: _("User"), sort: ({ user }) => user, cell: ({ user }) => user },
     { title: _("Client"), sort: ({ host }) => host, cell: ({ host }) => host },

@@ -71,7 +71,7 @@ function Editor({ config, before, onDone, onAccount }: Ends & {
     const seen = useDryRun(isNew ? "share create --dry-run" : "share set --dry-run", args, good && (isNew || changed.length > 0));
     const groups = config.groups.map((group) => group.name);
     const accounts = {
-        users: [ADMIN, ...config.users.filter((user) => !user.console).map((user) => user.name)],
+        users: [ADMIN, ...config.users.map((user) => user.name)],
         groups,
         taken: [ADMIN, ...config.users.map((user) => user.name), ...groups],
         onMade: (sentence: string) => { setMade(sentence); onAccount(); },

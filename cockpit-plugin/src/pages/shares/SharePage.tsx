@@ -19,7 +19,7 @@ import { go, link } from "../../lib/route";
 import { CHANGE_SECONDS } from "../../lib/seconds";
 import { AccessLogPanel } from "./AccessLogPanel";
 import { servedState } from "./verified";
-import { cachingWord, denialsWord, profileWord, writingMeaning } from "./words";
+import { cachingWord, denialsWord, typeWord, writingMeaning } from "./words";
 
 const EVERY = 30;
 
@@ -53,7 +53,7 @@ function Actions({ share, onClone, onPermissions, onUnseal, onRemove }: ShareAct
 function WhoPart({ share, denials, caching }: ShareDetails): JSX.Element {
     const side = share.smb ?? share.direct;
     const facts: [string, ReactNode][] = [
-        [_("Writing"), (share.writing ?? null) === null ? profileWord(share.profile) : writingMeaning(share.writing ?? "own", share.group ?? "")],
+        [_("Writing"), (share.writing ?? null) === null ? typeWord(share.type) : writingMeaning(share.writing ?? "own", share.group ?? "")],
         ...(share.group ? [[_("Group that writes"), share.group] as [string, ReactNode]] : []),
         [_("NFS clients"), share.nfs ? share.exports.map(({ client, access }) => (access === "ro" ? `${client} (${_("read-only")})` : client)).join(", ")
             || _("Closed: no client network is confirmed") : _("Off")],
@@ -76,7 +76,7 @@ function WherePart({ share, owner, group, mode, follows }: ShareDetails): JSX.El
                         {follows === false && <div>{_("The directory does not follow the rule for writing: set the permissions.")}</div>}
                     </>
                 )],
-                [_("Share type"), profileWord(share.profile)],
+                [_("Share type"), typeWord(share.type)],
                 [_("Usage"), <Usage key="used" label={format(_("Usage of $0"), share.name)} used={share.used ?? null} size={share.size} soft={share.soft_size} />],
             ]} />
         </Panel>

@@ -10,13 +10,13 @@ import { Usage } from "../../components/Usage";
 import { _, format } from "../../lib/i18n";
 import { go, link } from "../../lib/route";
 import { servedState } from "./verified";
-import { profileWord, writingWord } from "./words";
+import { typeWord, writingWord } from "./words";
 
 function Name({ share }: { share: Share }): JSX.Element {
     return (
         <>
             <a className="mr-share-name" href={link("shares", "show", share.name)}><strong>{share.name}</strong></a>
-            <div className="mr-subtle mr-small">{profileWord(share.profile)}{share.sealed && ` · ${_("sealed")}`}</div>
+            <div className="mr-subtle mr-small">{typeWord(share.type)}{share.sealed && ` · ${_("sealed")}`}</div>
             {(share.writing ?? null) !== null && (
                 <div className="mr-subtle mr-small">{writingWord(share.writing ?? "own")}{(share.group ?? null) !== null && ` (${share.group})`}</div>
             )}
@@ -87,7 +87,7 @@ function Actions({ share }: { share: Share }): JSX.Element {
     );
 }
 
-const texts = (share: Share) => [share.name, share.comment, profileWord(share.profile), share.group ?? "", ...share.networks,
+const texts = (share: Share) => [share.name, share.comment, typeWord(share.type), share.group ?? "", ...share.networks,
     ...(share.smb?.users ?? []), ...(share.smb?.groups ?? [])];
 
 export function ShareTable({ shares, verifications }: { shares: Share[]; verifications: KeptVerification[] }): JSX.Element {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the keywords of the command line mean, for a person. */
 import { _ } from "../../lib/i18n";
-import type { AccessEntry } from "../../types/millrace";
-import type { Profile, Writing } from "./form";
+import type { ShareLogEntry } from "../../types/millrace";
+import type { ShareType, Writing } from "./form";
 
-export function profileWord(profile: Profile): string {
-    switch (profile) {
+export function typeWord(type: ShareType): string {
+    switch (type) {
     case "training": return _("Training data");
     case "checkpoint": return _("Checkpoints");
     case "dataset-ro": return _("Read-only dataset");
@@ -14,8 +14,8 @@ export function profileWord(profile: Profile): string {
     }
 }
 
-export function profileMeaning(profile: Profile): string {
-    switch (profile) {
+export function typeMeaning(type: ShareType): string {
+    switch (type) {
     case "training": return _("Large files read by many clients; fastest with a single protocol.");
     case "checkpoint": return _("Large files written sequentially; flushed data is on the drives.");
     case "dataset-ro": return _("No writes; clients cache without limits.");
@@ -55,7 +55,7 @@ export function denialsWord(denials: "kept" | "refused" | "dropped"): string {
     }
 }
 
-export function actionWord(action: AccessEntry["action"]): string {
+export function actionWord(action: ShareLogEntry["action"]): string {
     switch (action) {
     case "read": return _("read");
     case "opened to write": return _("opened to write");

@@ -34,7 +34,7 @@ LINES = (
 
 def share(audit: bool = True) -> Share:
     smb = {"users": ["admin"], "audit": audit}
-    wanted = DesiredShare.model_validate({"name": "lab", "project": 1001, "profile": "mixed", "smb": smb})
+    wanted = DesiredShare.model_validate({"name": "lab", "project": 1001, "type": "mixed", "smb": smb})
     return resolved(Config(shares=[wanted]))["lab"]
 
 

@@ -42,7 +42,7 @@ def status(files: int = 2) -> dict[str, Any]:
 
 def share(direct: bool = False) -> Share:
     smb = {"users": ["admin"], "direct": direct}
-    wanted = {"name": "lab", "project": 1001, "profile": "mixed", "smb": smb, "nfs": {"enabled": False}}
+    wanted = {"name": "lab", "project": 1001, "type": "mixed", "smb": smb, "nfs": {"enabled": False}}
     return resolved(Config(shares=[DesiredShare.model_validate(wanted)]))["lab"]
 
 

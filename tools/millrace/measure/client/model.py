@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.measure.client.choices import ClientProfile, Gpu, Protocol
+from millrace.measure.client.choices import ClientWorkload, Gpu, Protocol
 from millrace.system.documents import Contract
 
 
@@ -74,7 +74,7 @@ class Expect(Contract):
 
     schema_version: Literal[1] = 1
     share: str
-    profile: ClientProfile
+    workload: ClientWorkload
     protocol: Protocol
     fstype: Literal["nfs", "cifs"]
     source: str
@@ -112,7 +112,7 @@ class Recipe(Contract):
 
     schema_version: Literal[1] = 1
     share: str
-    profile: ClientProfile
+    workload: ClientWorkload
     protocol: Protocol
     host: str
     mountpoint: str

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from millrace.serve.share.model import AccessAction, AccessEntry, AccessLog, Share
+from millrace.serve.share.model import AccessAction, ShareLogEntry, ShareLog, Share
 from millrace.system.errors import Failed
 from millrace.system.run import Runner, last_words
 
@@ -36,17 +36,17 @@ _NEW = frozenset({"create", "overwrite_if", "supersede", "overwrite"})
 _TEMPORARY = "/.::TMPNAME:"
 
 
-def access_log(share: Share, number: int, run: Runner) -> AccessLog:
+def access_log(share: Share, number: int, run: Runner) -> ShareLog:
     """Return the newest `number` accesses. Failed: the journal cannot be read."""
     argv = ["journalctl", "--quiet", "--no-pager", "--output=json", f"--lines={MOST_LINES}"]
     result = run([*argv, "--output-fields=MESSAGE", f"SYSLOG_IDENTIFIER={IDENTIFIER}"])
     if result.status != 0:
         raise Failed(f"journalctl does not list accesses: {last_words(result)}")
     entries = [entry for line in result.out.splitlines() for entry in _entries(line, share)]
-    return AccessLog(share=share.name, audit=bool(share.smb and share.smb.audit), entries=entries[-number:])
+    return ShareLog(share=share.name, audit=bool(share.smb and share.smb.audit), entries=entries[-number:])
 
 
-def _entries(line: str, share: Share) -> Iterator[AccessEntry]:
+def _entries(line: str, share: Share) -> Iterator[ShareLogEntry]:
     try:
         record = json.loads(line)
         at = datetime.fromtimestamp(int(record["__REALTIME_TIMESTAMP"]) / 1e6, UTC).isoformat(timespec="milliseconds")
@@ -63,7 +63,7 @@ def _entries(line: str, share: Share) -> Iterator[AccessEntry]:
     if done is None:
         return
     action, path, target = done
-    yield AccessEntry(
+    yield ShareLogEntry(
         at=at,
         user=fields[0],
         host=fields[1],
@@ -102,7 +102,7 @@ def _below(path: str, share: Share) -> str:
     return path.removeprefix(share.path).lstrip("/")
 
 
-def said(log: AccessLog) -> list[list[Any]]:
+def said(log: ShareLog) -> list[list[Any]]:
     """Return the rows of a table of accesses."""
     return [
         [

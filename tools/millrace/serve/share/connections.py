@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millrace.serve.share.model import DisconnectReport, OpenFile, Share, ShareConnection, ShareConnections
-from millrace.serve.share.session import address, smb_status
+from millrace.serve.share.session import smb_address, smb_status
 from millrace.serve.share.smb_parameters import CHECKER
 from millrace.system.errors import Refused
 from millrace.system.run import Runner, must
@@ -32,7 +32,7 @@ def connections(share: Share, run: Runner) -> ShareConnections:
     counts = Counter(str(handle["server_id"]["pid"]) for _, handle in opens)
     clients = [
         ShareConnection(
-            host=address(str(tree.get("machine", ""))),
+            host=smb_address(str(tree.get("machine", ""))),
             user=user,
             since=str(tree.get("connected_at", "")),
             files=counts[str(tree["server_id"]["pid"])],

@@ -10,7 +10,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import table
 
 if TYPE_CHECKING:
-    from millrace.serve.share.model import AccessLog, Share
+    from millrace.serve.share.model import ShareLog, Share
 
 HEADERS = ("Time", "User", "Client", "Action", "File")
 
@@ -18,7 +18,7 @@ HEADERS = ("Time", "User", "Client", "Action", "File")
 @click.command("log")
 @click.argument("name")
 @click.option("--lines", "-n", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Newest entries.")
-@prints("millrace.serve.share.model:AccessLog")
+@prints("millrace.serve.share.model:ShareLog")
 def log_(name: str, lines: int, show: Output) -> None:
     """Show who opened and changed which files of a share over SMB, where `share set --audit` is on."""
     from millrace.serve.share.access_log import access_log
@@ -55,7 +55,7 @@ def _share(name: str) -> "Share":
     return share
 
 
-def _rows(log: "AccessLog") -> list[str]:
+def _rows(log: "ShareLog") -> list[str]:
     from millrace.serve.share.access_log import said
 
     off = (

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from millrace.serve.config.choices import Profile, Writing
+from millrace.serve.config.choices import ShareType, Writing
 from millrace.serve.config.model import NfsClient
 from millrace.system.documents import Contract
 
@@ -51,7 +51,7 @@ class Share(Contract):
 
     name: str
     path: str
-    profile: Profile
+    type: ShareType
     comment: str
     project: int
     size: int | None
@@ -80,7 +80,7 @@ class Share(Contract):
     @property
     def both(self) -> bool:
         """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
-        return self.nfs and self.smb is not None and self.profile != "dataset-ro"
+        return self.nfs and self.smb is not None and self.type != "dataset-ro"
 
 
 Denials = Literal["kept", "refused", "dropped"]
@@ -240,7 +240,7 @@ class ShareList(Contract):
 AccessAction = Literal["read", "opened to write", "created", "renamed", "deleted", "permissions changed"]
 
 
-class AccessEntry(Contract):
+class ShareLogEntry(Contract):
     """What one user did with one file over SMB; `target` is the new name of a renamed file.
 
     `at` is ISO 8601 in UTC; paths are below the share.
@@ -254,13 +254,13 @@ class AccessEntry(Contract):
     target: str | None
 
 
-class AccessLog(Contract):
+class ShareLog(Contract):
     """`millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now."""
 
     schema_version: Literal[1] = 1
     share: str
     audit: bool
-    entries: list[AccessEntry]
+    entries: list[ShareLogEntry]
 
 
 class DisconnectReport(Contract):

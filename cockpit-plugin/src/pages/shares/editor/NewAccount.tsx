@@ -8,7 +8,6 @@ import { NewGroup, NewUser } from "../account-dialogs";
 export interface Accounts {
     users: string[];
     groups: string[];
-    /** Console users among them: every name that is taken. */
     taken: string[];
     onMade: (sentence: string) => void;
 }

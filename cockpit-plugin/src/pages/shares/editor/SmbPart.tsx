@@ -45,7 +45,7 @@ function People({ id, label, other, local, chosen, onChange }: {
 export function SmbPart({ form, set, problems, accounts }: PartProps & { accounts: Accounts }): JSX.Element {
     const { users, groups } = accounts;
     // as DesiredShare.both of the program: nobody writes a dataset
-    const caches = !form.nfs || form.profile === "dataset-ro";
+    const caches = !form.nfs || form.type === "dataset-ro";
     return (
         <Panel title={_("SMB (Windows, macOS, Linux)")} testId="part-smb"
             actions={<Switch id="smb" label={_("SMB")} isChecked={form.smb} onChange={(_event, smb) => set({ smb })} />}>
@@ -64,9 +64,9 @@ export function SmbPart({ form, set, problems, accounts }: PartProps & { account
                     <People id="smb-groups" label={_("Groups")} other={_("Other group")} local={groups} chosen={form.groups}
                         onChange={(chosen) => set({ groups: chosen })} />
                     <Sentence id="smb-said" problem={problems["smb"]} />
-                    <ChoiceField id="encryption" label={_("Encryption")} value={form.profile === "home" ? "required" : form.encryption}
-                        disabled={form.profile === "home"} onChange={(encryption) => set({ encryption })}
-                        help={form.profile === "home" ? _("Home directories are always encrypted.") : undefined}
+                    <ChoiceField id="encryption" label={_("Encryption")} value={form.type === "home" ? "required" : form.encryption}
+                        disabled={form.type === "home"} onChange={(encryption) => set({ encryption })}
+                        help={form.type === "home" ? _("Home directories are always encrypted.") : undefined}
                         options={[{ value: "offered", label: _("Optional: the client chooses signing or encryption") },
                             { value: "required", label: _("Required") }]} />
                     <Networks form={form} set={set} problems={problems} />

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from millrace.serve.share.model import AccessAction, ShareLogEntry, ShareLog, Share
+from millrace.serve.share.model import AccessAction, Share, ShareLog, ShareLogEntry
 from millrace.system.errors import Failed
 from millrace.system.run import Runner, last_words
 

@@ -10,7 +10,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import table
 
 if TYPE_CHECKING:
-    from millrace.serve.share.model import ShareLog, Share
+    from millrace.serve.share.model import Share, ShareLog
 
 HEADERS = ("Time", "User", "Client", "Action", "File")
 

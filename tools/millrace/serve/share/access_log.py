@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who opened and changed which files of a share over SMB: what vfs_full_audit of Samba writes to the journal.
+"""Accesses to the files of a share over SMB, from the lines that vfs_full_audit of Samba writes to the journal.
 
 The journal is bounded (`mkosi.extra/etc/systemd/journald.conf.d/`), and takes a limited number of lines a second from a
 service: a flood of accesses loses lines, and the journal says how many.

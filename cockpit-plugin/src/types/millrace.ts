@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
+    without: ("password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -381,7 +381,7 @@ export interface CertificateSettings {
 }
 
 /**
- * A changing verb that an account ran. `status` is its exit status, null while it runs and where it was killed.
+ * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
  *
  * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
  */
@@ -519,6 +519,12 @@ export interface ClientSession {
     slots: number | null;
     encryption: string | null;
     open_files: number | null;
+}
+
+/** How another operating system than Linux opens the share. No step has a password: each asks for it. */
+export interface ClientSystem {
+    name: "windows" | "macos";
+    steps: SystemStep[];
 }
 
 /** What the client does with the share. */
@@ -856,6 +862,13 @@ export interface DirectAccess {
     users: string[];
     groups: string[];
     obstacle: string | null;
+}
+
+/** The result of `millrace share disconnect`: how many SMB clients had the share open. */
+export interface DisconnectReport {
+    schema_version: 1;
+    share: string;
+    clients: number;
 }
 
 /**
@@ -1842,6 +1855,12 @@ export interface KeptState {
     trusted: Trusted[];
 }
 
+/** The last verification of a share, by a change or by `millrace share verify`; `at` is ISO 8601 in UTC. */
+export interface KeptVerification {
+    at: string;
+    result: ShareVerification;
+}
+
 /** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
 export interface KernelModule {
     name: string;
@@ -2458,6 +2477,13 @@ export interface Offer {
     needs: KernelOption[];
 }
 
+/** A file that an SMB client has open: its path below the share, the user, and whether it was opened to write. */
+export interface OpenFile {
+    path: string;
+    user: string;
+    writing: boolean;
+}
+
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
 export interface OtherVersion {
     version: string;
@@ -2558,7 +2584,7 @@ export interface Person {
     locked: boolean;
 }
 
-/** An account that manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
+/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
 export interface PersonEntry {
     name: string;
     full_name: string;
@@ -2569,7 +2595,7 @@ export interface PersonEntry {
     recovery_codes: number | null;
 }
 
-/** The result of a change of an account, in a sentence; `person` is null where it was removed. */
+/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
 export interface PersonReport {
     schema_version: 1;
     person: PersonEntry | null;
@@ -2883,7 +2909,7 @@ export interface RebuildSettings {
  *
  * Apply `files` (module options, credentials) and `prepare` (commands), then one of three that are equivalent: `fstab`
  * (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
- * until the next boot).
+ * until the next boot). `systems` are the steps of other operating systems, none where they cannot open it.
  */
 export interface Recipe {
     schema_version: 1;
@@ -2905,6 +2931,7 @@ export interface Recipe {
     notes: Note[];
     zone: string | null;
     gpu: GpuSettings | null;
+    systems: ClientSystem[];
     expect: Expect;
 }
 
@@ -3488,13 +3515,6 @@ export interface SessionEntry {
     since: string | null;
 }
 
-/** All clients. `warnings` are what could not be read. */
-export interface SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
-}
-
 /**
  * One setting that is not what it was at the last boot, and what caused it.
  *
@@ -3589,8 +3609,27 @@ export interface Share {
     gid: number | null;
 }
 
+/** One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files. */
+export interface ShareConnection {
+    host: string;
+    user: string;
+    since: string;
+    files: number;
+}
+
+/** SMB clients of one share. `files` are some of the `open_files` files that they have open. */
+export interface ShareConnections {
+    clients: ShareConnection[];
+    files: OpenFile[];
+    open_files: number;
+}
+
 /**
  * One share; `writers` is who may write, in words.
+ *
+ * `caching` is whether SMB clients may cache, null without Samba. `connections` are its SMB clients, null where they
+ * cannot be read, `problem` is why: only root can. `verification` is the last one, null where there was none.
+ * `denials` is what becomes of entries that deny access; null where no SMB client sets access lists.
  *
  * `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
  * they are those of the rule for writing, access lists included; null where that cannot be read.
@@ -3603,12 +3642,40 @@ export interface ShareDetails {
     group: string | null;
     mode: string | null;
     follows: boolean | null;
+    denials: "kept" | "refused" | "dropped" | null;
+    caching: "clients" | "none" | null;
+    connections: ShareConnections | null;
+    problem: string | null;
+    verification: KeptVerification | null;
 }
 
-/** All shares of this server. */
+/** All shares of this server, and the last verification of each that was verified. */
 export interface ShareList {
     schema_version: 1;
     shares: Share[];
+    verifications: KeptVerification[];
+}
+
+/** `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now. */
+export interface ShareLog {
+    schema_version: 1;
+    share: string;
+    audit: boolean;
+    entries: ShareLogEntry[];
+}
+
+/**
+ * What one user did with one file over SMB; `target` is the new name of a renamed file.
+ *
+ * `at` is ISO 8601 in UTC; paths are below the share.
+ */
+export interface ShareLogEntry {
+    at: string;
+    user: string;
+    host: string;
+    action: "read" | "opened to write" | "created" | "renamed" | "deleted" | "permissions changed";
+    path: string;
+    target: string | null;
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
@@ -3682,17 +3749,11 @@ export interface SidReport {
     held: number;
 }
 
-/** The sessions of this server. */
-export interface SignInList {
-    schema_version: 1;
-    sessions: SessionEntry[];
-}
-
 /**
  * The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
- * served over SMB Direct by the kernel, and not by Samba.
+ * served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
  */
 export interface Smb {
     enabled: boolean;
@@ -3703,9 +3764,14 @@ export interface Smb {
     time_machine: boolean;
     io_uring: boolean;
     direct: boolean;
+    audit: boolean;
 }
 
-/** Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it. */
+/**
+ * Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it.
+ *
+ * `audit` is whether Samba records who opens and changes files.
+ */
 export interface SmbAccess {
     users: string[];
     groups: string[];
@@ -3713,6 +3779,7 @@ export interface SmbAccess {
     encryption: "offered" | "required";
     time_machine: boolean;
     io_uring: boolean;
+    audit: boolean;
 }
 
 /** The SMB server. */
@@ -3859,6 +3926,12 @@ export interface Sync {
 export interface SysctlPolicy {
     /** dirty page cache in bytes at which writers wait, a multiple of 4096 */
     dirty_bytes: number | null;
+}
+
+/** One step on a client: a path to open, a command to type, or a command that shows whether it worked. */
+export interface SystemStep {
+    kind: "path" | "command" | "check";
+    text: string;
 }
 
 /** `millrace alert test --json`: one result for each route. */
@@ -4090,7 +4163,7 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    kind: "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
     details: string[];
 }
 
@@ -4506,10 +4579,23 @@ export interface Zone {
     text: string;
 }
 
+/** Who is signed in. */
+export interface millrace__lifecycle__access__model__SessionList {
+    schema_version: 1;
+    sessions: SessionEntry[];
+}
+
+/** All clients. `warnings` are what could not be read. */
+export interface millrace__serve__share__session__SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
+}
+
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
     "access create": PersonReport;
-    "access disconnect": SignInList;
+    "access disconnect": millrace__lifecycle__access__model__SessionList;
     "access key add": PersonReport;
     "access key remove": PersonReport;
     "access list": AccessList;
@@ -4519,7 +4605,7 @@ export interface Outputs {
     "access second-factor confirm": RecoveryCodes;
     "access second-factor enroll": EnrolmentReport;
     "access second-factor remove": PersonReport;
-    "access sessions": SignInList;
+    "access sessions": millrace__lifecycle__access__model__SessionList;
     "access set": PersonReport;
     "access ssh": SshReport;
     "access unlock": PersonReport;
@@ -4665,7 +4751,7 @@ export interface Outputs {
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": SessionList;
+    "session list": millrace__serve__share__session__SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;
@@ -4673,7 +4759,9 @@ export interface Outputs {
     "share copy": CopyProgress | CopyReport;
     "share create": ChangeReport;
     "share create --dry-run": Preview;
+    "share disconnect": DisconnectReport;
     "share list": ShareList;
+    "share log": ShareLog;
     "share networks list": ClientNetworks;
     "share networks set": ChangeReport;
     "share permissions": PermissionsProgress | PermissionsReport;

@@ -84,6 +84,7 @@ def _running(kind: type[Kind]) -> Iterator[Kind]:
             patch.setattr(change, lambda *arguments: None)
         patch.setattr("socket.gethostname", lambda: "millrace")
         patch.setattr("millrace.serve.config.store.datetime", Clock)
+        patch.setattr("millrace.serve.share.kept_results.datetime", Clock)
         appliance = kind(Path(directory))
         certify(end=NOW.replace(year=2126))
         stand_in(patch, appliance)

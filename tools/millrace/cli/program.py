@@ -138,6 +138,8 @@ BELOW = {
     "share permissions": "millrace.serve.permissions.permissions_verbs:permissions_",
     "share permissions-execute": "millrace.serve.permissions.permissions_verbs:permissions_execute",
     "share permissions-cleanup": "millrace.serve.permissions.permissions_verbs:permissions_cleanup",
+    "share log": "millrace.serve.share.log_verbs:log_",
+    "share disconnect": "millrace.serve.share.log_verbs:disconnect_",
     "share unseal": "millrace.serve.clone.clone_verbs:unseal",
     "share copy": "millrace.serve.clone.copy_verbs:copy",
     "share smb-direct-users": "millrace.serve.share.direct_verbs:users",

@@ -121,6 +121,11 @@ def file_sids_file() -> Path:
     return run_dir() / "file-sids.json"
 
 
+def verified_file() -> Path:
+    """The last verification of each share."""
+    return state_dir() / "verified.json"
+
+
 def usage_file() -> Path:
     """What the shares held when root looked last."""
     return run_dir() / "usage.json"

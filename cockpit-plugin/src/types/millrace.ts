@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -381,7 +381,7 @@ export interface CertificateSettings {
 }
 
 /**
- * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
+ * A changing verb that an account ran. `status` is its exit status, null while it runs and where it was killed.
  *
  * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
  */
@@ -1833,7 +1833,7 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
+ * `sealed`: secrets need the passphrase. `trusted` is the power over the server that it gives. `users` and `shares`
  * are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
  * by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
  * there is.
@@ -2584,7 +2584,7 @@ export interface Person {
     locked: boolean;
 }
 
-/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
+/** An account that manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
 export interface PersonEntry {
     name: string;
     full_name: string;
@@ -2595,7 +2595,7 @@ export interface PersonEntry {
     recovery_codes: number | null;
 }
 
-/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
+/** The result of a change of an account, in a sentence; `person` is null where it was removed. */
 export interface PersonReport {
     schema_version: 1;
     person: PersonEntry | null;
@@ -3515,6 +3515,13 @@ export interface SessionEntry {
     since: string | null;
 }
 
+/** All clients. `warnings` are what could not be read. */
+export interface SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
+}
+
 /**
  * One setting that is not what it was at the last boot, and what caused it.
  *
@@ -3747,6 +3754,12 @@ export interface SidReport {
     right: number;
     replaced: Record<string, number>;
     held: number;
+}
+
+/** The sessions of this server. */
+export interface SignInList {
+    schema_version: 1;
+    sessions: SessionEntry[];
 }
 
 /**
@@ -4163,7 +4176,7 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
     details: string[];
 }
 
@@ -4579,23 +4592,10 @@ export interface Zone {
     text: string;
 }
 
-/** Who is signed in. */
-export interface millrace__lifecycle__access__model__SessionList {
-    schema_version: 1;
-    sessions: SessionEntry[];
-}
-
-/** All clients. `warnings` are what could not be read. */
-export interface millrace__serve__share__session__SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
-}
-
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
     "access create": PersonReport;
-    "access disconnect": millrace__lifecycle__access__model__SessionList;
+    "access disconnect": SignInList;
     "access key add": PersonReport;
     "access key remove": PersonReport;
     "access list": AccessList;
@@ -4605,7 +4605,7 @@ export interface Outputs {
     "access second-factor confirm": RecoveryCodes;
     "access second-factor enroll": EnrolmentReport;
     "access second-factor remove": PersonReport;
-    "access sessions": millrace__lifecycle__access__model__SessionList;
+    "access sessions": SignInList;
     "access set": PersonReport;
     "access ssh": SshReport;
     "access unlock": PersonReport;
@@ -4751,7 +4751,7 @@ export interface Outputs {
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": millrace__serve__share__session__SessionList;
+    "session list": SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;

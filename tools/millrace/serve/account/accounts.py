@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millrace.serve.config.model import Config, Group, User
+from millrace.serve.config.model import ADMIN, Config, Group, User
 from millrace.system import paths
 from millrace.system.account_files import AccountFiles, editing, running
 from millrace.system.errors import Failed, Refused
@@ -13,6 +13,7 @@ from millrace.system.names import several
 from millrace.system.run import Runner, must
 from millrace.system.smb_passwords import (
     PDBEDIT,
+    end_lockouts_of_other_times,
     never_expire,
     nt_hashes,
     reload_direct,
@@ -65,9 +66,13 @@ def ensure(users: Sequence[User], groups: Sequence[Group], run: Runner) -> Made:
 
 
 def render(config: Config, run: Runner) -> list[User]:
-    """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet."""
+    """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet.
+
+    Lockouts that began when the clock was ahead end.
+    """
     made = ensure(config.users, config.groups, run).users
     _enforce_smb_lockout(run)
+    end_lockouts_of_other_times([ADMIN, *(user.name for user in config.users)])
     return [user for user in config.users if user.name in made]
 
 

@@ -306,7 +306,7 @@ class TestServers:
         (serving / "etc/millrace/policy.toml").unlink()
         named = Nfs(clients=[NfsClient(client="10.0.0.9")])
         for nfs_side in (Nfs(enabled=False), named):
-            share = DesiredShare(name="data", profile="training", project=1001, nfs=nfs_side)
+            share = DesiredShare(name="data", type="training", project=1001, nfs=nfs_side)
             write_model(files.config_file(), Config(shares=[share]))
             assert [one.level for one in nfs.check(host())] == [Level.OK]
 

@@ -141,7 +141,7 @@ def test_repair_walks_all_of_a_home_and_follows_no_link(
 
 def homes_of_anna(uid: int = UID) -> Config:
     wanted = DesiredShare.model_validate(
-        {"name": "home", "profile": "home", "project": 1002, "nfs": {"enabled": False}, "smb": {"users": ["anna"]}}
+        {"name": "home", "type": "home", "project": 1002, "nfs": {"enabled": False}, "smb": {"users": ["anna"]}}
     )
     user = User.model_construct(name="anna", uid=uid, groups=[], comment="")
     return first_config().model_copy(update={"shares": [wanted], "users": [user]})

@@ -126,7 +126,7 @@ def test_shares_that_cannot_be_opened_without_io_uring_are_a_failure(appliance: 
     (appliance.root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
     (appliance.root / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
     assert [one.level for one in shares.check(host())] == [Level.OK]
-    create_shares(["train"], {"profile": "training", "nfs": False}, lambda: server)
+    create_shares(["train"], {"type": "training", "nfs": False}, lambda: server)
     assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))
 
 

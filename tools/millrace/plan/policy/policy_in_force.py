@@ -51,6 +51,12 @@ def in_force() -> Policy:
     return found.policy
 
 
+def last_good() -> Policy:
+    """Return the policy that was in force last; the defaults where none was yet."""
+    kept = _last_good()
+    return kept[0] if kept is not None else Policy()
+
+
 def save_last_good() -> None:
     """Keep the policy that can be read now as the last good one; keep nothing of one that cannot be read.
 

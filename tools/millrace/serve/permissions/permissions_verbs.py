@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import SHARES
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("permissions")
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @click.option("--apply", "apply", is_flag=True, help="Set them; without it they are only compared.")
 @prints(
     "millrace.serve.permissions.permissions_model:PermissionsLine", lines=True, words="Print progress as JSON lines."

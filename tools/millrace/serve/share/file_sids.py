@@ -95,7 +95,7 @@ def homes(shares: Sequence[Share]) -> list[Home]:
     return [
         Home(paths.ROOT / share.path.lstrip("/") / name, name, uid)
         for share in shares
-        if share.profile == "home" and share.smb is not None
+        if share.type == "home" and share.smb is not None
         for name, uid in share.homes.items()
     ]
 

@@ -241,7 +241,7 @@ def _io_uring(config: Config) -> list[HealthFinding]:
     """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
     refused = sysfs.number(paths.ROOT / "proc/sys/kernel/io_uring_disabled")
     on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring and not one.smb.direct]
-    alone = [one.name for one in on_smb if not one.both and one.profile not in _WITHOUT]
+    alone = [one.name for one in on_smb if not one.both and one.type not in _WITHOUT]
     if not alone or not refused:
         return []
     sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."

@@ -1951,23 +1951,25 @@ export interface MdArray {
     bitmap_chunk: number | null;
 }
 
-/**
- * Settings of each parity array. The ranges are those of the kernel.
- *
- * `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
- * `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
- * `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
- * `direct_degraded_reads`: whether reads of a degraded array that need no missing drive bypass md's stripe cache.
- */
+/** Each parity array, and its members. The ranges are those of the kernel. */
 export interface MdPolicy {
+    /** threads of each parity array */
     group_thread_cnt: number | null;
+    /** stripes in the cache of each parity array */
     stripe_cache_size: number | null;
+    /** limit of a rebuild in KiB/s */
     sync_speed_max_kib: number | null;
+    /** least rate of a rebuild beside clients, in KiB/s of each drive, while its array survives a failure and the priority is balanced; without it by the remaining redundancy */
     rebuild_min_kib: number | null;
+    /** read-ahead in KiB */
     read_ahead_kib: number | null;
+    /** requests that wait in the queue of each drive in an array; without it the kernel's */
     member_requests: number | null;
+    /** largest request to each drive in an array in KiB; without it the kernel's */
     member_max_kib: number | null;
+    /** never: the pool is not trimmed, even if every drive guarantees zeroes */
     discard: "never" | null;
+    /** false: all reads of a degraded array go through md's stripe cache */
     direct_degraded_reads: boolean | null;
 }
 
@@ -2171,21 +2173,25 @@ export interface Nfsd {
     copy_from: string[];
 }
 
-/**
- * `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
- *
- * `localio`: whether NFS clients on the server itself may go around nfsd. `io_cache_read` and `io_cache_write` are
- * for all shares.
- */
+/** The NFS server. */
 export interface NfsdPolicy {
+    /** threads of nfsd in all */
     threads: number | null;
+    /** least threads of each pool of threads */
     threads_min: number | null;
+    /** one pool of threads, or one for each NUMA node */
     pool_mode: "global" | "pernode" | null;
+    /** largest read or write of NFS in bytes, a multiple of 4096 */
     max_block_size: number | null;
+    /** seconds after which the state of a silent client may go */
     lease_time: number | null;
+    /** seconds in which clients reclaim their locks after a start */
     grace_time: number | null;
+    /** false: NFS clients on the server itself go through nfsd */
     localio: boolean | null;
+    /** how nfsd reads files of all shares; without effect under Secure Boot; without it buffered */
     io_cache_read: "buffered" | "dontcache" | "direct" | null;
+    /** how nfsd writes files of all shares; without effect under Secure Boot; without it buffered */
     io_cache_write: "buffered" | "dontcache" | "direct" | null;
 }
 
@@ -2432,6 +2438,49 @@ export interface PlannedRung {
     skipped: string | null;
 }
 
+/** One key that changes, with its values; null where the planner decides. */
+export interface PolicyChange {
+    key: string;
+    before: JsonValue;
+    after: JsonValue;
+    when: "now" | "boot" | "new pool";
+}
+
+/** What `millrace policy set`, `edit` and `diff` print with --json: the changes, and the units that applied them. */
+export interface PolicyChanges {
+    schema_version: 1;
+    file: string;
+    changes: PolicyChange[];
+    applied: string[];
+}
+
+/**
+ * One key, as `layout.spares`. `value` is in force; `default` null leaves the decision to the planner.
+ *
+ * `is_set`: whether the file has the key. `range` is what it takes, in words, empty where the meaning says it.
+ */
+export interface PolicyKey {
+    key: string;
+    meaning: string;
+    range: string;
+    default: JsonValue;
+    value: JsonValue;
+    is_set: boolean;
+    when: "now" | "boot" | "new pool";
+}
+
+/**
+ * What `millrace policy show --json` prints: all keys, and the file that the policy comes from, null for none.
+ *
+ * `problem` is why the file is not in force; then the values are those of the last policy that could be read.
+ */
+export interface PolicyReport {
+    schema_version: 1;
+    file: string | null;
+    problem: string | null;
+    keys: PolicyKey[];
+}
+
 /**
  * The pool that exists (`/var/lib/millrace/pool.json`).
  *
@@ -2546,17 +2595,17 @@ export interface PortSettings {
     tx_ring: number | null;
 }
 
-/**
- * `rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
- *
- * `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
- * `most_queues`: how many queues a port has at most; `rx_ring` and `tx_ring`: descriptors of each of its rings.
- */
+/** The data ports. */
 export interface PortsPolicy {
+    /** microseconds that each data port waits for more packets before an interrupt; without it the driver's */
     rx_usecs: number | "adaptive" | null;
+    /** cores of its NUMA node that take the interrupts of each data port; without it one for each queue */
     interrupt_cores: number | null;
+    /** queues of each data port at most; without it one for each core of its NUMA node */
     most_queues: number | null;
+    /** descriptors of each receive ring of the data ports; without it the driver's */
     rx_ring: number | null;
+    /** descriptors of each transmit ring of the data ports; without it the driver's */
     tx_ring: number | null;
 }
 
@@ -3443,13 +3492,11 @@ export interface SmbAccess {
     io_uring: boolean;
 }
 
-/**
- * `max_credits`: requests, or 64 KiB of a large one, that a connection over SMB may have under way.
- *
- * `aio_min_bytes`: the smallest read or write in bytes that smbd does beside others; smaller ones it does one by one.
- */
+/** The SMB server. */
 export interface SmbdPolicy {
+    /** credits of each connection over SMB: requests under way, of which a large one counts once for each 64 KiB; without it Samba's 8192 */
     max_credits: number | null;
+    /** smallest read or write of SMB in bytes that is asynchronous; without it Samba's 1, all of them */
     aio_min_bytes: number | null;
 }
 
@@ -3577,8 +3624,9 @@ export interface Sync {
     seconds_left: number | null;
 }
 
-/** `dirty_bytes`: where writers start to wait, in bytes. */
+/** Memory of the kernel. */
 export interface SysctlPolicy {
+    /** dirty page cache in bytes at which writers wait, a multiple of 4096 */
     dirty_bytes: number | null;
 }
 
@@ -4281,6 +4329,10 @@ export interface Outputs {
     "metrics status": MetricsEndpoint;
     "plan": PlanFile;
     "plan --explain": Explanation;
+    "policy diff": PolicyChanges;
+    "policy edit": PolicyChanges;
+    "policy set": PolicyChanges;
+    "policy show": PolicyReport;
     "pool acknowledge": UncleanStarts;
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;

@@ -165,6 +165,10 @@ class Appliance(Commands):
         if words[0] == "-ra":
             self.table = self._exports("millrace.exports")
             self.transient = self._exports("millrace-verify.exports")
+            table = self.root / "run/millrace/nfs/etab"
+            table.parent.mkdir(parents=True, exist_ok=True)
+            lines = [f"{path}\t{one}\n" for path, entries in self.table.items() for one in entries.split(" ")]
+            table.write_text("".join(lines))
         elif words[0] == "-s":
             entries = [(path, one) for path, clients in self.table.items() for one in clients.split(" ")]
             return Result(0, "".join(f"{path}  {one}\n" for path, one in entries), "")

@@ -54,7 +54,7 @@ export interface Adopted {
  * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
  *
  * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
- * is why it stopped. `again`: this server had the pool before another one used it.
+ * is why it stopped. `again`: this server had the pool before another one used it. `without` is left out.
  */
 export interface Adoption {
     schema_version: 1;
@@ -66,6 +66,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
+    without: ("password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -1685,9 +1686,10 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
- * a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
- * state can be read, and superblocks and directories say what there is.
+ * `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
+ * are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
+ * by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
+ * there is.
  */
 export interface KeptState {
     generation: number;
@@ -1703,6 +1705,7 @@ export interface KeptState {
     forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
+    trusted: Trusted[];
 }
 
 /** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
@@ -3846,6 +3849,12 @@ export interface Trimmed {
     longest: number;
 }
 
+/** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
+export interface Trusted {
+    kind: "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    details: string[];
+}
+
 /** The CAs whose certificates an mtls client may use. */
 export interface TrustedAuthorities {
     schema_version: 1;
@@ -4157,12 +4166,18 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
-/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+/**
+ * How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
+ *
+ * `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
+ * export of an earlier release has.
+ */
 export interface VolumeExport {
     transport: "tcp" | "rdma";
     port: number;
     hosts: string[];
     shared: boolean;
+    addresses: string[];
 }
 
 /** All volumes, sorted by name. */

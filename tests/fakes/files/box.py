@@ -303,6 +303,7 @@ class Box:
             self.tree.write(f"{nfsd}/clients/{number}/info", tools.NFS_INFO.format(host=host, number=number))
             self.tree.write(f"{nfsd}/clients/{number}/states", tools.NFS_STATES)
         self.tree.write("etc/exports.d/millrace.exports", "/srv/pool/data 10.77.0.0/24(rw)\n")
+        self.tree.write("run/millrace/nfs/etab", "/srv/pool/data\t10.77.0.0/24(rw,sync)\n")
         self.tree.write("run/samba/smbd.pid", "900\n")
         listen(self.root, "0.0.0.0:445", "0.0.0.0:2049", established=tools.CONNECTIONS)
 

@@ -14,6 +14,7 @@ from host.layout import REPO
 from millrace.cli.program import millrace
 from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.inventory.model import Inventory
+from millrace.lifecycle.keep.trust import Trusted
 from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import FoundArray, KeptPort, KeptState, SearchResult
 from millrace.lifecycle.keep.model import KeptElsewhere
@@ -128,6 +129,11 @@ def _found(box: Box) -> None:
         domain="corp.example",
         problems=["etc/krb5.keytab: Input/output error"],
         damaged=["000043.tar.gz: it is torn or damaged"],
+        trusted=[
+            Trusted(kind="password", details=["encrypted, or not readable"]),
+            Trusted(kind="ssh", details=[]),
+            Trusted(kind="updates", details=["https://updates.example/millrace"]),
+        ],
     )
     serials = [f"MRD{number:011}" for number in range(1, 11)]
     arrays = [

@@ -374,6 +374,13 @@ class TestServers:
             in said
         )
 
+    def test_boot_drive_that_is_read_only_comes_first(self, empty: Path) -> None:
+        mount(empty, "/dev/vda3", "/", "ext4", "ro,relatime")
+        listed = Result(0, '[{"unit":"millrace-tune.service","active":"failed","sub":"failed"}]', "")
+        said = sentences(units.check(host(failed=listed, why=Result(0, "", ""))))
+        assert "has failed. [Make the boot drive writable first: journalctl -k | grep -E 'EXT4" in said
+        assert "Make room" not in said
+
     def test_a_systemd_that_does_not_answer_is_unknown(self, empty: Path) -> None:
         health = collect(host(failed=Result(1, "", "Failed to connect to bus"), show=Result(1, "", "no bus")))
         assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == [

@@ -27,8 +27,6 @@ MAC = "52:54:00:00:00:01"
 def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     well(tmp_path)
-    (tmp_path / "var/lib/nfs").mkdir(parents=True)
-    (tmp_path / "var/lib/nfs/etab").write_text("/srv/pool/data\t10.0.0.0/24(rw,sync)\n")
     return tmp_path
 
 
@@ -113,12 +111,25 @@ def test_all_is_well(serving: Path) -> None:
 
 def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
     wanted()
-    (serving / "var/lib/nfs/etab").write_text("/elsewhere\t*(rw)\n")
+    (serving / "run/millrace/nfs/etab").write_text("/elsewhere\t*(rw)\n")
     assert "FAIL: NFS does not export /srv/pool/data. [systemctl restart millrace-share" in sentences(
         shares.check(host())
     )
     (serving / "proc/fs/nfsd/threads").write_text("0\n")
     assert "does not export" not in sentences(shares.check(host()))
+
+
+def test_table_of_exports_that_is_gone_or_lacks_a_client(serving: Path) -> None:
+    wanted()
+    (serving / "etc/exports.d/millrace.exports").write_text("/srv/pool/data 10.0.0.0/24(rw) 10.1.0.0/24(ro)\n")
+    table = serving / "run/millrace/nfs/etab"
+    assert "FAIL: NFS does not export /srv/pool/data to 10.1.0.0/24. [" in sentences(shares.check(host()))
+    with table.open("a") as file:
+        file.write("/srv/pool/data\t10.1.0.0/24(ro,sync)\n")
+    assert [finding.level for finding in shares.check(host())] == [Level.OK]
+    # exportfs that cannot write one says nothing
+    table.unlink()
+    assert "FAIL: NFS does not export /srv/pool/data. [" in sentences(shares.check(host()))
 
 
 def test_limits_that_do_not_hold(serving: Path) -> None:

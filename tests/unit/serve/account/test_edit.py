@@ -13,13 +13,14 @@ from millrace.serve.account.part import AccountChange, PasswordChange
 from millrace.serve.account.sync import sync
 from millrace.serve.account.verbs import user as user_verb
 from millrace.serve.config import store
-from millrace.serve.config.model import User
+from millrace.serve.config.model import Group, User
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.render.registry import Change
 from millrace.serve.share.edit import create_shares
 from millrace.system import account_files, nfsd
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
+from tests.fakes import read_only
 from tests.fakes.accounts import MODES
 from tests.fakes.appliance import Appliance
 from tests.fakes.tools import stand_in
@@ -168,6 +169,16 @@ def test_accounts_that_are_gone_are_made_again_at_boot(appliance: Appliance) -> 
     assert [one.name for one in render(store.load(), appliance)] == ["ann"]
     assert appliance.accounts["passwd"] == {"ann": ann.uid}
     assert render(store.load(), appliance) == []
+
+
+def test_boot_drive_that_is_read_only_has_all_accounts(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    assert render(store.load(), appliance) == []
+    read_only.boot_drive(appliance.root, monkeypatch)
+    with store.config_lock():
+        assert render(store.load(), appliance) == []
+    with pytest.raises(OSError, match="Read-only file system"):
+        render(store.load().model_copy(update={"groups": [Group(name="ml", gid=2999)]}), appliance)
 
 
 def test_the_password_comes_from_standard_input(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def test_account_that_verifies_is_known_only_meanwhile(appliance: DirectApplianc
     file = paths.smb_direct_users()
     assert file.stat().st_mode & 0o777 == 0o600
     # the hash of smbpasswd(5) in the words of ksmbdpwd.db(5); an account that is nobody's is not in it
-    assert file.read_text() == "admin:qqqqqqqqqqqqqqqqqqqqqg==\nanna:ASNFZ4mrze8BI0VniavN7w==\n"
+    assert file.read_text() == "anna:ASNFZ4mrze8BI0VniavN7w==\n"
     (verified,) = verify(["fast"], appliance.server).shares
     assert verified.problem is None and verified.seen[-1] == "SMB Direct: test mount of fast from this server succeeded"
 
@@ -143,8 +143,19 @@ def test_who_may_no_longer_open_a_share_is_disconnected(appliance: DirectApplian
     create(appliance)
     create(appliance, "second")
     assert not appliance.called("systemctl restart")
-    edit.set_share("fast", {"smb_users": ("admin",)}, appliance.server)
+    edit.set_share("fast", {"smb_users": (), "smb_groups": ("lab",)}, appliance.server)
     assert appliance.called("systemctl restart")
+
+
+def test_nobody_signs_in_whose_wrong_passwords_would_open_more_than_a_share(appliance: DirectAppliance) -> None:
+    """ksmbd counts no wrong passwords: that of admin is the server's, and Samba has locked the other account."""
+    locked = HASHES.replace(":[U          ]:", ":[UL         ]:")
+    appliance.broken["pdbedit -s /dev/null -L -w"] = Result(0, locked, "")
+    create(appliance, smb_users=("anna", "admin"))
+    assert paths.smb_direct_users().read_text() == ""
+    assert "valid users = anna\n" in served(appliance)
+    with pytest.raises(Refused, match="second cannot be served over SMB Direct: admin cannot sign in over it"):
+        create(appliance, "second", smb_users=("admin",))
 
 
 def test_password_and_groups_reach_it_where_it_runs(appliance: DirectAppliance) -> None:

@@ -47,7 +47,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     with certificate_lock():
         missing = _files(members, contents, run)
         missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
-        missing += _lost([member for member, _ in members if member.path not in contents])
+        missing += _lost([member for member, _ in members if member.path not in contents and member.sealed])
         config = moved(config_of(manifest, contents), macs)
         write_model(files.config_file(), config)
         _quotas(contents.get(QUOTAS))

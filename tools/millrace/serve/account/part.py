@@ -3,10 +3,12 @@
 
 from functools import partial
 
-from millrace.serve.account import accounts
+from millrace.serve.account import accounts, unfinished
+from millrace.serve.config.model import Config, Group, User
 from millrace.serve.render.registry import Change, RenderPart
 from millrace.system import nfsd
 from millrace.system.errors import Failed, MillraceError
+from millrace.system.names import several
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import reload_direct
 
@@ -25,6 +27,9 @@ class AccountChange(RenderPart):
     def prepare(self, change: Change) -> None:
         """Create or change groups and users. Refused, Failed: one cannot be created."""
         old, new = change.old, change.new
+        if left := unfinished.finish(old, self._run):
+            change.warnings.append(f"an interrupted change had left {several(left)}, which is removed now")
+        unfinished.begin(*_touched(old, new))
         # called last, when accounts are as they were
         change.on_failure(nfsd.forget_groups)
         users, groups = {user.name: user for user in old.users}, {group.name: group for group in old.groups}
@@ -66,6 +71,16 @@ class AccountChange(RenderPart):
             accounts.remove(users, groups, self._run)
         except MillraceError as error:
             raise Failed(f"accounts were created and could not be removed: {error}") from error
+
+
+def _touched(old: Config, new: Config) -> tuple[list[User], list[Group]]:
+    """Users and groups that only one of two states has."""
+    users, groups = ({each.name for each in old.users}, {each.name for each in old.groups})
+    kept_users, kept_groups = ({each.name for each in new.users}, {each.name for each in new.groups})
+    return (
+        [user for user in (*old.users, *new.users) if (user.name in users) != (user.name in kept_users)],
+        [group for group in (*old.groups, *new.groups) if (group.name in groups) != (group.name in kept_groups)],
+    )
 
 
 class PasswordChange(RenderPart):

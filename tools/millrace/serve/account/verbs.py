@@ -101,12 +101,15 @@ def remove_user(name: str, show: Output) -> None:
 @prints("millrace.serve.account.edit:UserList")
 def render_users(show: Output) -> None:
     """Create missing accounts of the desired state."""
+    from millrace.serve.account import unfinished
     from millrace.serve.account.accounts import render
     from millrace.serve.account.edit import UserList
     from millrace.serve.config.store import config_lock, load
 
     with config_lock():
-        made = render(load(), attempt)
+        config = load()
+        made = render(config, attempt)
+        unfinished.finish(config, attempt)
     show(UserList(users=made), _rendered)
 
 

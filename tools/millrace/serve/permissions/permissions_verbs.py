@@ -87,6 +87,3 @@ def _ended(report: "PermissionsReport") -> Iterator[str]:
         yield f"{report.linked} files have several names (hard links) and keep their permissions"
     if report.refused:
         yield f"{report.refused} files are immutable and keep their permissions"
-    if report.deep:
-        kept = "are nested too deep and keep their permissions, with all in them"
-        yield f"{report.deep} directories {kept}: in {report.deep_path}"

@@ -17,6 +17,7 @@ from millrace.system import net
 from millrace.system.net import Interface
 
 ADMIN_UID = 1000
+NOBODY = "admin cannot sign in over it, as nothing counts wrong passwords there: name another user or a group"
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
 def _direct(wanted: DesiredShare, context: ServerContext) -> DirectAccess | None:
     if not wanted.smb.enabled or not wanted.smb.direct:
         return None
-    return DirectAccess(users=list(wanted.smb.users), groups=list(wanted.smb.groups), obstacle=context.no_direct)
+    users, groups = [user for user in wanted.smb.users if user != ADMIN], list(wanted.smb.groups)
+    return DirectAccess(users=users, groups=groups, obstacle=context.no_direct or (None if users or groups else NOBODY))
 
 
 def _homes(wanted: DesiredShare, config: Config) -> dict[str, int]:

@@ -2327,8 +2327,7 @@ export interface PermissionsProgress {
  * What the walk found, and changed where `applied`: `entries` files and directories, `differ` of which had others.
  *
  * Left as they are: `linked` files with several names, which may be elsewhere too; `refused` ones, which are
- * immutable; `deep` directories, with all in them, and `deep_path` where one begins, null without any; links, pipes,
- * sockets, devices and what is mounted are not counted.
+ * immutable; links, pipes, sockets, devices and what is mounted are not counted.
  */
 export interface PermissionsReport {
     schema_version: 1;
@@ -2340,8 +2339,6 @@ export interface PermissionsReport {
     differ: number;
     linked: number;
     refused: number;
-    deep: number;
-    deep_path: string | null;
 }
 
 /**

@@ -5,6 +5,7 @@ import configparser
 import gzip
 import json
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +128,24 @@ def test_root_s_rights_cost_one_s_own_password(tree: Path, factory: Path) -> Non
     assert ours.name == "30-millrace.rules" and 'isInGroup("sudo")' in ours.read_text()
     sudoers = "".join(path.read_text() for path in [factory / "sudoers", *factory.glob("sudoers.d/*")])
     assert re.search(r"^%sudo\s+ALL=\(ALL:ALL\) ALL$", sudoers, re.MULTILINE)
-    assert "NOPASSWD" not in re.sub(r"^\s*#.*$", "", sudoers, flags=re.MULTILINE)
+    rules = re.sub(r"^\s*#.*$", "", sudoers, flags=re.MULTILINE)
+    # operators and viewers start the program alone, which refuses what their role does not allow
+    without = [line for line in rules.splitlines() if "NOPASSWD" in line]
+    assert without == ["%millrace-console ALL=(root:root) NOPASSWD: /usr/bin/millrace"]
+    assert stat.S_IMODE((factory / "sudoers.d/millrace").stat().st_mode) == 0o440
 
 
 def test_users_of_shares_do_not_log_in_over_ssh(factory: Path) -> None:
-    assert "AllowGroups root sudo" in (factory / "ssh/sshd_config.d/50-millrace.conf").read_text().splitlines()
+    lines = (factory / "ssh/sshd_config.d/50-millrace.conf").read_text().splitlines()
+    assert "AllowGroups root sudo" in lines and "AuthenticationMethods publickey" in lines
+
+
+def test_code_is_asked_on_the_web_console_and_over_ssh_only(tree: Path, factory: Path) -> None:
+    assert (tree / "usr/lib/x86_64-linux-gnu/security/pam_google_authenticator.so").exists()
+    lines = (factory / "pam.d/common-auth").read_text().splitlines()
+    asking = [number for number, line in enumerate(lines) if "pam_google_authenticator.so" in line]
+    # each stands behind the line that jumps over it for all other services: the local console needs no code
+    assert ["service = sshd" in lines[asking[0] - 1], "service = cockpit" in lines[asking[1] - 1]] == [True, True]
+    assert len(asking) == 2 and all("default=1" in lines[number - 1] for number in asking)
+    # where there is no file of a person, ssh refuses and the web console asks for nothing
+    assert ["nullok" in lines[number] for number in asking] == [False, True]

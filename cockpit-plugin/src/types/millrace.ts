@@ -16,6 +16,13 @@ export interface Accelerators {
     retired: boolean;
 }
 
+/** The people who manage this server, and whether ssh accepts connections. */
+export interface AccessList {
+    schema_version: 1;
+    people: PersonEntry[];
+    ssh: boolean;
+}
+
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -262,6 +269,12 @@ export interface BenchStopped {
     removed: string[];
 }
 
+/** A port of a bond. It is known by `mac`: `name` follows the slot of its card. */
+export interface BondPort {
+    mac: string;
+    name: string;
+}
+
 /**
  * A drive of this server. `size_bytes` in bytes.
  *
@@ -283,6 +296,22 @@ export interface Bound {
     schema_version: 1;
     device: string;
     secure_boot: boolean;
+}
+
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface CapacityForecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
 }
 
 /** What a rung could have reached: the plan's prediction and the layer below, and what part of them it did reach. */
@@ -349,6 +378,26 @@ export interface CertificateRequest {
 export interface CertificateSettings {
     schema_version: 1;
     names: string[];
+}
+
+/**
+ * A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
+ *
+ * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
+ */
+export interface ChangeEntry {
+    when: string;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+    origin: "page" | "command line";
+    words: string;
+    status: number | null;
+}
+
+/** The changing verbs that people ran, newest first. */
+export interface ChangeLog {
+    schema_version: 1;
+    changes: ChangeEntry[];
 }
 
 /**
@@ -552,6 +601,7 @@ export interface Comparison {
  * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+ * `admin` is the administrator of the first boot.
  */
 export interface Config {
     schema_version: 1;
@@ -565,6 +615,8 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
+    network: DesiredNetwork;
+    admin: Person;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -713,13 +765,41 @@ export interface DegradedReads {
     direct: boolean;
 }
 
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface DesiredPort {
-    mac: string;
+/** Ports that are one link. `lacp` needs a switch that speaks IEEE 802.1AX, `active-backup` needs nothing. */
+export interface DesiredBond {
     name: string;
     addresses: string[];
     gateway: string | null;
     dhcp: boolean;
+    mtu: number | null;
+    mode: "lacp" | "active-backup";
+    members: BondPort[];
+}
+
+/** Everything beside ports. Empty lists of servers leave those of DHCP in force. */
+export interface DesiredNetwork {
+    bonds: DesiredBond[];
+    vlans: DesiredVlan[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+}
+
+/** What an administrator decided of an Ethernet port. It is known by `mac`: `name` follows the slot of its card. */
+export interface DesiredPort {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    mac: string;
+}
+
+/** A static route to a network through a gateway, which is in the network of a link. */
+export interface DesiredRoute {
+    network: string;
+    gateway: string;
 }
 
 /**
@@ -747,6 +827,18 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+}
+
+/** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
+export interface DesiredVlan {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    vlan: number;
+    parent: string;
+    parent_name: string;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1138,6 +1230,14 @@ export interface Encryption {
     needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
 }
 
+/** A secret that waits for its first code: in base32, and as the link in a QR code. */
+export interface EnrolmentReport {
+    schema_version: 1;
+    name: string;
+    secret: string;
+    uri: string;
+}
+
 /**
  * The server as it was, and the clients that measured it.
  *
@@ -1512,6 +1612,40 @@ export interface HistoryEntry {
     what: string;
 }
 
+/**
+ * Series of a span: `since` and `at` in seconds since 1970, `step` in seconds.
+ *
+ * Rates of shares and clients are of the ten that transferred most. `stored` is when the history was last copied to
+ * the pool. `notes` are what is not known, and why.
+ */
+export interface HistoryReport {
+    schema_version: 1;
+    at: number;
+    since: number;
+    step: number;
+    series: HistorySeries[];
+    forecast: CapacityForecast | null;
+    stored: number | null;
+    notes: string[];
+}
+
+/**
+ * One series; `of` is the share, client, port or serial number, empty where there is one only.
+ *
+ * `points` are means over a step each, the first one over the step that begins at `since`; null where nothing was
+ * kept, which is not zero. `peak` is the highest value that was kept. `last` is the newest value, of a step that may
+ * be incomplete.
+ */
+export interface HistorySeries {
+    name: string;
+    of: string;
+    unit: "bytes/s" | "operations/s" | "seconds" | "ratio" | "bytes" | "celsius";
+    points: (number | null)[];
+    mean: number | null;
+    peak: number | null;
+    last: number | null;
+}
+
 /** Numbers of users and groups, both ends included. */
 export interface IdRange {
     first: number;
@@ -1726,6 +1860,14 @@ export interface Key {
     version: number;
 }
 
+/** A public SSH key. `security_key`: the private half is in a FIDO2 key, which has to be touched. */
+export interface KeyEntry {
+    type: string;
+    fingerprint: string;
+    comment: string;
+    security_key: boolean;
+}
+
 /**
  * Objects of a cluster as YAML: `storage_class` for volumes that pods claim, `volumes` for data sets to read.
  *
@@ -1792,6 +1934,38 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/**
+ * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
+ * credential decides. `decided`: it has settings of its own in the desired state. `part_of` is the bond or bridge that
+ * it belongs to. A `management` port has the web console and serves no client. `members` are the ports of a bond,
+ * `active` those of them that carry data, `partner` the MAC address of the switch that answers LACP. `vlan` is the
+ * VLAN ID, `parent` what it is on.
+ */
+export interface LinkReport {
+    name: string;
+    kind: "port" | "bond" | "vlan";
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    decided: boolean;
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    wanted_mtu: number | null;
+    part_of: string | null;
+    management: boolean;
+    mode: "lacp" | "active-backup" | null;
+    members: string[];
+    active: string[];
+    partner: string | null;
+    vlan: number | null;
+    parent: string | null;
+}
 
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
@@ -2107,6 +2281,28 @@ export interface NamespaceRow {
     size: number;
 }
 
+/** The result of a change. It is in force, and rolled back after `seconds` unless it is confirmed; 0 is for good. */
+export interface NetworkChange {
+    schema_version: 1;
+    what: string;
+    seconds: number;
+    verified: string[];
+    warnings: string[];
+}
+
+/** The network of this server now; `trial` is the last change since it was started. */
+export interface NetworkReport {
+    schema_version: 1;
+    host_name: string;
+    domain: string | null;
+    links: LinkReport[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+    trial: TrialReport | null;
+}
+
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2285,6 +2481,20 @@ export interface PartitionRecord {
     partuuid: string;
 }
 
+/**
+ * The largest packet to a client that is not fragmented, in bytes; `configured` is the MTU of the link to it.
+ *
+ * `carried` is None where the client answers no ping of any size.
+ */
+export interface PathMtu {
+    schema_version: 1;
+    client: string;
+    link: string;
+    configured: number;
+    carried: number | null;
+    sentence: string;
+}
+
 /** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
 export interface PathRow {
     address: string;
@@ -2339,6 +2549,31 @@ export interface PermissionsReport {
     differ: number;
     linked: number;
     refused: number;
+}
+
+/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
+export interface Person {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
+}
+
+/** A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
+export interface PersonEntry {
+    name: string;
+    full_name: string;
+    role: "administrator" | "operator" | "viewer";
+    locked: boolean;
+    keys: KeyEntry[];
+    second_factor: boolean | null;
+    recovery_codes: number | null;
+}
+
+/** The result of a change of a person, in a sentence; `person` is null where it was removed. */
+export interface PersonReport {
+    schema_version: 1;
+    person: PersonEntry | null;
+    done: string;
 }
 
 /**
@@ -2514,38 +2749,19 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is the title of its
+ * plan, null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
     created: string;
     plan_sha256: string;
+    plan: string | null;
     arrays: LiveArray[];
     backends: LiveBackend[];
     filesystem: LiveFilesystem;
     shares: ShareUsage[];
     notes: string[];
-}
-
-/**
- * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
- *
- * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
- * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
- * serves no client.
- */
-export interface Port {
-    name: string;
-    mac: string;
-    carrier: boolean;
-    speed: number | null;
-    mtu: number | null;
-    addresses: string[];
-    fixed: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    part_of: string | null;
-    management: boolean;
 }
 
 /** A network port. `speed` in Mbit/s. */
@@ -2558,26 +2774,11 @@ export interface PortFact {
     link: string | null;
 }
 
-/** All Ethernet ports of this server. */
-export interface PortList {
-    schema_version: 1;
-    ports: Port[];
-}
-
 /** One network port. */
 export interface PortRates {
     name: string;
     receive_bytes_per_second: number | null;
     send_bytes_per_second: number | null;
-}
-
-/** The result of a change of one port. */
-export interface PortReport {
-    schema_version: 1;
-    serial: number;
-    port: Port;
-    verified: string[];
-    warnings: string[];
 }
 
 /**
@@ -2724,6 +2925,13 @@ export interface RecordsRoom {
     image: string;
     set_aside: string | null;
     problem: string | null;
+}
+
+/** Codes that sign in once each where the app is lost; they are not shown again. */
+export interface RecoveryCodes {
+    schema_version: 1;
+    name: string;
+    codes: string[];
 }
 
 /** A new recovery key: it is in this answer and nowhere else. */
@@ -3271,11 +3479,13 @@ export interface Serving {
     console: boolean;
 }
 
-/** All clients. `warnings` are what could not be read. */
-export interface SessionList {
-    schema_version: 1;
-    sessions: ClientSession[];
-    warnings: string[];
+/** A session. `since` is ISO 8601 in UTC; `address` is that of the browser or the ssh client, empty at a console. */
+export interface SessionEntry {
+    id: string;
+    name: string;
+    where: "web console" | "ssh" | "console" | "other";
+    address: string;
+    since: string | null;
 }
 
 /**
@@ -3517,6 +3727,12 @@ export interface Space {
     free: number;
 }
 
+/** Whether ssh accepts connections. */
+export interface SshReport {
+    schema_version: 1;
+    ssh: boolean;
+}
+
 /** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
 export interface Standing {
     side: "candidate" | "plan" | "default";
@@ -3531,13 +3747,15 @@ export interface Standing {
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
  * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
- * what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
+ * what could not be read, and why. `uptime` is the seconds since this server was started. `fed` is how many
+ * accelerators it keeps busy; null is not known.
  */
 export interface Status {
     schema_version: 1;
     product: "Millrace";
     version: string;
     hostname: string;
+    uptime: number;
     addresses: Address[];
     health: Health;
     next: string[];
@@ -3775,6 +3993,17 @@ export interface Trial {
     serving: Serving;
     tries: number;
     problems: string[];
+}
+
+/** The last change of the network. `seconds` are those that are left to confirm it while it is `waiting`. */
+export interface TrialReport {
+    who: string;
+    what: string;
+    state: "applying" | "waiting" | "failed" | "confirmed" | "rolled-back";
+    seconds: number;
+    problem: string | null;
+    verified: string[];
+    warnings: string[];
 }
 
 /**
@@ -4130,11 +4359,20 @@ export interface UploadLine {
     offer: Offer | null;
 }
 
-/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
+/**
+ * A local user; its own group has the same name and number.
+ *
+ * `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+ * `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
+ */
 export interface User {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
     name: string;
     uid: number;
     groups: string[];
+    role: "administrator" | "operator" | "viewer" | null;
     console: boolean;
 }
 
@@ -4222,6 +4460,13 @@ export interface Where {
     nodes: number[];
 }
 
+/** For whom this process runs; `role` is null where the account has none. */
+export interface WhoReport {
+    schema_version: 1;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+}
+
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
@@ -4248,8 +4493,37 @@ export interface Zone {
     text: string;
 }
 
+/** Who is signed in. */
+export interface millrace__lifecycle__access__model__SessionList {
+    schema_version: 1;
+    sessions: SessionEntry[];
+}
+
+/** All clients. `warnings` are what could not be read. */
+export interface millrace__serve__share__session__SessionList {
+    schema_version: 1;
+    sessions: ClientSession[];
+    warnings: string[];
+}
+
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
+    "access create": PersonReport;
+    "access disconnect": millrace__lifecycle__access__model__SessionList;
+    "access key add": PersonReport;
+    "access key remove": PersonReport;
+    "access list": AccessList;
+    "access lock": PersonReport;
+    "access log": ChangeLog;
+    "access remove": PersonReport;
+    "access second-factor confirm": RecoveryCodes;
+    "access second-factor enroll": EnrolmentReport;
+    "access second-factor remove": PersonReport;
+    "access sessions": millrace__lifecycle__access__model__SessionList;
+    "access set": PersonReport;
+    "access ssh": SshReport;
+    "access unlock": PersonReport;
+    "access who": WhoReport;
     "admin check": CheckReport;
     "admin create": AdminReport;
     "alert ack": AlertList;
@@ -4321,6 +4595,7 @@ export interface Outputs {
     "group list": GroupList;
     "group remove": AccountReport;
     "health": Health;
+    "history": HistoryReport;
     "install list": InstallReport;
     "install write": InstallStep | Installed;
     "inventory": Inventory;
@@ -4339,6 +4614,18 @@ export interface Outputs {
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;
+    "network bond": NetworkChange;
+    "network confirm": NetworkChange;
+    "network dns": NetworkChange;
+    "network hostname": NetworkChange;
+    "network ntp": NetworkChange;
+    "network path-mtu": PathMtu;
+    "network remove": NetworkChange;
+    "network rollback": NetworkChange;
+    "network routes": NetworkChange;
+    "network set": NetworkChange;
+    "network show": NetworkReport;
+    "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
     "policy diff": PolicyChanges;
@@ -4372,15 +4659,13 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
-    "port list": PortList;
-    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;
     "reset show": ResetStatus;
     "reset start": ResetStatus;
     "schema": Schema;
-    "session list": SessionList;
+    "session list": millrace__serve__share__session__SessionList;
     "share clone": CloneProgress | Clone;
     "share clone --dry-run": CloneForecast;
     "share clone-cancel": Clone;

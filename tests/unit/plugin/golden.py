@@ -26,8 +26,9 @@ from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, serial
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
+from tests.unit.observe.history.minutes import worked
 from tests.unit.observe.live.clock import watched
-from tests.unit.plugin import inputs, rescue, tuning, volumes, week
+from tests.unit.plugin import inputs, network, rescue, tuning, volumes, week
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
@@ -42,18 +43,21 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
     texts = {"inputs/rules.json": inputs.table()}
-    for appliance in (week, rescue, volumes, tuning):
+    for appliance in (week, rescue, volumes, tuning, network):
         texts |= appliance.documents()
     for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
         with temporary as directory, server(Path(directory), shape, user) as box:
             prepare(box)
-            for path, text in (*_printed(box), *(_for_gpus() if name == "1u12-provisioned" else ())):
+            for path, text in (*_printed(box), *(_once(box) if name == "1u12-provisioned" else ())):
                 texts[f"{name}/{path}"] = text.replace(directory, "")
     return texts
 
 
-def _for_gpus() -> Iterator[tuple[str, str]]:
+def _once(box: Box) -> Iterator[tuple[str, str]]:
+    """What is asked of one server only."""
+    worked(box, 60, before=60)
+    yield from _asked("history.json", "history", "--since", "1h", "--json")
     for gpu in ("nvidia", "amd"):
         words = ("--gpu", gpu, "--protocol", "nfs-rdma", "--share", "models", "--json")
         yield from _asked(f"client-recipe-gpu-{gpu}.json", "client", "recipe", *words)

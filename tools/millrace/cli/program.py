@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from millrace import __version__
+from millrace.cli.roles import guard
 from millrace.system.errors import BadInput, Failed, MillraceError
 from millrace.system.text import one_line
 from millrace.system.verb_group import VerbGroup
@@ -47,8 +48,9 @@ VERBS = {
     ),
     "volume": ("millrace.serve.volume.verbs", "Manage volumes for hosts that connect over NVMe/TCP or NVMe/RDMA."),
     "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
-    "port": ("millrace.serve.network.verbs", "Manage network ports and their addresses."),
+    "network": ("millrace.serve.network.verbs", "Manage ports, bonds, VLANs, addresses, DNS, NTP and the host name."),
     "session": ("millrace.serve.share.session_verbs", "List connected clients."),
+    "access": ("millrace.lifecycle.access.verbs", "Manage who may manage this server: people, roles, keys, sessions."),
     "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
     "group": ("millrace.serve.account.verbs", "Manage groups of users."),
     "certificate": (
@@ -72,6 +74,7 @@ VERBS = {
     "job": ("millrace.observe.jobs.job_verbs", "List, follow and cancel long work, from builds to benchmarks."),
     "topology": ("millrace.observe.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
     "watch": ("millrace.observe.live.verbs", "Print throughput, clients and running jobs every second."),
+    "history": ("millrace.observe.history.verbs", "Show throughput, capacity and temperatures over time."),
     "health": ("millrace.observe.health.verbs", "Run all health checks and print remedies."),
     "alert": ("millrace.observe.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
     "metrics": (
@@ -79,18 +82,18 @@ VERBS = {
         "Print metrics in the text format of Prometheus; serve them to a monitoring system.",
     ),
     "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
-    "admin": ("millrace.lifecycle.admin.verbs", "Manage the administrator of this server."),
+    "admin": ("millrace.lifecycle.admin.verbs", "Create the administrator of the first boot."),
     "answer": ("millrace.cli.worker.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.cli.schema.verbs", "Print the JSON schemas of all --json output."),
 }
 
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
-    "State": ("status", "health", "alert", "watch", "job", "topology", "metrics", "support"),
+    "State": ("status", "health", "alert", "watch", "history", "job", "topology", "metrics", "support"),
     "Shares and users": ("share", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
-    "Network": ("port", "certificate"),
-    "System": ("config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
+    "Network": ("network", "certificate"),
+    "System": ("config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
     "Performance": ("bench", "tuner", "tune"),
     "Scripts": ("schema",),
 }
@@ -150,6 +153,7 @@ def command(verb: str) -> click.Command:
     for module, _, name in below:
         assert isinstance(found, click.Group)
         found.add_command(getattr(import_module(module), name))
+    guard(found)
     return found
 
 
@@ -216,7 +220,7 @@ def run(argv: Sequence[str] | None) -> int:
     if not all(map(_is_text, arguments)):
         return _complain("an argument is not text in UTF-8; correct it and try again", BadInput.exit_code)
     try:
-        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False)
+        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False, obj=arguments)
     except click.exceptions.NoArgsIsHelpError as error:
         # What was asked for, in a way: click's own main prints it so, too.
         click.echo(error.format_message())

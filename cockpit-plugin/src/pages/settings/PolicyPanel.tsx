@@ -7,12 +7,12 @@ import type { PolicyChanges, PolicyKey, PolicyReport } from "../../types/millrac
 import { AdminButton } from "../../components/AdminButton";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable } from "../../components/DataTable";
+import { Done, type Did } from "../../components/Done";
 import { TextField } from "../../components/Field";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { Done, type Did } from "./Done";
 
 /** Seconds: tuning and shares apply a change before the verb ends. */
 const SET_SECONDS = 600;

@@ -10,6 +10,7 @@ TEXTS = {
     "client": "millrace.system.names:client",
     "comment": "millrace.system.names:comment",
     "dhchapSecret": "millrace.system.nvme:dhchap_secret",
+    "fullName": "millrace.system.names:full_name",
     "hostAddress": "millrace.system.names:host_address",
     "hostName": "millrace.system.names:host_name",
     "hostNqn": "millrace.system.nvme:host_nqn",

@@ -153,7 +153,7 @@ def trusted(one: Trusted) -> Iterator[str]:
 
 
 def _port(one: KeptPort) -> str:
-    addresses = ", ".join(one.addresses)
+    addresses = ", ".join(one.addresses) or "its bond or VLANs"
     if one.here is None:
         return f"port {one.name} ({one.mac}) is not in this server: {addresses} will not be set"
     return f"port {one.here} gets {addresses}" + ("" if one.by == "mac" else f", as {one.name} ({one.mac}) had")

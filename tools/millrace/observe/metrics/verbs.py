@@ -72,12 +72,22 @@ def status(show: Output) -> None:
 
 @metrics.command(hidden=True)
 def write() -> None:
-    """Collect into /run/millrace/metrics.txt; what millrace-metrics-collect.service runs."""
-    from millrace.observe.metrics.collect import collect
+    """Keep the history; while metrics are served, collect them. What millrace-metrics-collect.service runs."""
+    from millrace.observe.history.sampler import sample
+    from millrace.observe.metrics.endpoint import settings_file
     from millrace.system import paths
-    from millrace.system.files import write_text
 
-    write_text(paths.metrics_file(), collect())
+    try:
+        if settings_file().exists():
+            from millrace.observe.metrics.collect import collect
+            from millrace.system.files import write_text
+
+            text = collect()
+            # they may have been switched off meanwhile
+            if settings_file().exists():
+                write_text(paths.metrics_file(), text)
+    finally:
+        sample()
 
 
 @metrics.command(hidden=True)

@@ -25,12 +25,6 @@ _groups = click.option(
     "--group", "groups", multiple=True, metavar="GROUP", shell_complete=GROUPS, help="Group of the user; repeatable."
 )
 
-_console = click.option(
-    "--console/--no-console",
-    default=None,
-    help="Allow sign-in to the web console, read-only, without a shell and without shares.",
-)
-
 
 @click.group(cls=VerbGroup)
 def user() -> None:
@@ -40,37 +34,35 @@ def user() -> None:
 @user.command("list")
 @prints("millrace.serve.account.edit:UserList")
 def list_users(show: Output) -> None:
-    """List users."""
+    """List users of shares; who manages this server is in `millrace access list`."""
     from millrace.serve.account.edit import UserList
     from millrace.serve.config.store import load
 
-    show(UserList(users=load().users), _users)
+    show(UserList(users=[user for user in load().users if user.role is None]), _users)
 
 
 @user.command("create")
 @click.argument("name")
 @_groups
-@_console
 @_stdin
 @_account
-def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, show: Output) -> None:
+def create_user(name: str, groups: tuple[str, ...], password_stdin: bool, show: Output) -> None:
     """Create a user; the password is prompted for, never read from the command line."""
     from millrace.serve.account.edit import create_user as create
 
-    made = create(name, groups, _password(password_stdin), attempt, bool(console))
+    made = create(name, groups, _password(password_stdin), attempt)
     _report(f"Created user {made.name} with UID {made.uid}.", show, user=made)
 
 
 @user.command("set")
 @click.argument("name", shell_complete=USERS)
 @_groups
-@_console
 @_account
-def set_user(name: str, groups: tuple[str, ...], console: bool | None, show: Output) -> None:
-    """Set the groups of a user, replacing all others, and the access to the web console."""
+def set_user(name: str, groups: tuple[str, ...], show: Output) -> None:
+    """Set the groups of a user, replacing all others."""
     from millrace.serve.account.edit import set_user as change
 
-    changed = change(name, groups, attempt, console)
+    changed = change(name, groups, attempt)
     _report(f"{name}: {', '.join(changed.groups) or 'no group'}", show, user=changed)
 
 

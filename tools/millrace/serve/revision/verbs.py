@@ -70,7 +70,7 @@ def diff(show: Output) -> None:
     """Compare rendered files with the desired state: what would change, what was edited by hand.
 
     Writes nothing. Files of shares are rendered by millrace share render (--force replaces edited files, copies are
-    kept), those of ports by millrace port set, forwarding of the journal by millrace journal apply.
+    kept), those of links by millrace network, forwarding of the journal by millrace journal apply.
     """
     from millrace.serve.revision.diff import diff as compare
     from millrace.serve.revision.diff import lines

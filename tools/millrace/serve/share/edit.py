@@ -51,7 +51,7 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
         _refuse_rule(name, wanted["share"].get("type", "mixed"), wanted)
 
     def mutate(config: Config) -> Config:
-        _refuse_console_users(config, wanted)
+        _refuse_people(config, wanted)
         _refuse_sizes(wanted)
         created = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
         return config.model_copy(update={"shares": [*config.shares, *created]})
@@ -71,7 +71,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
 
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
-        _refuse_console_users(config, wanted)
+        _refuse_people(config, wanted)
         _refuse_sizes(wanted)
         merged = _merged(before.model_dump(), wanted)
         _refuse_rule(name, merged["type"], wanted)
@@ -197,15 +197,12 @@ def _refuse_rule(name: str, share_type: ShareType, wanted: Typed) -> None:
         )
 
 
-def _refuse_console_users(config: Config, wanted: Typed) -> None:
-    """Refused where a named user has web console access, and so no share access (serve/account/accounts.py)."""
+def _refuse_people(config: Config, wanted: Typed) -> None:
+    """Refused where a named user manages this server: it opens no share (serve/account/accounts.py)."""
     found = (config.user(name) for name in wanted["smb"].get("users", ()))
-    looker = next((user.name for user in found if user and user.console), None)
+    looker = next((user.name for user in found if user and user.role), None)
     if looker:
-        raise Refused(
-            f"{looker} has web console access and cannot open shares: "
-            f"choose another user, or: {command('millrace user set', looker, options=['--no-console'])}"
-        )
+        raise Refused(f"{looker} manages this server and opens no share: choose another user, or create one")
 
 
 def _existing(config: Config, name: str) -> DesiredShare:

@@ -160,7 +160,10 @@ def within(address: str, networks: Iterable[str]) -> bool:
 
 def _collapsed(networks: Iterable[str], version: int) -> list[IPv4Network | IPv6Network]:
     """Networks that do not overlap: a set of the firewall refuses others."""
-    return list(collapse_addresses(found for found in map(ip_network, networks) if found.version == version))
+    named = [network for network in networks if ip_network(network).version == version]
+    return [
+        *(collapse_addresses(map(IPv4Network, named)) if version == 4 else collapse_addresses(map(IPv6Network, named)))
+    ]
 
 
 def _elements(name: str, elements: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def write_users(config: Config, run: Runner, *more: str) -> None:
     Nothing counts wrong passwords there: administrators, whose password is that of the server, are left out, and
     accounts that Samba has locked.
     """
-    names = [*(user.name for user in config.users if not user.console), *more]
+    names = [*(user.name for user in config.users if user.role is None), *more]
     lines = [
         f"{name}:{base64.b64encode(bytes.fromhex(value)).decode()}\n"
         for name, value in sorted(nt_hashes(names, run, "NL").items())

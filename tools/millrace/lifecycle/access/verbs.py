@@ -11,6 +11,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.access.model import (
@@ -30,7 +31,7 @@ _person = prints("millrace.lifecycle.access.people:PersonReport")
 _code = click.option("--code-stdin", is_flag=True, help="Read the code from standard input, one line.")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def access() -> None:
     """Manage the accounts that manage this server: roles, SSH keys, second factors, sessions."""
 
@@ -116,7 +117,7 @@ def remove(name: str, show: Output) -> None:
     show(people.remove(name, attempt), lambda report: [report.done])
 
 
-@access.group()
+@access.group(cls=VerbGroup)
 def key() -> None:
     """Manage the SSH keys with which administrators sign in."""
 

@@ -651,7 +651,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -746,6 +746,80 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+}
+
+/** How far a destruction is: steps done, steps in all, the step of now. */
+export interface DestroyProgress {
+    schema_version: 1;
+    done: number;
+    total: number;
+    step: string | null;
+}
+
+/**
+ * What the destruction of the pool ends and leaves, and whether one can begin (`millrace pool destroy --status`).
+ *
+ * `name` is the host name, which is typed to confirm it: a server has one pool, which has no other name. `pool` is the
+ * UUID of its file system, null without one. `used` are bytes of all files, null where the pool is not mounted.
+ * `clients` are connected now; `jobs` use the pool and are ended where that was asked for. `obstacle` is why none can
+ * begin, `in_use` why it is refused unless what uses the pool is ended. `last` is the one under way, else the last.
+ */
+export interface DestroyStatus {
+    schema_version: 1;
+    name: string;
+    pool: string | null;
+    used: number | null;
+    shares: DestroyedShare[];
+    volumes: DestroyedVolume[];
+    drives: DestroyedDrive[];
+    clients: ClientSession[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    obstacle: string | null;
+    in_use: string | null;
+    last: Destruction | null;
+    running: boolean;
+}
+
+/** A drive of the pool. `here`: it is in this server and is wiped; one that is not still carries its part. */
+export interface DestroyedDrive {
+    serial: string;
+    bay: string | null;
+    here: boolean;
+}
+
+/** A share that is lost with its data; `used` in bytes, null where it is not known. */
+export interface DestroyedShare {
+    name: string;
+    used: number | null;
+}
+
+/** A volume that is lost with its data; `size` in bytes. `exported`: a host may use it now. */
+export interface DestroyedVolume {
+    name: string;
+    size: number;
+    exported: boolean;
+}
+
+/**
+ * The destruction of a pool (`/var/lib/millrace/pool-destruction.json`, at its end `pool-destroyed.json`).
+ *
+ * `pool` is the pool as it was, `drives` all drives with partitions of it, `whole` members without any, which were
+ * added by hand. `by` is a user name, `at` and `ended` are UTC, ISO 8601. `ends`: jobs and clients that use the pool
+ * are ended. `left` are the drives that were not wiped. `error` is why it stopped.
+ */
+export interface Destruction {
+    schema_version: 1;
+    pool: Pool;
+    drives: DriveRecord[];
+    whole: MemberRecord[];
+    by: string;
+    at: string;
+    ends: boolean;
+    shares: string[];
+    steps: StepRecord[];
+    left: LeftDrive[];
+    ended: string | null;
+    error: string | null;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1587,7 +1661,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -1779,6 +1853,18 @@ export interface LbaFormat {
     metadata: number;
     performance: number;
     in_use: boolean;
+}
+
+/**
+ * A drive of the pool that was not wiped, and why, as the end of a sentence about it. `bay` as it was last known.
+ *
+ * `missing`: it was not in this server, and still carries its part of the pool.
+ */
+export interface LeftDrive {
+    serial: string;
+    bay: string | null;
+    missing: boolean;
+    why: string;
 }
 
 /** One setting that is not tried, and why. */
@@ -4285,6 +4371,8 @@ export interface Outputs {
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;
     "pool adopting": Adopted;
+    "pool destroy": DestroyStatus | DestroyProgress | Destruction;
+    "pool destroy --status": DestroyStatus;
     "pool find": SearchResult;
     "pool found": FoundHere;
     "pool priority": PoolPriority;
@@ -4378,4 +4466,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";

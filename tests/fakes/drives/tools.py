@@ -27,6 +27,8 @@ FEATURES = (
 SUPERBLOCK = {"versionnum": "0xb4a5", "features_ro_compat": "0xf", "features_incompat": "0xeb"}
 
 
+# md_p.h: a superblock of metadata 1.2 lies 4 KiB behind the start of its member
+SUPERBLOCK_END = 8 << 10
 UNITS = {kind.unit for kind in ALL}
 
 
@@ -61,17 +63,21 @@ class Tools(Hardware, Commands):
         "mdadm /dev/md/millrace-* --remove /dev/nvme*",
         "mdadm --stop /dev/md*",
         "mdadm --zero-superblock /dev/*",
+        "blkdiscard --zeroout --offset=* --length=* /dev/nvme*",
+        "sync /dev/nvme*",
+        "blockdev --rereadpt /dev/nvme*",
+        "udevadm trigger --action=change /dev/nvme*",
         f"mkfs.xfs -K [-f] -L millrace {FEATURES} -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
         f"mkfs.xfs -K [-f] -L millrace {FEATURES} -b size=* -s size=* -d * [-l] [*] /dev/disk/by-partuuid/*",
         "xfs_db -r [-l] [/dev/disk/by-partuuid/*] -c sb?0 -c print /dev/disk/by-partuuid/*",
         "udevadm trigger --settle --action=change /dev/md*",
         "systemctl daemon-reload",
         "systemctl stop millrace-scrub.service",
-        "systemctl --no-block start millrace-revive.service",
+        "systemctl --no-block start millrace-pool-change@revive.service",
         "systemctl --no-block start millrace-readd.service",
         "systemctl start --no-block millrace-unclean.service",
         "systemctl show --property=ActiveState,Job millrace-assemble.service",
-        "systemctl show --property=ActiveState,Job millrace-revive.service",
+        "systemctl show --property=ActiveState,Job millrace-pool-change@revive.service",
         "systemctl --no-block restart millrace-assemble.service",
         "systemctl reset-failed millrace-drive.service",
         "systemctl start --no-block millrace-drive.service",
@@ -176,6 +182,8 @@ class Tools(Hardware, Commands):
             self.tick()
         disk.inside = {row["uuid"]: disk.inside.get(row["uuid"], {}) for row in rows}
         disk.labels = {row["uuid"]: row["name"].strip('"') for row in rows}
+        disk.placed = {row["uuid"]: int(row["start"].removesuffix("MiB")) << 20 for row in rows}
+        disk.zeroed = set()
         disk.table = {"label": "gpt", "id": label_id.upper(), "partitions": [_entry(row, disk) for row in rows]}
         return Result(0, "", "")
 
@@ -293,6 +301,34 @@ class Tools(Hardware, Commands):
         held = self.content(command[-1])
         assert held is not None and held["TYPE"] == "linux_raid_member"
         held.clear()
+        return Result(0, "", "")
+
+    def _blkdiscard(self, words: list[str], _: str) -> Result:
+        command = ["blkdiscard", *words]
+        offset, length = int(option(command, "offset")), int(option(command, "length"))
+        disk = self.disk(command[-1])
+        used = {
+            self.place(self.name_of(member))[0].serial for array in self.arrays.values() for member in array.members
+        }
+        if disk.serial in used:
+            return Result(1, "", f"blkdiscard: {command[-1]}: failed to open: Device or resource busy")
+        self.writing(command, disk.serial)
+        assert disk.foreign is None, f"zeros over {disk.foreign} on {disk.serial}"
+        for partuuid, start in disk.starts().items():
+            if offset <= start and start + SUPERBLOCK_END <= offset + length:
+                disk.inside[partuuid].clear()
+            self.tick()
+        if offset == 0:
+            disk.table = None
+            if length > disk.block:
+                disk.zeroed.add("head")
+                disk.whole.clear()
+        if offset + length >= disk.size:
+            disk.zeroed.add("tail")
+        self.tick()
+        if disk.zeroed == {"head", "tail"}:
+            assert not any(disk.inside.values()), f"{disk.serial} has no table any more, and still superblocks"
+            disk.gpt_ids, disk.inside, disk.labels = set(), {}, {}
         return Result(0, "", "")
 
     def _mkfs_xfs(self, words: list[str], _: str) -> Result:

@@ -19,6 +19,7 @@ import { Adopted } from "./Adopting";
 import { ArrayPanel } from "./ArrayPanel";
 import { CameHome } from "./CameHome";
 import { ChangePanel } from "./ChangeProgress";
+import { DestroyPanel } from "./DestroyPanel";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
@@ -58,11 +59,13 @@ export function PoolPage({ live, health }: { live: CurrentJob[]; health: Health 
             <ChangePanel progress={progress} arrays={arrays} />
             <JobPanel kind="erase" />
             <JobPanel kind="trim" />
+            <JobPanel kind="destroy" onEnded={askAgain} />
             <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles findings={health.findings.filter((one) => !(here.data?.elsewhere && cameHome(one)))} />
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
             <ScrubPanel />
             <DrivesPanel drives={drives} />
+            <DestroyPanel onDone={askAgain} />
             {drives.data && <DriveDialog path={path} rows={drives.data.drives} arrays={arrays} progress={progress} reload={listAgain} onClose={close} />}
         </>
     );

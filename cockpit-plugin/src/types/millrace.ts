@@ -90,12 +90,16 @@ export interface Applied {
     values: Record<string, number | string>;
 }
 
-/** The approval of a plan. `by` is a user name, or `credential`. */
+/**
+ * The approval of a plan. `by` is a user name, or `credential`. `layout`: the one that was chosen, None for the one
+ * that this server proposes.
+ */
 export interface Approval {
     schema_version: 1;
     sha256: string;
     by: string;
     at: string;
+    layout: string | null;
 }
 
 /**
@@ -983,15 +987,18 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
  */
 export interface DrivePlan {
-    verb: "replace" | "add" | "remove";
+    verb: "replace" | "add" | "remove" | "grow";
     old: ChangedDrive | null;
     new: ChangedDrive | null;
     partitions: NewPartition[];
     leaves: string[];
     fewer_spares: string[];
+    grows: GrownPartition[];
+    array: string | null;
+    gain: number;
 }
 
 /**
@@ -1539,6 +1546,15 @@ export interface GroupList {
     groups: Group[];
 }
 
+/** The data partition of a drive that is enlarged from `before` to `size` bytes. `bay` is its bay or slot. */
+export interface GrownPartition {
+    serial: string;
+    bay: string | null;
+    label: string;
+    before: number;
+    size: number;
+}
+
 /** One number for a tile: the best layer's median of one workload. */
 export interface Headline {
     rung: string;
@@ -1845,6 +1861,36 @@ export interface Latency {
     p95: number;
     p99: number;
     p999: number;
+}
+
+/**
+ * One layout. `name` and `sha256` choose it; `capacity` in bytes before the metadata of md and XFS.
+ *
+ * `may_fail` drives of each of the `legs` may die at a time; `rebuild_hours` at the guaranteed rate beside clients;
+ * `unreadable` the chance, 0 to 1, that a rebuild meets a sector that nothing replaces. `proposed`: it is the plan of
+ * this server. `grows`: it can use larger drives later.
+ */
+export interface LayoutChoice {
+    name: string;
+    title: string;
+    sha256: string;
+    proposed: boolean;
+    capacity: number;
+    legs: number;
+    may_fail: number;
+    hot_spares: number;
+    rebuild_hours: number | null;
+    unreadable: number;
+    read: StreamLimit;
+    write: StreamLimit;
+    score: number;
+    grows: boolean;
+}
+
+/** The document of `millrace plan --layouts`, the plan of this server first, then by score. */
+export interface LayoutChoices {
+    schema_version: 1;
+    choices: LayoutChoice[];
 }
 
 /** A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best. */
@@ -3602,6 +3648,17 @@ export interface Steps {
     steps: string[];
 }
 
+/**
+ * What the server reaches at most beside its network, in bytes/s; None is not known. It is never a promise.
+ *
+ * `bound_by` is the layer that sets it, `evidence` how well the constants behind it are known.
+ */
+export interface StreamLimit {
+    limit: number | null;
+    bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;
+    evidence: "specification" | "textbook" | "calibrated" | "measured" | "derived" | "unknown" | null;
+}
+
 /** The description of this server for a submission, and a sheet for each model. `unknown` are its open fields. */
 export interface Submission {
     schema_version: 1;
@@ -4367,6 +4424,7 @@ export interface Outputs {
     "metrics status": MetricsEndpoint;
     "plan": PlanFile;
     "plan --explain": Explanation;
+    "plan --layouts": LayoutChoices;
     "pool acknowledge": UncleanStarts;
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;
@@ -4375,6 +4433,8 @@ export interface Outputs {
     "pool destroy --status": DestroyStatus;
     "pool find": SearchResult;
     "pool found": FoundHere;
+    "pool grow": DriveProposal | ChangeProgress | DriveChange;
+    "pool grow --dry-run": DriveProposal;
     "pool priority": PoolPriority;
     "pool record": Pool;
     "pool rescue": RescueState;
@@ -4466,4 +4526,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -21,7 +21,7 @@ async function open(changes: Record<string, unknown> = {}) {
 
 test("shares, volumes, clients, jobs and drives are named, those that are missing apart", async () => {
     const { dialog } = await open();
-    const lost = dialog.getByLabelText("What is lost").textContent;
+    const lost = dialog.getByLabelText("What is lost").textContent.replaceAll("\u00a0", " ");
     for (const words of ["5 GB", "models (4 GB)", "lun0 (1 GB)", "10.0.0.7", "Checks of the arrays", "SN000"]) expect(lost).toContain(words);
     expect(dialog.getByRole("alert").textContent).toContain("Not in this server: SN001 (bay 2)");
 });

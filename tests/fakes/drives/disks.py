@@ -11,7 +11,8 @@ class Disk:
     """One drive. `gpt_ids` are the GUIDs of a table, whole or torn; `table` is there once it is whole.
 
     `inside` is what the partitions hold, by their GUIDs in the order of the table; `whole` what lies on the drive
-    itself; `zeroed` which of its ends, head and tail, have been written with zeros since it had a table.
+    itself; `zeroed` which of its ends, head and tail, have been written with zeros since it had a table. `sizes` are
+    those of the partitions for the kernel, in bytes, `made` those with which md began.
     """
 
     serial: str
@@ -29,6 +30,8 @@ class Disk:
     critical_warning: int | None = None
     zeroed: set[str] = field(default_factory=set)
     placed: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    made: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.wwid = self.wwid or f"eui.{self.serial}"

@@ -7,7 +7,7 @@ A write that the real tools would do, but that would hit anything not of the pla
 
 import json
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from millrace.system.jobs.kinds import ALL
 from millrace.system.run import Result
@@ -29,6 +29,8 @@ SUPERBLOCK = {"versionnum": "0xb4a5", "features_ro_compat": "0xf", "features_inc
 
 # md_p.h: a superblock of metadata 1.2 lies 4 KiB behind the start of its member
 SUPERBLOCK_END = 8 << 10
+# what mdadm keeps in front of the data of large members
+MD_KEEPS = 129 << 20
 UNITS = {kind.unit for kind in ALL}
 
 
@@ -45,6 +47,10 @@ class Tools(Hardware, Commands):
         "sfdisk --json /dev/nvme*",
         "udevadm settle --timeout=*",
         "sfdisk --lock --wipe=never --wipe-partitions=never /dev/nvme*",
+        "sfdisk --lock --no-reread --no-tell-kernel --force --wipe=never --wipe-partitions=never /dev/nvme*",
+        "partx --update --nr * /dev/nvme*",
+        "mdadm --grow /dev/md/millrace-* --size=max",
+        "xfs_growfs -d /srv/pool",
         "udevadm wait --timeout=* /dev/md/millrace-*",
         "mdadm --examine [--export] /dev/nvme*",
         "modprobe --all raid0 raid1 raid456",
@@ -98,6 +104,7 @@ class Tools(Hardware, Commands):
         self.made_otherwise: dict[str, str] = {}
         self.activating: set[str] = set()
         self.jobs: dict[str, str] = {}
+        self.grown_to: int | None = None
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
@@ -160,6 +167,7 @@ class Tools(Hardware, Commands):
             "--assemble": self._assemble,
             "--readwrite": self._readwrite,
             "--stop": self._stop,
+            "--grow": self._grow,
             "--zero-superblock": self._zero,
         }
         return verbs[next(word for word in words if word in verbs)](["mdadm", *words])
@@ -176,7 +184,15 @@ class Tools(Hardware, Commands):
         label_id = header.split("label-id: ")[1]
         rows = [dict(part.strip().split("=", 1) for part in line.split(",")) for line in body.splitlines()]
         assert disk.gpt_ids <= {label_id, *(row["uuid"] for row in rows)}, f"sfdisk over another's {disk.serial}"
-        disk.table = None
+        in_use = {partuuid for _, partuuid in self.members()}
+        assert "--force" in words or not in_use & set(disk.inside), f"sfdisk over members of {disk.serial}"
+        kept = disk.sizes if "--no-tell-kernel" in words else {}
+        if "--force" in words:
+            # of the two copies of a table one is whole at each moment
+            assert [*disk.placed.values()] == [int(row["start"].removesuffix("MiB")) << 20 for row in rows]
+            self.tick()
+        else:
+            disk.table = None
         for part in (*(row["uuid"] for row in rows), label_id):
             disk.gpt_ids.add(part)
             self.tick()
@@ -184,6 +200,7 @@ class Tools(Hardware, Commands):
         disk.labels = {row["uuid"]: row["name"].strip('"') for row in rows}
         disk.placed = {row["uuid"]: int(row["start"].removesuffix("MiB")) << 20 for row in rows}
         disk.zeroed = set()
+        disk.sizes = {row["uuid"]: int(row["size"].removesuffix("MiB")) << 20 for row in rows} | kept
         disk.table = {"label": "gpt", "id": label_id.upper(), "partitions": [_entry(row, disk) for row in rows]}
         return Result(0, "", "")
 
@@ -197,6 +214,10 @@ class Tools(Hardware, Commands):
         assert option(command, "bitmap") == ("none" if level == "raid0" else "internal")
         self.writing(command, *devices)
         self.unstarted.add(uuid)
+        for device in devices:
+            if device.startswith(BY_PARTUUID):
+                made, partuuid = self.place(self.name_of(device))
+                made.made[partuuid or ""] = made.sizes[partuuid or ""]
         for number, device in enumerate(devices):
             held = self.content(device)
             assert held == {}, f"mdadm --create over {held} on {device}"
@@ -302,6 +323,48 @@ class Tools(Hardware, Commands):
         assert held is not None and held["TYPE"] == "linux_raid_member"
         held.clear()
         return Result(0, "", "")
+
+    def members(self) -> list[tuple[Disk, str | None]]:
+        """The members of all arrays that run: the disk and, of a partition, its GUID."""
+        names = [self.name_of(member) for array in self.arrays.values() for member in array.members]
+        return [self.place(name) for name in names if name in self.block_devices()]
+
+    def _partx(self, words: list[str], _: str) -> Result:
+        disk = self.disk(words[-1])
+        assert disk.table is not None
+        entries = cast("list[dict[str, Any]]", disk.table["partitions"])
+        entry = entries[int(words[2]) - 1]
+        disk.sizes[entry["uuid"].lower()] = entry["size"] * disk.block
+        return GOOD
+
+    def _grow(self, command: list[str]) -> Result:
+        array = self.running(command[2])
+        held = [self.content(member) for member in array.members]
+        in_sync = [content for content in held if content and content["role"] != "spare" and "recovering" not in content]
+        assert len(in_sync) == array.devices, "mdadm --grow of an array that lacks a member"
+        self.writing(command, *array.members)
+        for member in array.members:
+            disk, partuuid = self.place(self.name_of(member))
+            content = self.content(member)
+            assert content is not None and partuuid is not None
+            content["size"] = str(disk.sizes[partuuid])
+            self.tick()
+        return GOOD
+
+    def _xfs_growfs(self, words: list[str], _: str) -> Result:
+        assert words[-1] == "/srv/pool"
+        self.grown_to = self.array_size(self.running("/dev/md/millrace-data"))
+        return GOOD
+
+    def array_size(self, array: Running) -> int:
+        """What md makes of the smallest member that it was told the size of."""
+        sizes = []
+        for member in array.members:
+            disk, partuuid = self.place(self.name_of(member))
+            content = self.content(member) or {}
+            sizes.append(int(content.get("size", disk.made.get(partuuid or "", disk.size))))
+        data = {"raid1": 1, "raid5": array.devices - 1, "raid6": array.devices - 2}[array.level]
+        return data * (min(sizes) - MD_KEEPS)
 
     def _blkdiscard(self, words: list[str], _: str) -> Result:
         command = ["blkdiscard", *words]

@@ -70,10 +70,13 @@ def test_power_cut_while_drives_are_wiped_is_finished_by_the_next_boot(box: Box)
 
 
 def test_another_layout_is_planned_approved_and_served(box: Box) -> None:
-    plan = box.shown("plan --json")
-    assert plan["sha256"]
-    box.millrace(f"approve {plan['sha256']}", seconds=1800)
+    proposed, *others = box.shown("plan --layouts --json")["choices"]
+    assert proposed["proposed"] and proposed["sha256"] == box.shown("plan --json")["sha256"]
+    other = next(choice for choice in others if choice["name"] == "raid6")
+    assert box.shown("plan --layout raid6 --json")["sha256"] == other["sha256"]
+    box.millrace(f"approve {other['sha256']}", seconds=1800)
     box.wait_serving()
+    assert box.say("cat /sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/level") == "raid6"
     assert box.shown("share list --json")["shares"] == []
     assert "file" not in box.say("ls /srv/pool")
     box.millrace("share create again --profile mixed --smb-user admin", seconds=300)

@@ -23,6 +23,7 @@ import { DestroyPanel } from "./DestroyPanel";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
+import { GrowButton } from "./GrowDialog";
 import { RescuePanel } from "./RescuePanel";
 import { ScrubPanel } from "./ScrubPanel";
 import { useDrives } from "./useDrives";
@@ -62,7 +63,7 @@ export function PoolPage({ live, health }: { live: CurrentJob[]; health: Health 
             <JobPanel kind="destroy" onEnded={askAgain} />
             <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles findings={health.findings.filter((one) => !(here.data?.elsewhere && cameHome(one)))} />
-            <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
+            <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} grow={<GrowButton arrays={arrays} progress={progress} reload={reload} />} />}</Loaded>
             <ScrubPanel />
             <DrivesPanel drives={drives} />
             <DestroyPanel onDone={askAgain} />
@@ -84,14 +85,14 @@ function Troubles({ findings }: { findings: HealthFinding[] }): JSX.Element | nu
     );
 }
 
-function Shown({ pool }: { pool: PoolState }): JSX.Element {
+function Shown({ pool, grow }: { pool: PoolState; grow: JSX.Element }): JSX.Element {
     const colours = arrayTones(pool.arrays);
     return (
         <>
             {pool.notes.map((text) => <p key={text} className="mr-subtle">{text}</p>)}
             <div className="mr-grid mr-grid-wide">
                 {pool.arrays.map((one) => <ArrayPanel key={one.name} array={one} tone={colours.get(one.name) ?? "port"} />)}
-                <FilesystemPanel pool={pool} />
+                <FilesystemPanel pool={pool} grow={grow} />
                 <SharesPanel shares={pool.shares} />
             </div>
             <small className="mr-subtle">
@@ -101,7 +102,7 @@ function Shown({ pool }: { pool: PoolState }): JSX.Element {
     );
 }
 
-function FilesystemPanel({ pool: { filesystem, backends } }: { pool: PoolState }): JSX.Element {
+function FilesystemPanel({ pool: { filesystem, backends }, grow }: { pool: PoolState; grow: JSX.Element }): JSX.Element {
     const { mounted, read_only } = filesystem;
     return (
         <Panel title={format(_("File system $0"), filesystem.mountpoint)} testId="filesystem" actions={!mounted
@@ -118,6 +119,7 @@ function FilesystemPanel({ pool: { filesystem, backends } }: { pool: PoolState }
                 ))}
                 <div><dt>{_("Log")}</dt><dd>{logPlace(filesystem, backends.length > 0)}</dd></div>
             </dl>
+            {mounted && backends.length === 0 && <div className="mr-actions">{grow}</div>}
         </Panel>
     );
 }

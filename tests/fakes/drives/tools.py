@@ -340,7 +340,7 @@ class Tools(Hardware, Commands):
     def _grow(self, command: list[str]) -> Result:
         array = self.running(command[2])
         held = [self.content(member) for member in array.members]
-        in_sync = [content for content in held if content and content["role"] != "spare" and "recovering" not in content]
+        in_sync = [full for full in held if full and full["role"] != "spare" and "recovering" not in full]
         assert len(in_sync) == array.devices, "mdadm --grow of an array that lacks a member"
         self.writing(command, *array.members)
         for member in array.members:

@@ -118,7 +118,7 @@ def apply(system: System, report: Report) -> DriveChange | None:
 
 def decision(plan: DrivePlan) -> Decide:
     """Return what plans the same change again."""
-    old, new = (one.serial if one else "" for one in (plan.old, plan.new))
+    old, new = (drive.serial if drive else "" for drive in (plan.old, plan.new))
     match plan.verb:
         case "replace":
             return lambda server: replacement(server, old, new)

@@ -41,8 +41,8 @@ ALWAYS = {("private", "lock")}
 
 @pytest.fixture(scope="module")
 def torture(box: Box) -> Iterator[None]:
-    box.millrace("share create torture --profile training --no-nfs --smb-user anna", seconds=600)
-    box.millrace("share create private --profile home --no-nfs --smb-user anna", seconds=600)
+    box.millrace("share create torture --type training --no-nfs --smb-user anna", seconds=600)
+    box.millrace("share create private --type home --no-nfs --smb-user anna", seconds=600)
     yield
     for name in ("torture", "private"):
         box.millrace(f"share remove {name} --delete-data {name}", seconds=600)

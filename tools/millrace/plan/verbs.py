@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@prints(
-    "millrace.plan.model:PlanFile",
-    {"--explain": "millrace.plan.explain:Explanation", "--layouts": "millrace.plan.choices:LayoutChoices"},
-)
 @click.option(
     "--inventory",
     "inventory_file",
@@ -32,6 +28,10 @@ if TYPE_CHECKING:
 @click.option("--explain", "decision", metavar="DECISION", help="Show the reasons for one decision, with figures.")
 @click.option("--layouts", is_flag=True, help="Compare the possible layouts: capacity, safety, speed and hash of each.")
 @click.option("--layout", metavar="NAME", help="Show the plan of another layout, as --layouts names it.")
+@prints(
+    "millrace.plan.model:PlanFile",
+    {"--explain": "millrace.plan.explain:Explanation", "--layouts": "millrace.plan.choices:LayoutChoices"},
+)
 @click.pass_context
 def plan(
     context: click.Context,

@@ -29,5 +29,6 @@ export function serverIs(state: State): void {
     const plan = golden(state, "plan");
     // A refusal is a document and exit status 1.
     does("plan", (call) => (plan.sha256 === null ? call.fail({ exit_status: 1 }, JSON.stringify(plan)) : call.end(JSON.stringify(plan))));
+    says("plan --layouts", JSON.parse(readFileSync("test/golden/plan---layouts.json", "utf8")) as object);
     does("watch", (call) => { for (const line of goldenLines(state, "watch")) call.print(`${JSON.stringify(line)}\n`); });
 }

@@ -111,6 +111,8 @@ BELOW = {
     "pool unclean": "millrace.storage.unclean.unclean_verbs:unclean_",
     "pool acknowledge": "millrace.storage.unclean.unclean_verbs:acknowledge",
     "pool priority": "millrace.tune.priority_verbs:priority",
+    "pool destroy": "millrace.lifecycle.destroy.verbs:destroy",
+    "pool grow": "millrace.storage.change.change_verbs:grow",
     "pool find": "millrace.lifecycle.adopt.verbs:find",
     "pool found": "millrace.lifecycle.adopt.verbs:found",
     "pool adopt": "millrace.lifecycle.adopt.verbs:adopt",

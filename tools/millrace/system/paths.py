@@ -441,6 +441,16 @@ def drive_changed_file() -> Path:
     return state_dir() / "drive-changed.json"
 
 
+def destruction_file() -> Path:
+    """A destruction of the pool under way: its write-ahead journal."""
+    return state_dir() / "pool-destruction.json"
+
+
+def destroyed_file() -> Path:
+    """The last pool of this server that was destroyed, and the drives that were not wiped."""
+    return state_dir() / "pool-destroyed.json"
+
+
 def rescue_file() -> Path:
     """A rescue of the pool under way: its write-ahead journal."""
     return state_dir() / "rescue.json"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pjdfstest, the tests of what POSIX says of a file system, on a client that has a share mounted over NFS 4.2.
+
+cargo of the build host builds it, from the registry of crates.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from host import layout
+from host.suites import results
+from host.suites.sources import pjdfstest
+from tests.vm.box import Box
+from tests.vm.shares.suites import UNSQUASHED, available, judge, make_unsquashed, put, run_long
+from tests.vm.shares.words import nfs
+from vm.machine import Machine
+
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("models")]
+
+SUITE = "pjdfstest"
+PROGRAM = "/run/pjdfstest"
+# What Linux and XFS have beside POSIX' minimum, and the users that tests switch to. A second file system is /tmp.
+CONFIGURATION = """
+[features]
+posix_fallocate = {}
+rename_ctime = {}
+utime_now = {}
+utimensat = {}
+
+[settings]
+naptime = 0.05
+
+[dummy_auth]
+entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
+"""
+
+
+@pytest.fixture(scope="module")
+def program(client: Machine) -> None:
+    binary = available(lambda: pjdfstest(layout.cache_root()))
+    put(client, binary.read_bytes(), PROGRAM)
+    client.run(f"chmod +x {PROGRAM}; cat > {PROGRAM}.toml", stdin=CONFIGURATION)
+
+
+@pytest.fixture
+def unsquashed(box: Box, program: None) -> Iterator[str]:
+    make_unsquashed(box)
+    yield UNSQUASHED
+    box.millrace(f"share remove {UNSQUASHED} --delete-data {UNSQUASHED}", seconds=600)
+
+
+def test_file_system_over_nfs_is_that_of_posix(client: Machine, unsquashed: str) -> None:
+    with nfs(client, unsquashed) as mountpoint:
+        client.run(f"mkdir -p {mountpoint}/posix && chmod 755 {mountpoint}/posix")
+        command = f"{PROGRAM} -c {PROGRAM}.toml -s /tmp -p {mountpoint}/posix"
+        output = run_long(client, f"ulimit -c 0; exec {command}", 3600).out
+    ended = results.of_pjdfstest(output)
+    assert len(ended) > 500, output
+    judge(SUITE, "nfs", ended, output)

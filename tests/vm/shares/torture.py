@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samba's own torture tests, smb2 of the image's release, against a share of one type.
+
+A file of stories says `TYPE = "home"` and takes all names from here. Each group of tests is a story of its own.
+"""
+
+import functools
+from collections.abc import Iterator
+
+import pytest
+
+from host.soak_rows import FAILED
+from host.suites import results, table
+from tests.vm.box import Box
+from tests.vm.shares.suites import SECOND, judge, make_second_user
+from tests.vm.shares.words import HOST, PASSWORD
+from vm.machine import Machine
+
+__all__ = [
+    "pytest_generate_tests",
+    "shared",
+    "test_every_group_is_run_or_left_out_with_a_reason",
+    "test_nothing_fails_without_a_reason",
+]
+
+SUITE = "smbtorture"
+# Seconds for a whole group, and for a test alone when its group did not come to an end.
+GROUP_SECONDS, TEST_SECONDS = 900, 120
+OPTIONS = (
+    "--format=subunit --fullname --target=samba3 --option=torture:sharedelay=100000 "
+    "--option=torture:writetimeupdatedelay=500000 "
+    f"--option=torture:user2name={SECOND} --option=torture:user2password={PASSWORD}"
+)
+# Those of a Samba that serves nothing but its own protocol, by type: what Millrace sets on each differs.
+PLAIN = (
+    "async_dosmode charset compound compound_async connect create delete-on-close-perms deny dosmode ea fileid getinfo "
+    "ioctl ioctl-on-stream lock maximum_allowed mkdir notify openattr read rename rw secleak session session-id "
+    "set-sparse-ioctl setinfo sharemode streams tcon timestamps winattr zero-data-ioctl"
+)
+CACHING = (
+    "dirlease durable-open durable-open-disconnect durable-v2-open durable-v2-regressions lease multichannel oplock replay"
+)
+ACCESS = "acls acls_non_canonical sdread"
+"""Groups by what they are about."""
+GROUPS = {
+    "mixed": f"{PLAIN} {ACCESS}",
+    "training": f"{PLAIN} {ACCESS} {CACHING}",
+    "checkpoint": f"{PLAIN} {ACCESS} {CACHING}",
+    "home": f"{PLAIN} {ACCESS} {CACHING}",
+    "dataset-ro": "connect read rw session session-id tcon",
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "group" in metafunc.fixturenames:
+        metafunc.parametrize("group", GROUPS[metafunc.module.TYPE].split())
+
+
+@pytest.fixture(scope="module")
+def shared(box: Box, models: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A share of the type, and its name."""
+    kind = request.module.TYPE
+    name = f"torture-{kind}"
+    nfs = "" if kind == "mixed" else "--no-nfs"
+    make_second_user(box)
+    words = f"share create {name} --profile {kind} {nfs} --smb-user anna --smb-user {SECOND}"
+    box.millrace(words, seconds=600)
+    yield name
+    box.millrace(f"share remove {name} --delete-data {name}", seconds=600)
+    box.millrace(f"user remove {SECOND}", seconds=300)
+
+
+@functools.cache
+def tests_of(client: Machine) -> list[str]:
+    return results.tests_of_smbtorture(client.run("smbtorture --list", seconds=300).out)
+
+
+def run(client: Machine, share: str, what: str, seconds: int) -> str:
+    command = f"smbtorture {OPTIONS} -A /run/anna //{HOST}/{share} {what}"
+    return client.run(f"timeout {seconds} {command} 2>&1", check=False, seconds=seconds + 60).out
+
+
+def test_nothing_fails_without_a_reason(client: Machine, shared: str, group: str, request: pytest.FixtureRequest) -> None:
+    wanted = [test for test in tests_of(client) if test.split(".")[1] == group]
+    output = run(client, shared, f"smb2.{group}", GROUP_SECONDS)
+    ended = results.of_smbtorture(output)
+    for test in results.not_ended(ended, wanted):
+        if test not in ended:
+            alone = run(client, shared, test, TEST_SECONDS)
+            output += alone
+            ended |= results.of_smbtorture(alone)
+    for test in results.not_ended(ended, wanted):
+        ended[test] = FAILED
+    judge(SUITE, request.module.TYPE, ended, output)
+
+
+def test_every_group_is_run_or_left_out_with_a_reason(client: Machine, request: pytest.FixtureRequest) -> None:
+    kind = request.module.TYPE
+    groups = {group.removeprefix("smb2.") for group in results.groups_of(tests_of(client))}
+    chosen, left_out = set(GROUPS[kind].split()), set(table.load(SUITE).not_run(kind))
+    assert groups - chosen - left_out == set(), "a new group: run it, or leave it out with a reason"
+    assert chosen & left_out == set()
+    assert chosen <= groups

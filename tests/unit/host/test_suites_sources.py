@@ -26,7 +26,13 @@ def test_without_a_checkout_of_pynfs_it_is_said_where_that_is(monkeypatch: pytes
 
 
 def test_checkout_is_packed_without_what_git_and_a_build_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("nfs4.1/testserver.py", ".git/config", "nfs4.1/build/lib/x.py", "nfs4.1/__pycache__/x.pyc", "setup.py"):
+    for name in (
+        "nfs4.1/testserver.py",
+        ".git/config",
+        "nfs4.1/build/lib/x.py",
+        "nfs4.1/__pycache__/x.pyc",
+        "setup.py",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     monkeypatch.setenv(sources.PYNFS, str(tmp_path))

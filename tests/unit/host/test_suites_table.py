@@ -52,7 +52,10 @@ def test_failure_is_known_at_its_place_only(read: Table) -> None:
 
 
 def test_known_failure_that_is_skipped_is_new_and_the_other_way_round(read: Table) -> None:
-    assert read.new("mixed", {"smb2.lease.a": SKIPPED, "smb2.ea": FAILED}) == ["smb2.lease.a: skipped", "smb2.ea: failed"]
+    assert read.new("mixed", {"smb2.lease.a": SKIPPED, "smb2.ea": FAILED}) == [
+        "smb2.lease.a: skipped",
+        "smb2.ea: failed",
+    ]
     assert read.new("home", {"smb2.ea": SKIPPED}) == []
 
 
@@ -86,7 +89,7 @@ def test_tables_of_the_tree_are_read_and_name_no_test_twice() -> None:
     assert table.names() == ["pjdfstest", "pynfs", "smbtorture"]
     for name in table.names():
         known = table.load(name).known
-        named = [(where, test, one.ends) for one in known for where in one.where for test in one.tests]
+        named = [(where, test, entry.ends) for entry in known for where in entry.where for test in entry.tests]
         assert sorted(set(named)) == sorted(named), name
 
 

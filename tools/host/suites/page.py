@@ -22,13 +22,13 @@ Three test suites that are not Millrace's run against a booted server, from the 
 | suite | stories | source |
 |---|---|---|
 | pynfs | `tests/vm/shares/test_pynfs.py` | {PYNFS_NEEDED} |
-| smbtorture | `tests/vm/shares/test_smbtorture_*.py`, one for each type of share | Debian's package in the test client |
+| smbtorture | `tests/vm/shares/test_smbtorture_*.py`, one for each share type | Debian's package in the test client |
 | pjdfstest | `tests/vm/shares/test_pjdfstest.py` | release {PJDFSTEST} of crates.io, built by the build host's cargo |
 
     {PYNFS}=DIR tools/test soak --due 2h
 
-Each test succeeds, or it is in the table of its suite in `tests/vm/shares/known/` with the reason. Any other failure, and
-any other test that is skipped, fails the story. This page is made of these tables.
+Each test succeeds, or it is in the table of its suite in `tests/vm/shares/known/` with the reason. Any other failure
+fails the story, and so does any other skipped test. This page is made of these tables.
 
 | kind | a test that does not succeed shows |
 |---|---|

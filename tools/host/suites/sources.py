@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the suites come from that Debian does not have: pynfs from a checkout of the user's, pjdfstest from crates.io."""
+"""Sources of the suites that Debian does not have: a checkout of pynfs by the user, pjdfstest from crates.io."""
 
 import io
 import os
@@ -69,8 +69,8 @@ def pjdfstest(cache: Path, run: Run = run_cargo) -> Path:
     if done.returncode or not (new / "bin/pjdfstest").is_file():
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
         raise Refused(
-            f"cargo cannot build pjdfstest {PJDFSTEST} ({last.strip()}). It needs cargo 1.85 or newer, gcc, libacl1-dev "
-            f"and a registry of crates."
+            f"cargo cannot build pjdfstest {PJDFSTEST} ({last.strip()}). It needs cargo 1.85 or newer, gcc, "
+            "libacl1-dev and a registry of crates."
         )
     shutil.rmtree(place, ignore_errors=True)
     new.rename(place)

@@ -103,8 +103,8 @@ def load(name: str, directory: Path = TABLES) -> Table:
 
 def _known(entries: list[dict[str, Any]]) -> Iterator[Known]:
     for entry in entries:
-        values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
-        known = Known(**values)
+        lists: dict[str, Any] = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+        known = Known(**{**entry, **lists})
         if known.kind not in KINDS or known.ends not in (FAILED, SKIPPED):
             raise ValueError(f"{known.why!r} has the kind {known.kind!r} and ends {known.ends!r}")
         if not known.why or not isinstance(known.tests, tuple) or not isinstance(known.where, tuple):

@@ -11,7 +11,6 @@ from host.suites import table
 from millrace.system.errors import Refused
 from tests.vm.box import NETWORKS, Box
 from tests.vm.shares.words import PASSWORD
-from vm.agent import Result
 from vm.machine import Machine
 
 # A second user, whom some tests of smbtorture ask for.
@@ -34,11 +33,9 @@ def put(client: Machine, data: bytes, path: str) -> None:
 
 
 def make_unsquashed(box: Box) -> None:
-    """Make a share of NFS alone on which root of the client is root."""
-    box.millrace(
-        ["share", "create", UNSQUASHED, "--profile", "mixed", "--no-smb", "--nfs-client", f"{NETWORKS[0]} squash=none"],
-        seconds=600,
-    )
+    """Make a share of NFS alone on which root of the client is root, and the umask of a client counts."""
+    words = f"share create {UNSQUASHED} --profile mixed --no-smb --writing own --nfs-client"
+    box.millrace([*words.split(), f"{NETWORKS[0]} squash=none"], seconds=600)
 
 
 def make_second_user(box: Box) -> None:
@@ -51,24 +48,25 @@ def unexplained(suite: str, place: str, results: Mapping[str, str], output: str)
     print(f"{suite} {place}:", ", ".join(f"{endings.count(ending)} {ending}" for ending in sorted(set(endings))))
     new = table.load(suite).new(place, results)
     if new:
-        print(output)
+        print("Without a reason in the table:", *new, output, sep="\n")
     return new
 
 
-def run_long(client: Machine, line: str, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> Result:
-    """Run a shell line on the client beside its agent, as long as `seconds` (scaled); return what it printed.
+def run_long(
+    client: Machine, name: str, line: str, seconds: float, meanwhile: Callable[[], None] = lambda: None
+) -> str:
+    """Run a shell line on the client as the unit `name`, for `seconds` (scaled) at most; return what it printed.
 
     `meanwhile` is called again and again while it runs.
     """
-    client.run("cat > /run/suite.sh", stdin=line + "\n")
-    client.run(
-        "rm -f /run/suite.out; systemd-run --collect --unit=suite sh -c 'sh /run/suite.sh > /run/suite.out 2>&1'"
-    )
+    client.run(f"cat > /run/{name}.sh", stdin=line + "\n")
+    printed = f"/run/{name}.out"
+    client.run(f"systemd-run --collect --unit={name} sh -c 'exec sh /run/{name}.sh > {printed} 2>&1'")
     end = time.monotonic() + seconds * client.accel.scale
-    running = "timeout 20 sh -c 'while systemctl is-active --quiet suite; do sleep 1; done'"
-    while client.run(running, check=False).status != 0:
+    ended = f"timeout 20 sh -c 'while systemctl is-active --quiet {name}; do sleep 1; done'"
+    while client.run(ended, check=False).status != 0:
         meanwhile()
         if time.monotonic() > end:
-            client.run("systemctl stop suite", check=False)
+            client.run(f"systemctl stop {name}", check=False)
             break
-    return client.run("cat /run/suite.out")
+    return client.run(f"cat {printed}").out

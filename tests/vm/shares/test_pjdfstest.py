@@ -19,7 +19,7 @@ from vm.machine import Machine
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("models")]
 
 SUITE = "pjdfstest"
-PROGRAM = "/run/pjdfstest"
+PROGRAM = "/run/pjdfstest.program"
 # What Linux and XFS have beside POSIX' minimum, and the users that tests switch to. A second file system is /tmp.
 CONFIGURATION = """
 [features]
@@ -54,7 +54,7 @@ def test_file_system_over_nfs_is_that_of_posix(client: Machine, unsquashed: str)
     with nfs(client, unsquashed) as mountpoint:
         client.run(f"mkdir -p {mountpoint}/posix && chmod 755 {mountpoint}/posix")
         command = f"{PROGRAM} -c {PROGRAM}.toml -s /tmp -p {mountpoint}/posix"
-        output = run_long(client, f"ulimit -c 0; exec {command}", 3600).out
+        output = run_long(client, SUITE, f"ulimit -c 0; exec {command}", 3600)
     ended = results.of_pjdfstest(output)
     assert len(ended) > 500, output
     assert unexplained(SUITE, "nfs", ended, output) == []

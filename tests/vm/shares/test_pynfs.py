@@ -52,7 +52,7 @@ def line(share: str, options: str, tests: str) -> str:
 
 
 def test_every_test_of_nfs_4_1_passes_as_root(client: Machine, unsquashed: str) -> None:
-    output = run_long(client, line(unsquashed, "", "all"), 5400).out
+    output = run_long(client, SUITE, line(unsquashed, "", "all"), 5400)
     ended = results.of_pynfs(output)
     assert len(ended) > 150, output
     assert unexplained(SUITE, "root", ended, output) == []
@@ -60,7 +60,7 @@ def test_every_test_of_nfs_4_1_passes_as_root(client: Machine, unsquashed: str) 
 
 @pytest.mark.usefixtures("checkout")
 def test_user_of_an_ordinary_share_is_refused_nothing_but_what_root_alone_may(client: Machine) -> None:
-    output = run_long(client, line("models", "--uid=2000 --gid=2000", "all"), 5400).out
+    output = run_long(client, SUITE, line("models", "--uid=2000 --gid=2000", "all"), 5400)
     ended = results.of_pynfs(output)
     assert len(ended) > 150, output
     assert unexplained(SUITE, "user", ended, output) == []
@@ -77,7 +77,7 @@ def test_state_is_reclaimed_after_restarts_of_the_server(box: Box, client: Machi
             client.run(f"touch {DONE}")
 
     options = f"--noinit --serverhelper={PLACE}/restart"
-    output = run_long(client, line(unsquashed, options, REBOOT), 3600, restart_where_asked).out
+    output = run_long(client, SUITE, line(unsquashed, options, REBOOT), 3600, restart_where_asked)
     ended = results.of_pynfs(output)
     assert set(ended) == set(REBOOT.split()), output
     assert len(restarts) == 6

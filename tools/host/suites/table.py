@@ -14,12 +14,12 @@ A table is a file `NAME.toml` in tests/vm/shares/known/:
     ends = "skipped"                # "failed" without it
     tests = ["smb2.lease.*"]        # patterns of tests (fnmatch(3))
 
-    [left-out.all]                  # groups of tests that are not run, at one place or at all
-    "smb2.bench" = "It measures, and does not end by itself."
+    [left-out.all]                  # patterns of groups of tests that are not run, at one place or at all
+    "bench" = "It measures, and does not end by itself."
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -75,9 +75,11 @@ class Table:
             if result != PASSED and not any(known.covers(place, test, result) for known in self.known)
         ]
 
-    def not_run(self, place: str) -> dict[str, str]:
-        """Return the groups that are left out at a place, with the reason of each."""
-        return {**self.left_out.get(EVERYWHERE, {}), **self.left_out.get(place, {})}
+    def not_run(self, place: str, groups: Iterable[str]) -> dict[str, str]:
+        """Return those of some groups that are left out at a place, with the reason of each."""
+        reasons = {**self.left_out.get(place, {}), **self.left_out.get(EVERYWHERE, {})}
+        matches = ((group, pattern) for group in groups for pattern in reasons if fnmatchcase(group, pattern))
+        return {group: reasons[pattern] for group, pattern in matches}
 
 
 def names(directory: Path = TABLES) -> list[str]:

@@ -48,7 +48,7 @@ def unsquashed(box: Box, checkout: None) -> Iterator[str]:
 
 
 def line(share: str, options: str, tests: str) -> str:
-    return f"cd {PLACE}/nfs4.1 && python3 -u testserver.py {HOST}:/srv/pool/{share} --maketree {options} {tests}"
+    return f"cd {PLACE}/nfs4.1 && python3 -u testserver.py {HOST}:/srv/pool/{share} -v --maketree {options} {tests}"
 
 
 def test_every_test_of_nfs_4_1_passes_as_root(client: Machine, unsquashed: str) -> None:

@@ -30,6 +30,7 @@ utimensat = {}
 
 [settings]
 naptime = 0.05
+allow_remount = true
 
 [dummy_auth]
 entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
@@ -56,5 +57,5 @@ def test_file_system_over_nfs_is_that_of_posix(client: Machine, unsquashed: str)
         command = f"{PROGRAM} -c {PROGRAM}.toml -s /tmp -p {mountpoint}/posix"
         output = run_long(client, SUITE, f"ulimit -c 0; exec {command}", 3600)
     ended = results.of_pjdfstest(output)
-    assert len(ended) > 500, output
+    assert len(ended) > 350, output
     assert unexplained(SUITE, "nfs", ended, output) == []

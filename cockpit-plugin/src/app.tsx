@@ -7,8 +7,10 @@ import { Empty, LimitedAccess } from "./components/States";
 import { _ } from "./lib/i18n";
 import { link, useRoute } from "./lib/route";
 import { StatusProvider } from "./lib/status";
+import Access from "./pages/access";
 import Benchmark from "./pages/benchmark";
 import Clients from "./pages/clients";
+import Network from "./pages/network";
 import Overview from "./pages/overview";
 import Server from "./pages/server";
 import Settings from "./pages/settings";
@@ -23,8 +25,10 @@ const PAGES: Record<string, ComponentType> = {
     storage: Storage,
     shares: Shares,
     volumes: Volumes,
+    network: Network,
     clients: Clients,
     benchmark: Benchmark,
+    access: Access,
     settings: Settings,
 };
 
@@ -52,8 +56,10 @@ export function App(): JSX.Element {
                         { id: "storage", title: _("Storage"), href: link("storage") },
                         { id: "shares", title: _("Shares"), href: link("shares") },
                         { id: "volumes", title: _("Volumes"), href: link("volumes") },
+                        { id: "network", title: _("Network"), href: link("network") },
                         { id: "clients", title: _("Clients"), href: link("clients") },
                         { id: "benchmark", title: _("Benchmark"), href: link("benchmark") },
+                        { id: "access", title: _("Access"), href: link("access") },
                         { id: "settings", title: _("Settings"), href: link("settings") },
                     ]} />
                 </PageSection>

@@ -6,7 +6,7 @@ import type { Outputs } from "../src/types/outputs";
 import { does, says } from "./mocks/cockpit";
 
 export type State = "empty" | "1u12-blank" | "1u12-found" | "1u12-testing" | "1u12-building" | "1u12-closed" | "1u12-provisioned" | "1u12-home" | "1u12-degraded" | "1u12-rebuilding" | "1u12-replacing" | "1u12-user" | "2u24-far-ports";
-type Document = "status" | "alert list" | "topology" | "plan" | "drive list" | "drive progress" | "pool found" | "pool scrub status" | "pool show" | "session list" | "share networks list";
+type Document = "status" | "alert list" | "history" | "topology" | "plan" | "drive list" | "drive progress" | "pool found" | "pool scrub status" | "pool show" | "session list" | "share networks list";
 type LineVerb = "watch" | "approve";
 
 const file = (state: State, verb: string, suffix: string) => join("test/golden", state, `${verb.replaceAll(" ", "-")}.${suffix}`);
@@ -21,7 +21,7 @@ export function goldenLines<V extends LineVerb>(state: State, verb: V): Outputs[
 
 /** The server is in `state`; what the program says of it, says the mock. */
 export function serverIs(state: State): void {
-    for (const verb of ["status", "alert list", "topology", "drive list", "drive progress", "pool found", "pool scrub status", "pool show", "session list", "share networks list"] as const)
+    for (const verb of ["status", "alert list", "history", "topology", "drive list", "drive progress", "pool found", "pool scrub status", "pool show", "session list", "share networks list"] as const)
         if (existsSync(file(state, verb, "json"))) says(verb, golden(state, verb));
     const plan = golden(state, "plan");
     // A refusal is a document and exit status 1.

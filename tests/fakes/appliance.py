@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.serve.account.accounts import CONSOLE_GROUP
+from millrace.serve.account import second_factor
 from millrace.serve.share.server import ShareServer
-from millrace.system import nfs_client, paths, tdb
+from millrace.system import nfs_client, paths, roles, tdb
 from millrace.system.documents import write_model
 from millrace.system.errors import Failed
 from millrace.system.run import Result
@@ -31,6 +31,9 @@ from tests.fakes.passdb import FORM, transaction
 from tests.fakes.projects import ProjectsOf
 from tests.fakes.samples import SERVING, plan, pool, port, surroundings
 from tests.fakes.sockets import listen
+
+# as sysusers.d/millrace.conf has them
+ROLE_GROUPS = {roles.CONSOLE: 1999, roles.OPERATORS: 1998, second_factor.GROUP: 1997}
 
 # what smbclient 4.25 says of a tree that it may not open, and of leaving what was not entered
 _NOT_ALLOWED = ["tcon failed: NT_STATUS_ACCESS_DENIED", "tdis failed: NT_STATUS_NETWORK_NAME_DELETED"]
@@ -90,9 +93,7 @@ class Appliance(Commands):
         unmount_all(root, process="self")
         self.table: dict[str, str] = {}
         self.transient: dict[str, str] = {}
-        self.accounts = Accounts(
-            root, {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27, CONSOLE_GROUP: 1999}}
-        )
+        self.accounts = Accounts(root, {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27} | ROLE_GROUPS})
         self.smb_accounts: set[str] = set()
         # those whose kickoff time is 0; Samba's default is 6 February 2036
         self.everlasting: set[str] = set()
@@ -165,6 +166,10 @@ class Appliance(Commands):
         if words[0] == "-ra":
             self.table = self._exports("millrace.exports")
             self.transient = self._exports("millrace-verify.exports")
+            table = self.root / "run/millrace/nfs/etab"
+            table.parent.mkdir(parents=True, exist_ok=True)
+            lines = [f"{path}\t{one}\n" for path, entries in self.table.items() for one in entries.split(" ")]
+            table.write_text("".join(lines))
         elif words[0] == "-s":
             entries = [(path, one) for path, clients in self.table.items() for one in clients.split(" ")]
             return Result(0, "".join(f"{path}  {one}\n" for path, one in entries), "")

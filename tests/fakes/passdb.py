@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""passdb.tdb of Samba 4.25 as the program sees it through libtdb: records of users, and their names by number."""
+"""passdb.tdb of Samba 4.25 as the program sees it through python3-tdb: records of users, and their names by number."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _IN_2036, _NEVER = bytes.fromhex("7fa9547c"), b"\0\0\0\0"
 
 
 class FakeDatabase:
-    """A database in a transaction; as with libtdb, a record that is to be replaced or deleted must be there."""
+    """A database in a transaction; as with tdb(3), a record that is to be replaced or deleted must be there."""
 
     def __init__(self, records: dict[bytes, bytes]) -> None:
         self.records = records

@@ -35,7 +35,7 @@ def main(tree: str, scratch: Path) -> None:
     one_time = (box / "run/issue.d/60-millrace-admin.issue").read_text().split("password: ")[1].split()[0]
     # with a password that would do at a prompt
     run("/usr/sbin/chpasswd", stdin="root:not-for-the-web-1\n")
-    run("/usr/bin/millrace", "user", "create", "vera", "--console", "--password-stdin", stdin=f"{VERA}\n")
+    run("/usr/bin/millrace", "access", "create", "vera", "--role", "viewer", "--password-stdin", stdin=f"{VERA}\n")
     run("/usr/bin/millrace", "user", "create", "noel", "--password-stdin", stdin=f"{NOEL}\n")
     (box / "srv/pool/data").mkdir(parents=True)
     (box / "srv/pool/data/weights").touch()

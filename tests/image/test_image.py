@@ -334,6 +334,21 @@ def test_table_of_exports_is_in_memory(tree: Path) -> None:
         rendered.unlink()
 
 
+def test_program_of_the_image_changes_a_database_of_samba(tree: Path) -> None:
+    program = (
+        "import os, pathlib, tdb; from millrace.system.tdb import transaction\n"
+        "opened = tdb.open('/some.tdb', 0, 0, os.O_RDWR | os.O_CREAT, 0o600)\n"
+        "opened.store(b'key', b'1'); opened.close()\n"
+        "with transaction(pathlib.Path('/some.tdb')) as database: database.put(b'key', b'two')\n"
+        "with transaction(pathlib.Path('/some.tdb')) as database: print(database.get(b'key'))\n"
+    )
+    try:
+        said = chroot(tree, "/usr/bin/python3", "-I", "-B", "-c", program)
+        assert (said.stdout, said.returncode) == ("b'two'\n", 0), said.stderr
+    finally:
+        (tree / "some.tdb").unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize("tool", ["bin/gpgv", "bin/bootctl", "lib/systemd/systemd-sysupdate"])
 def test_tool_of_updates_starts(tree: Path, tool: str) -> None:
     said = chroot(tree, f"/usr/{tool}", "--version")

@@ -56,3 +56,17 @@ def test_licences_of_bundled_packages_are_listed(pages: Path) -> None:
     legal = text(pages / "LEGAL.txt")
     assert all(f"== {name} " in legal for name in ("react", "react-dom", "@patternfly/react-core"))
     assert "GPL" not in legal
+
+
+def test_help_leads_to_the_manual_on_the_server(pages: Path) -> None:
+    (link,) = json.loads(text(pages / "manifest.json"))["menu"]["index"]["docs"]
+    assert link["url"].startswith("/cockpit/@localhost/millrace/")
+    assert "<h1" in text(pages / link["url"].removeprefix("/cockpit/@localhost/millrace/"))
+
+
+def test_manual_needs_no_script_and_nothing_from_elsewhere(pages: Path) -> None:
+    """Cockpit's policy for content would stop both."""
+    named = [
+        path for path in (pages / "manual").rglob("*.html") if re.search(r"<script|<iframe| style=", path.read_text())
+    ]
+    assert named == [] and (pages / "manual/manual.css").is_file()

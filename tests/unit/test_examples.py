@@ -14,6 +14,7 @@ import yaml
 
 from host.layout import REPO
 from millrace.observe.metrics.collect import SOURCES
+from millrace.plan.policy import keys
 from millrace.plan.policy.model import Policy, Section
 from millrace.plan.policy.policy_file import parse_policy
 from millrace.system import paths
@@ -23,6 +24,7 @@ from tests.fakes.files.running import server
 from tests.unit import commands
 from tests.unit.measure.client import example_fstab
 from tests.unit.observe.metrics.records import POOL_STATS, XFS, alert_report, xfs_stats
+from tests.unit.plan import table_of_policy
 
 MANUAL = REPO / "docs"
 EXAMPLES = MANUAL / "examples"
@@ -45,15 +47,9 @@ def test_the_policies_in_the_manual_are_read(page: str) -> None:
     assert blocks and all(parse_policy(block, page) != Policy() for block in blocks)
 
 
-def test_the_manual_describes_every_key_of_the_policy() -> None:
-    rows = [line.split("|") for line in (MANUAL / "policy.md").read_text().splitlines() if line.count("|") == 4]
-    described: dict[str, set[str]] = {}
-    section = ""
-    for _, name, keys, _, _ in rows[2:]:
-        section = name.strip().strip("`") or section
-        described.setdefault(section, set()).update(re.findall(r"`(\w+)`", keys))
-    fields = Policy().model_dump()
-    assert described == {name: set(fields[name]) for name in Policy.model_fields}
+def test_the_manual_describes_every_key_of_the_policy_as_the_program_does() -> None:
+    page = table_of_policy.PAGE.read_text()
+    assert table_of_policy.table() in page and len(table_of_policy.rows(page)) == len(list(keys.fields())) + 2
 
 
 def test_the_example_of_an_fstab_is_what_the_recipes_say() -> None:

@@ -34,7 +34,7 @@ USUAL = {
     "number": "1",
     "realm": "ad.example.com",
     "--address": "10.77.0.5/24",
-    "--profile": None,
+    "--workload": None,
     "--protocol": "nfs-tcp",
 }
 WORDS = [

@@ -27,7 +27,7 @@ VERBS_OF = {
     "serve/account": {"user", "group"},
     "serve/join": {"domain"},
     "serve/log_forward": {"journal"},
-    "serve/network": {"port"},
+    "serve/network": {"network"},
     "serve/revision": {"config"},
     "serve/share": {"share", "session"},
     "storage/provision": {"approve", "provision"},

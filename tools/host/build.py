@@ -15,6 +15,7 @@ from host import (
     cves,
     keys,
     lock,
+    manual,
     mkosi,
     notes,
     pages,
@@ -191,6 +192,7 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path
         stage.stage(target.root, target.inputs, target.stage, {**files, **release_files(target)})
         if target.with_program:
             pages.install(cache, target.stage)
+            manual.install(cache, target.stage)
             reference.install(target.stage)
         # mkosi(1): given twice, --force removes the incremental images too
         chosen = [*options(target, cache, new), *(["--force"] if fresh else [])]

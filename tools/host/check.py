@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, build, compare, keys, lock, mkosi, pages, reference, secure_boot, stage
+from host import apt, artefacts, build, compare, keys, lock, manual, mkosi, pages, reference, secure_boot, stage
 from host.layout import REPO, Caches, caches
 from host.progress import clock
 from millrace.system.errors import Failed
@@ -60,6 +60,7 @@ def _build(
     tool = mkosi.fetch(cache, uri)
     stage.stage(source, stage.image_inputs(source), tree, apt.files(uri))
     pages.install_afresh(cache, tree, place / "pages")
+    manual.install(cache, tree)
     reference.install(tree)
     seconds = mkosi.run(tool, tree, chosen, place / "build.log", zone=variant.zone)
     print(f"Built with umask {variant.umask:03o} and time zone {variant.zone} in {clock(seconds)}.", flush=True)

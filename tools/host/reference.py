@@ -80,7 +80,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 def manual(program: click.Command, version: str, day: str) -> str:
     """Return the manual page of `program` in roff; `day` as it stands at the foot of the page."""
     name = program.name or ""
-    top = click.Context(program, info_name=name)
+    top = click.Context(program, info_name=name, **program.context_settings)
     lines = [
         '.\\" SPDX-License-Identifier: Apache-2.0',
         f'.TH {name.upper()} 8 "{day}" "{name} {version}"',

@@ -16,7 +16,13 @@ LEFT_OUT = {"__pycache__", ".gitkeep", ".mypy_cache", ".ruff_cache"}
 
 def image_inputs(repo: Path) -> list[Path]:
     """Return what the appliance image is made of, relative to the repository."""
-    return [*system_inputs(repo), Path("tools/millrace"), Path("tools/millrace_client"), *page_inputs()]
+    return [
+        *system_inputs(repo),
+        Path("tools/millrace"),
+        Path("tools/millrace_client"),
+        *page_inputs(),
+        *manual_inputs(),
+    ]
 
 
 def system_inputs(repo: Path) -> list[Path]:
@@ -29,6 +35,11 @@ def page_inputs() -> list[Path]:
     """Return what the web pages are bundled from, relative to the repository."""
     names = ("build.mjs", "package.json", "package-lock.json", "po", "scripts", "src")
     return [Path("cockpit-plugin") / name for name in names]
+
+
+def manual_inputs() -> list[Path]:
+    """Return what the manual of the image is made from, relative to the repository."""
+    return [Path("docs"), *(Path("tools/host") / name for name in ("mkdocs.yml", "manual.yml", "manual-theme"))]
 
 
 def client_inputs(client: Path) -> list[Path]:

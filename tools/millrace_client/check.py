@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check a mounted Millrace share on the client: is it as the recipe says, and if not, what to do.
 
-    millrace client expect --profile training --protocol nfs-tcp > expect.json     (on the server)
+    millrace client expect --workload training --protocol nfs-tcp > expect.json     (on the server)
     python3 check.pyz /mnt/data --expect expect.json [--gpu nvidia] [--json]       (here)
 
 Exit status: 0 all is as it should be, 1 something is not or cannot be seen, 2 wrong usage. One file, Python 3.8 or
@@ -52,7 +52,7 @@ DEFAULT_SLOTS = 64
 
 def check_mount(expect: dict[str, Any], mount: Mount | None, where: str) -> Finding:
     """Check that the share is what is mounted."""
-    words = "mount it with the recipe: millrace client recipe --profile {profile} --protocol {protocol}"
+    words = "mount it with the recipe: millrace client recipe --workload {workload} --protocol {protocol}"
     recipe = words.format(**expect)
     if mount is None:
         return Finding("mount", FAIL, f"nothing from a server is mounted on {where}", recipe)
@@ -274,7 +274,7 @@ def load_expectation(path: str) -> dict[str, Any]:
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     expect = document.get("expect", document) if isinstance(document, dict) else {}
-    needed = ("schema_version", "share", "profile", "protocol", "fstype", "source", "port", "options", "lanes")
+    needed = ("schema_version", "share", "workload", "protocol", "fstype", "source", "port", "options", "lanes")
     lists = ("lane_addresses", "modules", "encrypted")
     missing = [key for key in (*needed, *lists) if key not in expect]
     if missing:

@@ -76,6 +76,8 @@ class Appliance(Machine):
         self.empty: set[str] = set()
         # drives that were put in while the machine ran, which are in no subsystem until the next start
         self._new: set[str] = set()
+        # added to the kernel command line from the next start on
+        self.cmdline: list[str] = []
         self.tpm: Tpm | None = None
 
         def command(files: Files) -> list[str]:
@@ -85,7 +87,8 @@ class Appliance(Machine):
             disks.make(self.server, image, files)
             if options.log_writes:
                 disks.empty_logs(self.server, files)
-            return server_command(self.server, accel, files, options, self.empty)
+            now = dataclasses.replace(options, cmdline=[*options.cmdline, *self.cmdline])
+            return server_command(self.server, accel, files, now, self.empty)
 
         super().__init__(server.name, directory, accel, command)
         if options.tpm:

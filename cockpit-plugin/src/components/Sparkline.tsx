@@ -26,12 +26,15 @@ export function pieces(points: readonly Point[], most: number, slots: number): {
 
 const path = (piece: { x: number; y: number }[]) => piece.map(({ x, y }, i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
-/** The last seconds of one or two figures on one scale. `label` says in words what a person would read from it. */
-export function Sparkline({ series, slots, label }: {
-    series: { name: string; points: readonly Point[]; tone: "read" | "write" | "neutral" }[]; slots: number; label: string;
+/**
+ * A short time of one or two figures on one scale. `label` says in words what a person would read from it, `top` what the
+ * top of the scale is, which is the highest value unless `scale` says otherwise.
+ */
+export function Sparkline({ series, slots, label, top, scale }: {
+    series: { name: string; points: readonly Point[]; tone: "read" | "write" | "neutral" }[]; slots: number; label: string; top?: string; scale?: number;
 }): JSX.Element {
-    const most = Math.max(0, ...series.flatMap(({ points }) => points.map((value) => value ?? 0)));
-    return (
+    const most = scale ?? Math.max(0, ...series.flatMap(({ points }) => points.map((value) => value ?? 0)));
+    const drawn = (
         <svg className="mr-spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
             <line className="mr-spark-base" x1="0" x2={WIDTH} y1={HEIGHT - 2} y2={HEIGHT - 2} />
             {series.map(({ name, points, tone }) => pieces(points, most, slots).map((piece) => (
@@ -41,5 +44,12 @@ export function Sparkline({ series, slots, label }: {
                 </g>
             )))}
         </svg>
+    );
+    if (top === undefined) return drawn;
+    return (
+        <div className="mr-spark-scaled">
+            {drawn}
+            <span className="mr-spark-scale mr-subtle" aria-hidden="true"><span>{top}</span><span>0</span></span>
+        </div>
     );
 }

@@ -12,7 +12,7 @@ import { clock } from "../lib/format";
 import type { Result } from "../lib/hooks";
 import { _, format } from "../lib/i18n";
 import type { CliError } from "../lib/millrace";
-import { useAdmin } from "../lib/permission";
+import { useAdmin, useLowerRole } from "../lib/permission";
 
 /** Milliseconds that an answer may take before a spinner is worth the flicker. */
 const PATIENCE = 300;
@@ -119,7 +119,16 @@ function Stale({ at, error, retry }: { at: Date | undefined; error: CliError; re
 
 /** One line below the tabs of every page while this session may look only. */
 export function LimitedAccess(): JSX.Element | null {
-    if (useAdmin() !== false) return null;
+    const lower = useLowerRole();
+    const admin = useAdmin();
+    if (admin !== false) return null;
+    if (lower !== undefined)
+        return (
+            <Alert variant="info" isInline isPlain className="mr-limited" data-testid="limited-access"
+                title={lower === "operator"
+                    ? _("You are an operator: you can manage drives, checks and updates; everything else is read-only.")
+                    : _("You are a viewer: the pages are read-only.")} />
+        );
     return (
         <Alert variant="info" isInline isPlain className="mr-limited" data-testid="limited-access"
             title={_("Limited access: the pages are read-only and some details are hidden. Switch to administrative access at the top of the page.")} />

@@ -105,3 +105,9 @@ export function moment(when: string | number | Date | null | undefined): string 
 export function clock(when: Date): string {
     return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(when);
 }
+
+/** A time of the scale of a chart, in seconds since 1970: as a day, or as a clock without seconds. */
+export function timeOf(seconds: number, asDay: boolean): string {
+    return new Intl.DateTimeFormat(locale(), asDay ? { day: "numeric", month: "short" } : { hour: "numeric", minute: "2-digit" })
+        .format(new Date(seconds * 1000));
+}

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Outputs } from "../types/outputs";
 import { ask as askFor, CliError, run, type Options, type Verb } from "./millrace";
-import { useAdmin } from "./permission";
+import { useMay } from "./permission";
 
 /** A document that was asked for. After a failure `data` is what was known before. */
 export interface Result<T> {
@@ -35,7 +35,7 @@ const LONGEST_REST = 30;
 /** What `millrace VERB ARGS --json` says, asked again when `args` change, every `every` seconds and on reload(). */
 export function useVerb<V extends Verb>(verb: V, args: string[] = [], options: ReadOptions = {}): Result<Outputs[V]> {
     const { schema = 1, timeout, every, everyHidden } = options;
-    const allowed = useAdmin();
+    const allowed = useMay("viewer");
     const wait = options.admin === "allowed" && allowed === null;
     const admin = options.admin === "allowed" ? allowed === true : options.admin ?? false;
     const when = (options.when ?? true) && !wait;

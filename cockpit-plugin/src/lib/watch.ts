@@ -3,7 +3,7 @@
 import { useEffect, useSyncExternalStore } from "react";
 import type { Outputs } from "../types/outputs";
 import { CliError, follow } from "./millrace";
-import { useAdmin } from "./permission";
+import { useMay } from "./permission";
 
 export type Sample = Outputs["watch"];
 
@@ -78,7 +78,7 @@ function ask(as: boolean | null): void {
 }
 
 export function useLive(): Live {
-    const allowed = useAdmin();
+    const allowed = useMay("viewer");
     useEffect(() => ask(allowed), [allowed]);
     return useSyncExternalStore(subscribe, () => live);
 }

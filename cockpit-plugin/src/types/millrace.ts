@@ -1342,20 +1342,6 @@ export interface Floor {
     source: string;
 }
 
-/**
- * How many accelerators this server is expected to feed. It is no result.
- *
- * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
- * bytes/s.
- */
-export interface Forecast {
-    accelerator: string;
-    count: number | null;
-    bandwidth: number | null;
-    source: "measured" | "predicted" | "unknown";
-    text: string;
-}
-
 /** A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC). */
 export interface Forgotten {
     by: string;
@@ -1509,6 +1495,40 @@ export interface HistoryEntry {
     who: string;
     when: string;
     what: string;
+}
+
+/**
+ * Series of a span: `since` and `at` in seconds since 1970, `step` in seconds.
+ *
+ * Rates of shares and clients are of the ten that transferred most. `stored` is when the history was last copied to
+ * the pool. `notes` are what is not known, and why.
+ */
+export interface HistoryReport {
+    schema_version: 1;
+    at: number;
+    since: number;
+    step: number;
+    series: HistorySeries[];
+    forecast: millrace__observe__history__model__Forecast | null;
+    stored: number | null;
+    notes: string[];
+}
+
+/**
+ * One series; `of` is the share, client, port or serial number, empty where there is one only.
+ *
+ * `points` are means over a step each, the first one over the step that begins at `since`; null where nothing was
+ * kept, which is not zero. `peak` is the highest value that was kept. `last` is the newest value, of a step that may
+ * be incomplete.
+ */
+export interface HistorySeries {
+    name: string;
+    of: string;
+    unit: "bytes/s" | "operations/s" | "seconds" | "ratio" | "bytes" | "celsius";
+    points: (number | null)[];
+    mean: number | null;
+    peak: number | null;
+    last: number | null;
 }
 
 /** Numbers of users and groups, both ends included. */
@@ -2465,12 +2485,14 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is what its plan is called,
+ * null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
     created: string;
     plan_sha256: string;
+    plan: string | null;
     arrays: LiveArray[];
     backends: LiveBackend[];
     filesystem: LiveFilesystem;
@@ -3380,7 +3402,7 @@ export interface Sheet {
     size: number | null;
     processes: number;
     fits: boolean | null;
-    forecast: Forecast | null;
+    forecast: millrace__measure__client__mlperf__model__Forecast | null;
     commands: string[];
     notes: Note[];
 }
@@ -3484,13 +3506,15 @@ export interface Standing {
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
  * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
- * what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
+ * what could not be read, and why. `uptime` is the seconds since this server was started. `fed` is how many
+ * accelerators it keeps busy; null is not known.
  */
 export interface Status {
     schema_version: 1;
     product: "Millrace";
     version: string;
     hostname: string;
+    uptime: number;
     addresses: Address[];
     health: Health;
     next: string[];
@@ -4188,6 +4212,36 @@ export interface Zone {
     text: string;
 }
 
+/**
+ * How many accelerators this server is expected to feed. It is no result.
+ *
+ * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
+ * bytes/s.
+ */
+export interface millrace__measure__client__mlperf__model__Forecast {
+    accelerator: string;
+    count: number | null;
+    bandwidth: number | null;
+    source: "measured" | "predicted" | "unknown";
+    text: string;
+}
+
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface millrace__observe__history__model__Forecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
+}
+
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
     "admin check": CheckReport;
@@ -4261,6 +4315,7 @@ export interface Outputs {
     "group list": GroupList;
     "group remove": AccountReport;
     "health": Health;
+    "history": HistoryReport;
     "install list": InstallReport;
     "install write": InstallStep | Installed;
     "inventory": Inventory;

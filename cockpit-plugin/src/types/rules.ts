@@ -24,6 +24,12 @@ export const dhchapSecret = rule(
     [".{1,120}", () => _("a DH-HMAC-CHAP secret has 1 to 120 characters, this one has $1")],
 );
 
+export const fullName = rule(
+    [".{0,80}", () => _("a full name has at most 80 printable characters, without colons and commas")],
+    ["(?:[^\\p{C}\\p{Z}]| )*", () => _("a full name has at most 80 printable characters, without colons and commas")],
+    ["[^:,]*", () => _("a full name has at most 80 printable characters, without colons and commas")],
+);
+
 export const hostAddress = rule(
     ["[0-9.]+|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*", () => _("$0 is not an address: write it like 10.0.0.1")],
 );

@@ -45,6 +45,9 @@ function move(path: string[], options: Record<string, string> = {}): void {
     for (const listener of listeners.locationchanged) listener();
 }
 
+/** The words of a call of the program, also by sudo: the program first. */
+const line = (argv: string[]) => (argv[0] === "sudo" ? argv.slice(2) : argv);
+
 function spawn(argv: string[], options: cockpit.SpawnOptions & { binary?: true } = {}): cockpit.Spawn {
     let done: (stdout: string) => void = () => undefined;
     let failed: (error: cockpit.ProcessError, stdout?: string) => void = () => undefined;
@@ -87,7 +90,7 @@ function spawn(argv: string[], options: cockpit.SpawnOptions & { binary?: true }
         },
     };
     // Pages ask it first, always; without it they start the program, which is what most tests look at.
-    const answerer = argv[1] === "answer";
+    const answerer = line(argv)[1] === "answer";
     if (!answerer || answers.has("answer")) calls.push(call);
     const process: cockpit.Spawn = {
         // Not a Promise: both callbacks get all arguments, and nothing is chained.
@@ -105,7 +108,8 @@ function spawn(argv: string[], options: cockpit.SpawnOptions & { binary?: true }
             call.fail({ problem, message: problem });
         },
     };
-    const words = argv.slice(1, argv.includes("--json") ? argv.indexOf("--json") : undefined);
+    const whole = line(argv);
+    const words = whole.slice(1, whole.includes("--json") ? whole.indexOf("--json") : undefined);
     const verb = [...answers.keys()].filter((one) => `${words.join(" ")} `.startsWith(`${one} `)).sort((a, b) => b.length - a.length)[0];
     later(() => {
         if (options.superuser === "require" && admin !== true) call.fail({ problem: "access-denied", message: "Not permitted to perform this action." });
@@ -173,7 +177,7 @@ export const open = (path: string[]): void => move(path);
 
 /** What was started as `millrace VERB`. */
 export function started(verb: string): Call[] {
-    return calls.filter(({ argv }) => argv.slice(1).join(" ").startsWith(verb));
+    return calls.filter(({ argv }) => line(argv).slice(1).join(" ").startsWith(verb));
 }
 
 export function reset(): void {

@@ -13,7 +13,7 @@ beforeEach(() => { open(["storage"]); serverIs("1u12-found"); });
 const here = (): FoundHere => golden("1u12-found", "pool found");
 const UUID = here().found?.pool?.uuid ?? "";
 const UNDER_WAY: Adoption = {
-    schema_version: 1, pool: UUID, generation: 42, by: "admin", at: "2026-11-24T10:00:00+00:00", secrets: true, ports: {}, problem: null, again: false,
+    schema_version: 1, pool: UUID, generation: 42, by: "admin", at: "2026-11-24T10:00:00+00:00", secrets: true, ports: {}, problem: null, again: false, without: [],
 };
 
 const begin = async () => {
@@ -92,6 +92,21 @@ test("without the passphrase the pool is adopted without its secrets, and what t
     expect(started("pool adopt")[0]?.input).toBe("");
 });
 
+test("what the drives let in is named, and each of it can be left out", async () => {
+    does("pool adopt", (call) => call.end(JSON.stringify(here())));
+    render(<App />);
+    const dialog = await begin();
+    expect((await screen.findByTestId("adopt-kept")).textContent).toContain("The URL of updates https://updates.example/millrace");
+    await userEvent.type(within(dialog).getByLabelText(/Passphrase of the kept state/), "open sesame");
+    expect(dialog.textContent).toContain("The password of the administrator is that of the pool");
+    await userEvent.click(within(dialog).getByLabelText("The URL of updates"));
+    await userEvent.click(within(dialog).getByLabelText("The password of the last server's administrator"));
+    expect(dialog.textContent).not.toContain("The password of the administrator is that of the pool");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Adopt pool" }));
+    await waitFor(() => expect(started("pool adopt")).toHaveLength(1));
+    expect(started("pool adopt")[0]?.argv).toEqual(["millrace", "pool", "adopt", "--detach", UUID, "--yes", "--passphrase-stdin", "--without=updates", "--without=password", "--json"]);
+});
+
 test("a wrong passphrase leaves the dialog open with the reason", async () => {
     does("pool adopt", (call) => call.fail({ exit_status: 1, message: "millrace: the passphrase is wrong; nothing was written" }));
     render(<App />);
@@ -163,7 +178,7 @@ const closed = (change: Partial<KeptState>): FoundHere => {
 };
 
 test("a state without people names who forgot them, and nobody opens the shares", async () => {
-    says("pool found", closed({ origin: "forgotten", forgotten: { by: "mallory", at: "2026-11-24T10:00:00+00:00" } }));
+    says("pool found", closed({ origin: "forgotten", trusted: [], forgotten: { by: "mallory", at: "2026-11-24T10:00:00+00:00" } }));
     render(<App />);
     expect((await screen.findByTestId("adopt")).textContent).toMatch(/A factory reset by mallory, .* no share is exported until you allow/);
     expect(screen.getByTestId("adopt-lost").textContent).toContain("Users, passwords, certificates, keys, SIDs and addresses.");

@@ -75,7 +75,7 @@ test("the state on the pool is taken over after its losses were named, and the a
     expect(adopting?.input).toBe("");
 
     const adoption: Adoption = {
-        schema_version: 1, pool: newest().pool, generation: 57, by: "admin", at: "2026-11-28T10:00:00+00:00", secrets: true, ports: {}, problem: null, again: true,
+        schema_version: 1, pool: newest().pool, generation: 57, by: "admin", at: "2026-11-28T10:00:00+00:00", secrets: true, ports: {}, problem: null, again: true, without: [],
     };
     const now: FoundHere = { ...here(), elsewhere: null, adoption, running: true, progress: { step: "accounts", done: 1, total: 5 } };
     says("pool found", now);

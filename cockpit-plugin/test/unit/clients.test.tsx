@@ -74,7 +74,7 @@ test("the choice goes to the program, a user only for SMB", async () => {
     await user.selectOptions(screen.getByLabelText("Protocol"), "smb-multichannel");
     await user.selectOptions(screen.getByLabelText("Workload"), "checkpoint");
     await user.type(screen.getByLabelText("User"), "LAB\\anna");
-    await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=models", "--profile=checkpoint",
+    await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=models", "--workload=checkpoint",
         "--protocol=smb-multichannel", "--user=LAB\\anna", "--json"]), { timeout: 3000 });
     await user.selectOptions(screen.getByLabelText("Protocol"), "nfs-rdma");
     expect(screen.queryByLabelText("User")).toBeNull();
@@ -84,7 +84,7 @@ test("a choice of GPUs takes RDMA with it, and shows what they need", async () =
     const user = show();
     says("client recipe", recipe("gpu-amd"));
     await user.selectOptions(await screen.findByLabelText("GPUs of the client"), "amd");
-    await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=data", "--profile=training",
+    await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=data", "--workload=training",
         "--protocol=nfs-rdma-trunked", "--gpu=amd", "--json"]), { timeout: 3000 });
     const shown = await screen.findByTestId("gpus");
     const { gpu } = recipe("gpu-amd");
@@ -126,7 +126,7 @@ test("a host name that is none is not asked for", async () => {
     await user.type(await screen.findByLabelText("Host name of this server for clients"), "two words");
     await screen.findByText("'two words' is not a host name: use letters, digits, - and dots");
     expect(started("client recipe").some(({ argv: words }) => words.some((one) => one.includes("two")))).toBe(false);
-    const choice = { share: "a", profile: "mixed", protocol: "smb-multichannel", host: "", user: "a b", gpu: "none", localCache: false } as const;
+    const choice = { share: "a", workload: "mixed", protocol: "smb-multichannel", host: "", user: "a b", gpu: "none", localCache: false } as const;
     expect(problems(choice).user).toContain("NAME or DOMAIN\\NAME");
 });
 
@@ -148,7 +148,7 @@ test("the kit is saved byte by byte, and a failure says why", async () => {
     await waitFor(() => expect(saved).toHaveBeenCalled());
     const [name, content, type] = saved.mock.calls[0] ?? [];
     expect([name, new TextDecoder().decode(content as Uint8Array), type]).toEqual(["millrace-models-nfs-tcp.tar", "tar of everything", "application/x-tar"]);
-    expect(argv("client kit")).toEqual(["client", "kit", "--share=data", "--profile=training", "--protocol=nfs-tcp", "-"]);
+    expect(argv("client kit")).toEqual(["client", "kit", "--share=data", "--workload=training", "--protocol=nfs-tcp", "-"]);
     refuses("client kit", "there is no share 'data': there is models");
     await user.click(screen.getByRole("button", { name: "Download client kit" }));
     await screen.findByText("there is no share 'data': there is models");

@@ -57,8 +57,8 @@ test("who writes is sent with its group, and not for a type that determines it",
     expect(words({ ...before, writing: "some", group: "ml" }, before)).toEqual(["--writing=some", "--group=ml"]);
     expect(words(before, { ...before, group: "ml" })).toEqual(["--group=none"]);
     expect(words({ ...before, writing: "own" }, { ...before, group: "ml" })).toEqual(["--writing=own"]);
-    expect(words({ ...before, profile: "home", writing: "own" }, before)).toEqual(["--profile=home"]);
-    expect(words({ ...NEW, name: "a", profile: "dataset-ro" })).not.toContain("--writing=together");
+    expect(words({ ...before, type: "home", writing: "own" }, before)).toEqual(["--type=home"]);
+    expect(words({ ...NEW, name: "a", type: "dataset-ro" })).not.toContain("--writing=together");
     expect(problems({ ...NEW, name: "new", writing: "some" }, true)["group"]).toBe("Select the group that writes.");
 });
 

@@ -94,7 +94,7 @@ test("a new share is previewed in the program's words and made", async () => {
     await user.click(screen.getByRole("button", { name: "Create share" }));
     await screen.findByText("Share models is served.");
     const [made] = started("share create models2").filter((call) => !call.argv.includes("--dry-run"));
-    expect(made?.argv.slice(1)).toEqual(["share", "create", "models2", "--profile=training", "--comment=", "--writing=together", "--size=10T", "--soft-size=none", "--child-size=none", "--nfs",
+    expect(made?.argv.slice(1)).toEqual(["share", "create", "models2", "--type=training", "--comment=", "--writing=together", "--size=10T", "--soft-size=none", "--child-size=none", "--nfs",
         "--nfs-client=default", "--smb", "--smb-user=admin", "--smb-network=default", "--encryption=offered", "--no-time-machine", "--json"]);
     expect(made?.options.superuser).toBe("require");
     expect(screen.getByTestId("done").textContent).toContain("SMB: models is listed and accessible");

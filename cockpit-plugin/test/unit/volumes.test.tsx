@@ -111,6 +111,8 @@ test("a new volume is exported with its secret on stdin and nowhere else", async
     expect(dialog().getByText(/^'gpu-01' is not an NQN/)).toBeDefined();
     await user.clear(dialog().getByLabelText(/^NQN of the host/));
     await put(user, dialog().getByLabelText(/^NQN of the host/), NQN);
+    expect(button("Create volume").disabled).toBe(true);
+    await put(user, dialog().getByLabelText(/^Addresses of the hosts/), "10.0.0.9, 10.0.1.0/24");
     expect(button("Create volume").disabled).toBe(false);
     await user.click(dialog().getByLabelText("Authenticate hosts with DH-HMAC-CHAP"));
     expect(button("Create volume").disabled).toBe(true);
@@ -118,7 +120,7 @@ test("a new volume is exported with its secret on stdin and nowhere else", async
     await user.click(button("Create volume"));
     await screen.findByText("Volume tank has been created.");
     const [made] = started("volume create");
-    expect(made?.argv.slice(1)).toEqual(["volume", "create", "tank9", "--size=10T", "--export=tcp", `--host=${NQN}`, "--dhchap-stdin", "--json"]);
+    expect(made?.argv.slice(1)).toEqual(["volume", "create", "tank9", "--size=10T", "--export=tcp", `--host=${NQN}`, "--address=10.0.0.9", "--address=10.0.1.0/24", "--dhchap-stdin", "--json"]);
     expect(made?.input).toBe(`${SECRET}\n`);
     expect(made?.options.superuser).toBe("require");
     expect(JSON.stringify(calls.map((call) => call.argv))).not.toContain("DHHC");
@@ -139,9 +141,10 @@ test("several hosts need the tick, and none is named twice", async () => {
     expect(button("Export").disabled).toBe(true);
     await user.clear(second);
     await put(user, second, OTHER);
+    await put(user, dialog().getByLabelText(/^Addresses of the hosts/), "10.0.0.0/24");
     await user.click(button("Export"));
     await screen.findByText("Volume tank-2 is exported.");
-    expect(argv("volume export")).toEqual(["volume", "export", "tank-2", "--transport=rdma", `--host=${NQN}`, `--host=${OTHER}`, "--shared", "--json"]);
+    expect(argv("volume export")).toEqual(["volume", "export", "tank-2", "--transport=rdma", `--host=${NQN}`, `--host=${OTHER}`, "--address=10.0.0.0/24", "--shared", "--json"]);
     expect(started("volume export")[0]?.input).toBe("");
 });
 

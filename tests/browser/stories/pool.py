@@ -123,3 +123,17 @@ def test_changed_quota_is_set_in_the_file_system(box: Box, admin: User) -> None:
     assert share(box)["size"] == 192 * MIB
     blocks = box.say("xfs_quota -x -c 'report -p -N -b' /srv/pool").splitlines()
     assert str(192 << 10) in {line.split()[3] for line in blocks if line}
+
+
+def test_overview_shows_bays_network_shares_and_history(box: Box, admin: User) -> None:
+    admin.go("Overview")
+    for panel in ("bays", "network", "shares", "load", "history"):
+        expect(admin.ours.get_by_test_id(panel)).to_be_visible(timeout=1000 * CHANGE_SECONDS)
+    expect(admin.ours.get_by_test_id("bays").locator("ol > li")).to_have_count(12)
+    expect(admin.ours.get_by_test_id("uptime")).not_to_have_text("")
+
+
+def test_storage_page_shows_the_plan_in_force(box: Box, admin: User) -> None:
+    admin.go("Storage")
+    expect(admin.ours.get_by_test_id("plan-in-force")).to_contain_text("RAID6", timeout=1000 * CHANGE_SECONDS)
+    expect(admin.ours.get_by_test_id("plan-in-force")).to_contain_text(box.pool["plan_sha256"])

@@ -303,6 +303,7 @@ class Box:
             self.tree.write(f"{nfsd}/clients/{number}/info", tools.NFS_INFO.format(host=host, number=number))
             self.tree.write(f"{nfsd}/clients/{number}/states", tools.NFS_STATES)
         self.tree.write("etc/exports.d/millrace.exports", "/srv/pool/data 10.77.0.0/24(rw)\n")
+        self.tree.write("run/millrace/nfs/etab", "/srv/pool/data\t10.77.0.0/24(rw,sync)\n")
         self.tree.write("run/samba/smbd.pid", "900\n")
         listen(self.root, "0.0.0.0:445", "0.0.0.0:2049", established=tools.CONNECTIONS)
 
@@ -330,7 +331,7 @@ USERS = [User(name="anna", uid=2001, groups=["research"]), User(name="ben", uid=
 def _with_shares(old: Config) -> Config:
     models = DesiredShare(
         name="models",
-        profile="training",
+        type="training",
         comment="Weights and checkpoints",
         size=10 << 40,
         soft_size=9 << 40,
@@ -338,7 +339,7 @@ def _with_shares(old: Config) -> Config:
         nfs=Nfs(clients=[NfsClient(client="10.77.0.0/24"), NfsClient(client="10.77.1.0/24", access="ro")]),
         smb=Smb(users=["anna"], groups=["research"]),
     )
-    dataset = DesiredShare(name="imagenet", profile="dataset-ro", project=1003, smb=Smb(enabled=False))
+    dataset = DesiredShare(name="imagenet", type="dataset-ro", project=1003, smb=Smb(enabled=False))
     return old.model_copy(update={"shares": [*old.shares, models, dataset]})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 from uuid import UUID
 
@@ -14,6 +15,9 @@ from millrace.system.web_probe import WebReply
 from tests.fakes.files import tools
 from tests.fakes.files.box import FULL, NOW, Box, Shape
 from tests.fakes.tools import started_by
+
+# in seconds: nine days
+UPTIME = 777_600.0
 
 
 class Clock(datetime):
@@ -52,6 +56,8 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("millrace.tune.settings.datetime", Clock),
             ("millrace.system.run.subprocess", started_by(tools.Tools(user))),
             ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
+            ("millrace.observe.health.status.time", SimpleNamespace(monotonic=lambda: UPTIME)),
+            ("millrace.observe.history.query.datetime", Clock),
             ("socket.gethostname", lambda: "millrace"),
         ):
             stack.enter_context(patch(target, value))

@@ -66,6 +66,7 @@ PRINTED = {
     "nvme smart-log * --output-format=json": json.dumps(SMART),
     "ip -j addr": json.dumps(ADDRESSES),
     "ss -Htn state established sport = :2049": SS,
+    "ss -HtniO state established ( sport = :2049 or sport = :445 )": "",
     "smbstatus --json": json.dumps(SMB),
     "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool": "".join(
         f"#{number} {used // 1024} 0 0\n" for number, used in USED.items()

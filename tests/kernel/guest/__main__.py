@@ -10,13 +10,14 @@ from typing import Any
 
 from host.perf.guest.job import RESULTS
 from host.perf.guest.shell import run
-from tests.kernel.guest import forced, reads, refused, rounds
+from tests.kernel.guest import forced, nvmet, reads, refused, rounds
 
 WORK: dict[str, Callable[..., Iterable[dict[str, Any]]]] = {
     "refused": refused.cases,
     "errors": lambda: (one() for one in (refused.unreadable, refused.replacement, refused.recovered)),
     "reads": reads.cases,
     "forced": forced.cases,
+    "nvmet": nvmet.cases,
     "rounds": rounds.rounds,
 }
 

@@ -53,23 +53,42 @@ def test_unit_that_stops_closes_its_port_now_and_for_the_next_load(
     ]
 
 
-def test_ports_of_volumes_are_open_to_client_networks_alone() -> None:
-    rules = (REPO / "mkosi.extra/etc/nftables.conf").read_text()
-    lines = [line.strip() for line in rules.splitlines() if "@volume_ports" in line and line.strip().endswith("accept")]
-    assert lines == [
-        "tcp dport @volume_ports ip saddr @volume_clients4 accept",
-        "tcp dport @volume_ports ip6 saddr @volume_clients6 accept",
+def rules() -> list[str]:
+    return [line.strip() for line in (REPO / "mkosi.extra/etc/nftables.conf").read_text().splitlines()]
+
+
+def test_port_of_a_volume_is_open_to_the_addresses_of_its_hosts_alone() -> None:
+    assert [line for line in rules() if "volume" in line and line.endswith("accept")] == [
+        "ip saddr . tcp dport @volume_hosts4 accept",
+        "ip6 saddr . tcp dport @volume_hosts6 accept",
     ]
+    hosts = ["nqn.2014-08.org.example:one"]
+    # the networks of the second overlap; one of the third is no client network any more
+    named = [[], ["10.0.0.9/32", "10.0.0.8/31"], ["10.0.0.7/32", "10.9.0.0/24"]]
     written = firewall(
-        Exports(volumes={UUID(int=1): VolumeExport(transport="tcp", port=4421, hosts=["nqn.2014-08.org.example:one"])}),
+        Exports(
+            volumes={
+                UUID(int=number): VolumeExport(transport="tcp", port=4420 + number, hosts=hosts, addresses=addresses)
+                for number, addresses in enumerate(named)
+            }
+        ),
         ["10.0.0.0/24", "fd00:1::/64"],
     )
     for name in re.findall(r"^(?:flush set|add element) inet millrace (\w+)", written, re.MULTILINE):
-        assert f"set {name} {{" in rules
+        assert f"set {name} {{" in rules()
     assert written.splitlines()[-3:] == [
-        "add element inet millrace volume_ports { 4421 }",
-        "add element inet millrace volume_clients4 { 10.0.0.0/24 }",
-        "add element inet millrace volume_clients6 { fd00:1::/64 }",
+        "add element inet millrace volume_ports { 4420, 4421, 4422 }",
+        "add element inet millrace volume_hosts4 { 10.0.0.0/24 . 4420, 10.0.0.8/31 . 4421, 10.0.0.7/32 . 4422 }",
+        "add element inet millrace volume_hosts6 { fd00:1::/64 . 4420 }",
+    ]
+
+
+def test_loopback_is_no_way_to_files_and_volumes_for_users_of_this_server() -> None:
+    output = rules()[rules().index("chain output {") :]
+    before = output[: output.index("oif lo accept")]
+    assert [line for line in before if line.startswith("oif lo")] == [
+        "oif lo meta skuid != 0 tcp dport { 2049, 20049 } reject with tcp reset",
+        "oif lo meta skuid != 0 tcp dport @volume_ports reject with tcp reset",
     ]
 
 

@@ -18,6 +18,13 @@ def test_journal_is_on_disk_and_leaves_room_for_the_rest() -> None:
     assert (journal["Storage"], journal["SystemMaxUse"], journal["SystemKeepFree"]) == (["persistent"], ["4G"], ["1G"])
 
 
+def test_flood_of_a_session_takes_three_days_to_fill_the_journal() -> None:
+    journal = read(Path("usr/lib/systemd/journald.conf.d/10-millrace.conf"))
+    assert journal["RateLimitIntervalSec"] == ["1h"]
+    [burst] = journal["RateLimitBurst"]
+    assert int(burst) * LARGEST_FACTOR * ENTRY * HOURS < 4 * GIB
+
+
 def test_flood_of_smb_sign_ins_takes_three_days_to_fill_the_journal() -> None:
     smbd = unit("smbd.service")
     assert smbd["LogRateLimitIntervalSec"] == ["1h"]

@@ -222,8 +222,18 @@ def test_process_that_stays_starts_after_the_mount_that_its_proc_will_not_see(re
     assert "proc-fs-nfsd.mount" in found["After"][0].split()
 
 
-def test_metrics_are_collected_by_a_process_that_ends_with_the_endpoint() -> None:
-    assert unit("millrace-metrics-collector.service")["PartOf"] == ["millrace-metrics.service"]
+def test_history_is_kept_whether_metrics_are_served_or_not() -> None:
+    for name in ("millrace-metrics-collector.service", "millrace-metrics-collect.service"):
+        assert not {"PartOf", "ConditionPathExists"} & set(unit(name))
+    assert (OWN / "multi-user.target.wants/millrace-metrics-collector.service").is_symlink()
+    # a failure there keeps no state from being kept
+    assert unit("millrace-keep.service")["ExecStart"] == [
+        "-/usr/bin/millrace history --store",
+        "/usr/bin/millrace keep run",
+    ]
+
+
+def test_health_check_writes_less_than_a_collection() -> None:
     rights = unit("millrace-checker.service")["ReadWritePaths"]
     # what a collection writes besides is not writable for a check of health
     assert rights == ["/run"]

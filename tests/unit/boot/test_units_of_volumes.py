@@ -33,6 +33,13 @@ def test_volumes_are_served_from_the_verified_pool_and_closed_before_it_is_unmou
     assert serve.UNIT in " ".join(unit("millrace-serving.target")["Wants"])
 
 
+def test_secrets_in_configfs_are_for_root_alone() -> None:
+    found = unit(serve.UNIT)
+    assert found["ExecStartPre"] == ["/usr/bin/chmod 0700 /sys/kernel/config"]
+    # what is mounted over it later would have its own mode
+    assert "sys-kernel-config.mount" in " ".join(found["After"]).split()
+
+
 def test_modules_are_loaded_as_long_as_they_are_needed() -> None:
     found = unit("millrace-module@nvmet.service")
     assert found["StopWhenUnneeded"] == ["yes"]

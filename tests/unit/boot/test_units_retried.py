@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What fails in a boot for a reason that passes: it is tried again, or it is listed here with what ends its failure."""
 
+from pathlib import Path
+
 import pytest
 
 from millrace.observe.health.unit_remedies import REMEDIES, remedy
-from tests.unit.boot.units import OWN, names, unit
+from tests.unit.boot.units import OWN, names, read, unit
 
 SERVICES = sorted(path.name for path in OWN.glob("millrace-*.service") if path.is_file())
 ONESHOTS = [name for name in SERVICES if unit(name).get("Type") == ["oneshot"]]
@@ -53,6 +55,21 @@ def test_oneshot_is_tried_again_or_listed_with_what_ends_its_failure(name: str) 
         # for as long as it takes, and within two minutes after the reason has passed
         assert found["StartLimitIntervalSec"] == ["0"]
         assert int(found["RestartSec"][0].removesuffix("s")) <= 30
+
+
+def test_nfs_server_is_tried_again_as_ours_are() -> None:
+    # a oneshot of nfs-utils, which without Restart= stays failed for a reason that has passed
+    found = unit("nfs-server.service")
+    assert (found["Restart"], found["RestartSec"], found["StartLimitIntervalSec"]) == (["on-failure"], ["30s"], ["0"])
+
+
+def test_no_unit_of_the_boot_waits_for_the_network_or_the_time_for_ever() -> None:
+    online = read(Path("usr/lib/systemd/system/systemd-networkd-wait-online.service.d/10-millrace.conf"))
+    # "-": what is late is seen by millrace-addresses.path, and nobody waits for it
+    assert online["ExecStart"] == ["-/usr/lib/systemd/systemd-networkd-wait-online --any --timeout=30"]
+    # systemd.special(7): a server without a time server would never reach either
+    waiting = [name for name in SERVICES if {"time-sync.target", "time-set.target"} & names(unit(name), "After")]
+    assert waiting == []
 
 
 def test_tuning_that_hangs_is_not_tried_again_while_smbd_waits() -> None:

@@ -15,13 +15,15 @@ from tests.unit.host.modules_of import BUILD, DEBIAN, module, rebuilt
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
-@pytest.mark.parametrize("path", [*sets.SUNRPC.changes, *sets.MD.changes], ids=lambda path: path.name[:4])
+@pytest.mark.parametrize(
+    "path", [*sets.SUNRPC.changes, *sets.NVMET.changes, *sets.MD.changes], ids=lambda path: path.name[:4]
+)
 def test_patch_has_the_form_that_the_kernel_takes(path: Path) -> None:
     """Documentation/process/submitting-patches.rst; who sends it adds From and Signed-off-by."""
     text = path.read_text()
     message, _, rest = text.partition("\n---\n")
     subject, blank, *body = message.splitlines()
-    assert re.fullmatch(r"Subject: \[PATCH\] (md/raid5|sunrpc): .{1,60}", subject) and blank == ""
+    assert re.fullmatch(r"Subject: \[PATCH\] (md/raid5|sunrpc|nvmet): .{1,60}", subject) and blank == ""
     assert all(len(line) <= 75 for line in body)
     assert not re.search(r"@[A-Z]+@|millrace", text, re.IGNORECASE)
     lines = iter(rest.splitlines())
@@ -48,10 +50,11 @@ def test_every_patch_is_of_a_set_and_described() -> None:
 def test_record_has_the_patches_of_a_module_by_its_build(tmp_path: Path) -> None:
     rebuilt(tmp_path)
     text = record.record(tmp_path, {"drivers/md/raid456": module(build=DEBIAN), "fs/nfsd/nfsd": module()})
-    sunrpc, raid = PatchedModules.model_validate_json(text).modules
+    sunrpc, nvmet, raid = PatchedModules.model_validate_json(text).modules
     assert (raid.name, raid.build_id, raid.debian) == ("raid456", BUILD.hex(), DEBIAN.hex())
     assert raid.patches == ["0001", "0002", "0003", "0004", "0005"] == [*kernel.RAID.without]
     assert (sunrpc.name, sunrpc.patches) == ("sunrpc", [*kernel.SUNRPC.without])
+    assert (nvmet.name, nvmet.patches) == ("nvmet", [*kernel.NVMET.without])
     assert PatchedModules.model_validate_json(record.record(tmp_path, {})).modules[0].debian is None
     (tmp_path / "drivers/md/raid456.ko").write_bytes(b"\x7fELF")
     with pytest.raises(Failed, match=r"drivers/md/raid456\.ko has no build ID"):

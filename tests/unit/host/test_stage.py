@@ -63,8 +63,8 @@ def test_umask_and_checkout_time_do_not_matter(repo: Path, tmp_path: Path) -> No
         narrow = staged(repo, tmp_path / "narrow")
     finally:
         os.umask(old)
-    # These themselves only hold the program, which mkosi copies from below, and what the pages are bundled from.
-    above = {"tools", "cockpit-plugin"}
+    # These themselves only hold the program, which mkosi copies from below, and what pages and manual are made from.
+    above = {"tools", "tools/host", "cockpit-plugin"}
     assert {k: v for k, v in wide.items() if k not in above} == {k: v for k, v in narrow.items() if k not in above}
 
 
@@ -120,6 +120,9 @@ def test_every_kind_of_change_changes_the_key(repo: Path, change: str) -> None:
 
 def test_the_system_is_the_image_without_our_own_program_and_pages(repo: Path) -> None:
     system, image = stage.system_inputs(repo), stage.image_inputs(repo)
-    assert set(image) - set(system) == {Path("tools/millrace"), Path("tools/millrace_client"), *stage.page_inputs()}
+    assert set(image) - set(system) == {Path("tools/millrace"), Path("tools/millrace_client")} | {
+        *stage.page_inputs(),
+        *stage.manual_inputs(),
+    }
     assert set(system) < set(image)
     assert Path("units") in system

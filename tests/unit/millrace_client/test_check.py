@@ -54,7 +54,7 @@ def test_nothing_mounted(tmp_path: Path) -> None:
     client = nfs_client(tmp_path, "mountstats-training")
     found = wrong(client, expectation(), "/mnt/nothing")["mount"]
     assert "nothing from a server" in found.text
-    assert "millrace client recipe --profile training --protocol nfs-tcp" in found.fix
+    assert "millrace client recipe --workload training --protocol nfs-tcp" in found.fix
 
 
 def test_another_share_is_mounted(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_mount_that_honours_setuid_or_device_files_is_named_with_the_fix(
     mounts = client.read("proc/self/mounts") or ""
     assert option in mounts
     client.write("proc/self/mounts", mounts.replace(f",{option}", ""))
-    profile = "training" if where == NFS else "checkpoint"
-    findings = wrong(client, expectation(profile, protocol), where)
+    workload = "training" if where == NFS else "checkpoint"
+    findings = wrong(client, expectation(workload, protocol), where)
     assert set(findings) == {option}
     assert f"put {option} into the options" in findings[option].fix
 

@@ -219,7 +219,7 @@ def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[layout]\nbackend = "xiraid"', "layout.backend: Input should be 'md' or 'external'"),
+        ('[layout]\nbackend = "xiraid"', "layout.backend: must be 'md' or 'external'"),
         ('[layout]\nbackend = "external"\nlevel = "raid6"', "level shapes arrays of md, and backend external has none"),
         (
             '[external]\ndevices = ["/dev/sdb"]',

@@ -2,6 +2,7 @@
 """`millrace plan` shows the layout and how to approve it; a refusal shows its obstacles."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,20 @@ def test_a_server_of_forty_drives_is_read_in_a_minute(capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 120
     assert all(len(line) <= 100 for line in lines)
+
+
+def test_drive_without_a_model_is_shown_by_size_and_serial(capsys: pytest.CaptureFixture[str]) -> None:
+    drives = [each.model_copy(update={"model": ""}) for each in drives_1u12()]
+    this_server(drives)
+    run("--inventory", str(paths.inventory_file()))
+    text = capsys.readouterr().out
+    assert f"7.68 TB: {drives[0].serial}" in text and not re.search(r"(?m)(^|  ), ", text)
+
+
+def test_reason_is_whole_where_no_terminal_reads_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
+    this_server(drives_1u12())
+    run("--inventory", str(paths.inventory_file()))
+    assert "…" not in capsys.readouterr().out

@@ -17,6 +17,7 @@ from millrace.inventory.model import Inventory
 from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import FoundArray, KeptPort, KeptState, SearchResult
 from millrace.lifecycle.keep.model import KeptElsewhere
+from millrace.lifecycle.keep.trust import Trusted
 from millrace.storage.provision.provision_job import ProvisionProgress
 from millrace.storage.record.model import Approval, Pool, Transaction
 from millrace.storage.record.test_order import DriveTestOrder, DriveTestProgress, DriveTestsProgress, DriveTestTarget
@@ -25,8 +26,9 @@ from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, serial
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
+from tests.unit.observe.history.minutes import worked
 from tests.unit.observe.live.clock import watched
-from tests.unit.plugin import inputs, rescue, tuning, volumes, week
+from tests.unit.plugin import inputs, network, rescue, tuning, volumes, week
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
@@ -41,18 +43,21 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
     texts = {"inputs/rules.json": inputs.table()}
-    for appliance in (week, rescue, volumes, tuning):
+    for appliance in (week, rescue, volumes, tuning, network):
         texts |= appliance.documents()
     for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
         with temporary as directory, server(Path(directory), shape, user) as box:
             prepare(box)
-            for path, text in (*_printed(box), *(_for_gpus() if name == "1u12-provisioned" else ())):
+            for path, text in (*_printed(box), *(_once(box) if name == "1u12-provisioned" else ())):
                 texts[f"{name}/{path}"] = text.replace(directory, "")
     return texts
 
 
-def _for_gpus() -> Iterator[tuple[str, str]]:
+def _once(box: Box) -> Iterator[tuple[str, str]]:
+    """What is asked of one server only."""
+    worked(box, 60, before=60)
+    yield from _asked("history.json", "history", "--since", "1h", "--json")
     for gpu in ("nvidia", "amd"):
         words = ("--gpu", gpu, "--protocol", "nfs-rdma", "--share", "models", "--json")
         yield from _asked(f"client-recipe-gpu-{gpu}.json", "client", "recipe", *words)
@@ -63,7 +68,7 @@ def _printed(box: Box) -> Iterator[tuple[str, str]]:
         yield from _asked(f"{verb.replace(' ', '-')}.json", *verb.split(), "--json")
     yield from _asked("plan-explain-layout.json", "plan", "--explain", "layout", "--json")
     for protocol in PROTOCOLS:
-        words = ("--profile", "training", "--protocol", protocol, "--share", "models", "--json")
+        words = ("--workload", "training", "--protocol", protocol, "--share", "models", "--json")
         yield from _asked(f"client-recipe-{protocol}.json", "client", "recipe", *words)
     yield "inventory.json", paths.inventory_file().read_text()
     yield from _alerts()
@@ -128,6 +133,11 @@ def _found(box: Box) -> None:
         domain="corp.example",
         problems=["etc/krb5.keytab: Input/output error"],
         damaged=["000043.tar.gz: it is torn or damaged"],
+        trusted=[
+            Trusted(kind="password", details=["encrypted, or not readable"]),
+            Trusted(kind="ssh", details=[]),
+            Trusted(kind="updates", details=["https://updates.example/millrace"]),
+        ],
     )
     serials = [f"MRD{number:011}" for number in range(1, 11)]
     arrays = [

@@ -73,6 +73,17 @@ TEXTS: dict[str, tuple[str, ...]] = {
         "",
         "two\nlines",
     ),
+    "fullName": (
+        "",
+        "Bob Miller",
+        "J\u00fcrgen O'Neil-Smith",
+        "x" * 80,
+        "x" * 81,
+        "a:0:0",
+        "Miller, Bob",
+        "two\nlines",
+        "zero\u200bwidth",
+    ),
     "hostAddress": (
         "10.0.0.1",
         "fd00::1",

@@ -68,16 +68,17 @@ def documents() -> dict[str, str]:
 
 def _printed(nas: Large) -> Iterator[tuple[str, str]]:
     yield "volume-list.empty.json", said("volume", "list")
-    words = ("--size=10T", "--export=tcp", f"--host={HOST}", "--dhchap-stdin")
+    words = ("--size=10T", "--export=tcp", f"--host={HOST}", "--address=10.0.0.9", "--dhchap-stdin")
     yield "volume-create.json", said("volume", "create", "tank", *words, stdin=f"{SECRET}\n")
     yield "volume-clone.json", said("volume", "clone", "tank", "tank-2")
-    said("volume", "create", "scratch", "--size=500G", "--export=rdma", f"--host={HOST}", f"--host={OTHER}", "--shared")
+    both = (f"--host={HOST}", f"--host={OTHER}", "--shared", "--address=10.0.0.0/28")
+    said("volume", "create", "scratch", "--size=500G", "--export=rdma", *both)
     yield "volume-resize.json", said("volume", "resize", "scratch", "--size=2T")
     nas.connect(4420)
     _take_ports(nas, 3)
     yield "volume-list.json", said("volume", "list")
     nas.connect()
-    yield "volume-export.json", said("volume", "export", "tank-2", f"--host={OTHER}")
+    yield "volume-export.json", said("volume", "export", "tank-2", f"--host={OTHER}", "--address=10.0.0.9")
     yield "volume-detach.json", said("volume", "detach", "tank-2")
     yield "volume-remove.json", said("volume", "remove", "tank-2", "--delete-data=tank-2")
 

@@ -36,7 +36,7 @@ from tests.unit.serve.network.network import Network
 DIRECTORY = "appliance"
 # Kibibytes by the number of the project, as xfs_quota reports them.
 USAGE = {1001: 40_234_375_000, 1002: 10_307_921_511, 1003: 13_421_772_800, 1004: 302_734_375}
-MODELS = ("--profile=training", "--comment=Checkpoints of the vision team", "--size=10T", "--soft-size=9T")
+MODELS = ("--type=training", "--comment=Checkpoints of the vision team", "--size=10T", "--soft-size=9T")
 CLIENTS = ("--nfs-client=10.0.0.0/24 access=ro", "--nfs-client=@gpus sec=krb5p xprtsec=tls:mtls")
 PEOPLE = ("--smb-user=anna", "--smb-user=ben")
 PASSWORD = "s3cret-word-2\n"
@@ -107,9 +107,9 @@ def _printed(appliance: Week) -> Iterator[tuple[str, str]]:
     create = ("share", "create", "models", *MODELS, *CLIENTS, *PEOPLE)
     yield "share-create.--dry-run.json", said(*create, "--dry-run")
     yield "share-create.json", said(*create)
-    said("share", "create", "datasets", "--profile=dataset-ro", "--no-smb", "--size=40T")
-    said("share", "create", "home", "--profile=home", "--no-nfs", "--smb-group=ml", "--size=2T")
-    said("share", "create", "backup", "--profile=home", "--no-nfs", "--smb-user=carla", "--time-machine", "--size=1T")
+    said("share", "create", "datasets", "--type=dataset-ro", "--no-smb", "--size=40T")
+    said("share", "create", "home", "--type=home", "--no-nfs", "--smb-group=ml", "--size=2T")
+    said("share", "create", "backup", "--type=home", "--no-nfs", "--smb-user=carla", "--time-machine", "--size=1T")
     appliance.usage = "".join(f"#{project} {used} 0 0\n" for project, used in USAGE.items())
     yield "share-list.json", said("share", "list")
     for verb in ("user list", "group list", "config show", "config history", "share verify", "client zone"):

@@ -65,11 +65,12 @@ def test_groups_are_forgotten_where_the_kernel_knows_some(files: Path) -> None:
 def test_table_of_exports_is_the_one_that_exportfs_wrote_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     assert nfsd.exported() is None
-    for name, text in (("var/lib/nfs", "/srv/pool/old\t*(rw)\n"), ("run/millrace/nfs", "/srv/pool/data\t*(rw)\n\n")):
+    now = "/srv/pool/data\t10.0.0.0/24(rw)\n/srv/pool/data\t@lab(ro)\n\n"
+    for name, text in (("var/lib/nfs", "/srv/pool/old\t*(rw)\n"), ("run/millrace/nfs", now)):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "etab").write_text(text)
     os.utime(tmp_path / "var/lib/nfs/etab", (1, 1))
-    assert nfsd.exported() == ["/srv/pool/data"]
+    assert nfsd.exported() == {"/srv/pool/data": ["10.0.0.0/24", "@lab"]}
     # nfs.conf was edited by hand
     os.utime(tmp_path / "run/millrace/nfs/etab", (0, 0))
-    assert nfsd.exported() == ["/srv/pool/old"]
+    assert nfsd.exported() == {"/srv/pool/old": ["*"]}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a database of Samba are changed in one transaction, where this host has libtdb."""
+"""Records of a database of Samba are changed in one transaction, where this host has python3-tdb."""
 
-import ctypes
+import importlib.util
 import os
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,27 +11,21 @@ import pytest
 from millrace.system import tdb
 from millrace.system.errors import Failed
 
-
-def has_library() -> bool:
-    try:
-        ctypes.CDLL(tdb.LIBRARY)
-    except OSError:
-        return False
-    return True
-
-
-needs_library = pytest.mark.skipif(not has_library(), reason="libtdb is not installed: apt install libtdb1")
+needs_library = pytest.mark.skipif(
+    importlib.util.find_spec("tdb") is None, reason="python3-tdb is not installed: apt install python3-tdb"
+)
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Path]:
+def database(tmp_path: Path) -> Path:
+    import tdb as library
+
     path = tmp_path / "some.tdb"
-    library = tdb._library()
-    handle = library.tdb_open(os.fsencode(path), 0, 0, os.O_RDWR | os.O_CREAT, 0o600)
+    opened = library.open(str(path), 0, 0, os.O_RDWR | os.O_CREAT, 0o600)
     for key in (b"one\0", b"two\0"):
-        assert library.tdb_store(handle, tdb._data(key), tdb._data(b"1"), 0) == 0
-    library.tdb_close(handle)
-    yield path
+        opened.store(key, b"1")
+    opened.close()
+    return path
 
 
 def read(path: Path) -> dict[bytes, bytes | None]:
@@ -65,11 +59,23 @@ def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "none.tdb").exists()
 
 
-def test_without_the_library_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tdb, "LIBRARY", "libnone.so.7")
-    tdb._library.cache_clear()
-    try:
-        with pytest.raises(Failed, match=r"^libnone.so.7 is not installed$"), tdb.transaction(tmp_path / "x"):
-            pytest.fail("it was opened")
-    finally:
-        tdb._library.cache_clear()
+@needs_library
+def test_exception_in_the_block_changes_nothing(database: Path) -> None:
+    with pytest.raises(ZeroDivisionError), tdb.transaction(database) as opened:
+        opened.put(b"one\0", b"2")
+        opened.delete(b"two\0")
+        _ = 1 / 0
+    assert read(database) == {b"one\0": b"1", b"two\0": b"1", b"three\0": None}
+
+
+@needs_library
+def test_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "some.tdb").write_bytes(b"text" * 4096)
+    with pytest.raises(Failed, match=r"some.tdb cannot be opened: "), tdb.transaction(tmp_path / "some.tdb"):
+        pytest.fail("it was opened")
+
+
+def test_without_the_module_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "tdb", None)
+    with pytest.raises(Failed, match=r"^python3-tdb is not installed$"), tdb.transaction(tmp_path / "x"):
+        pytest.fail("it was opened")

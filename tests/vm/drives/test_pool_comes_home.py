@@ -73,7 +73,7 @@ def test_state_of_this_boot_drive_is_served_after_the_decision(pair: Box) -> Non
 
 def test_state_on_the_pool_is_adopted_again(pair: Box) -> None:
     with another_boot_drive(pair):
-        pair.millrace("share create there --profile mixed", seconds=600)
+        pair.millrace("share create there --type mixed", seconds=600)
     # the past of this boot drive has a user that the other one removed
     pair.say("systemctl stop millrace-keep.path millrace-upkeep@keep.timer; true")
     pair.machine.run(["millrace", "user", "create", "past", "--password-stdin"], stdin="correct-horse-9\n", seconds=300)

@@ -48,10 +48,12 @@ def test_new_password_of_the_administrator_is_valid_for_smb(box: Box) -> None:
 
 
 def test_user_with_console_access_signs_in(box: Box, port: int) -> None:
-    box.machine.run(f"millrace user create {VIEWER} --password-stdin", stdin=f"{VIEWER_PASSWORD}\n")
-    shut_out = sign_in(port, VIEWER, VIEWER_PASSWORD)
+    box.machine.run("millrace user create shares --password-stdin", stdin=f"{VIEWER_PASSWORD}\n")
+    shut_out = sign_in(port, "shares", VIEWER_PASSWORD)
     assert shut_out.status != 200 and shut_out.cookie is None
-    box.millrace(f"user set {VIEWER} --console")
+    box.millrace("user remove shares")
+    create = f"millrace access create {VIEWER} --role viewer --password-stdin"
+    box.machine.run(create, stdin=f"{VIEWER_PASSWORD}\n")
     assert sign_in(port, VIEWER, VIEWER_PASSWORD).status == 200
 
 

@@ -259,8 +259,10 @@ def test_switched_off_endpoint_leaves_no_port_and_no_unit(box: Box, scrape: Scra
     assert box.say(f"ss -Htln 'sport = :{METRICS}'") == ""
     with pytest.raises(OSError):
         scrape(TOKEN, 10)
-    units = "systemctl list-units --no-legend --state=active 'millrace-metrics*' 'millrace-node-exporter*'"
-    left = f"{units}; ls /var/lib/millrace/metrics/*.json /run/millrace/metrics.d/* /run/millrace/node-exporter.socket"
+    units = "systemctl list-units --no-legend --plain --state=active 'millrace-metrics*' 'millrace-node-exporter*'"
+    # it keeps the history
+    assert [line.split()[0] for line in box.say(units).splitlines()] == [COLLECTOR]
+    left = "ls /var/lib/millrace/metrics/*.json /run/millrace/metrics.d/* /run/millrace/node-exporter.socket"
     assert box.say(f"{left} 2>/dev/null; true") == ""
     assert not box.shown("metrics status --json")["enabled"]
 

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 HOST = SERVER_ADDRESSES[0]
 SHARE = "sealed"
 PLAIN = f"timeout 60 mount -t nfs4 -o vers=4.2,soft,retry=0 {HOST}:/srv/pool/{SHARE} /mnt"
-RECIPE = f"client recipe --profile mixed --protocol nfs-tcp --share {SHARE} --json"
+RECIPE = f"client recipe --workload mixed --protocol nfs-tcp --share {SHARE} --json"
 
 # A site's authority, and what it signs: the certificate of a client, one of the server.
 SITE = f"""
@@ -40,7 +40,7 @@ def sealed(box: Box, client: Machine) -> Iterator[str]:
     client.run(SITE, seconds=300)
     client.run("cp -a /etc/tlshd /run/tlshd-before")
     yield box.millrace(
-        f"share create {SHARE} --profile mixed --no-smb --nfs-client '{NETWORKS[0]} xprtsec=tls'", seconds=600
+        f"share create {SHARE} --type mixed --no-smb --nfs-client '{NETWORKS[0]} xprtsec=tls'", seconds=600
     ).out
     box.millrace(f"share remove {SHARE} --delete-data {SHARE}", seconds=600)
     assert box.machine.run("systemctl is-active tlshd.service", check=False).out.strip() == "inactive"

@@ -132,7 +132,7 @@ def test_drives_that_somebody_needs_are_refused_and_not_written(shelf: Box) -> N
         (BOOT, ["--foreign"], "is the boot drive"),
         (FOREIGN, [], "carries data of another system (ext4 file system"),
         (OTHER, [], "carries another Millrace pool"),
-        ("NOTHERE", ["--foreign"], "no drive has the serial number"),
+        ("NOTHERE", ["--foreign"], "no drive has the serial number, bay or device name"),
     ):
         status, said = erase(shelf, serial, *options)
         assert (status, len(said.splitlines())) == (1, 1)

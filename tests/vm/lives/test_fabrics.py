@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millrace.system.errors import Failed
-from tests.vm.box import MTU, NEVER, SERVER_ADDRESSES, Box, credentials, data_networks
+from tests.vm.box import MTU, NETWORKS, NEVER, SERVER_ADDRESSES, Box, credentials, data_networks
 from tests.vm.roce import fast_port, opened, port_of
 from tests.vm.servers import server_named
 from vm.accel import Accel
@@ -121,7 +121,8 @@ def client(
 def connect(target: Box, box: Box, verb: str, transport: str, addresses: Sequence[str]) -> tuple[str, str]:
     """Let a server connect a volume of the target, and connect it; its NQN, and its device by a name that stays."""
     host = box.shown("backend list --json")["host_nqn"]
-    made = json.loads(target.millrace(f"volume {verb} --host {host} --json", seconds=900).out)["volume"]
+    hosts = " ".join((f"--host {host}", *(f"--address {network}" for network in NETWORKS)))
+    made = json.loads(target.millrace(f"volume {verb} {hosts} --json", seconds=900).out)["volume"]
     where = " ".join(f"--address {address}" for address in addresses)
     words = f"backend connect {made['nqn']} {where} --transport {transport} --port {made['export']['port']} --json"
     (device,) = json.loads(box.millrace(words, seconds=300).out)["connection"]["namespaces"]

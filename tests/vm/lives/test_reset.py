@@ -43,7 +43,7 @@ def box(image: Path, accelerator: Accel, cables: Cables, directory: Path) -> Ite
     with started(image, accelerator, cables, directory, SERVER, millrace__provision=b"auto") as box:
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
-        box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        box.millrace("share create models --type mixed --size 96M --smb-user anna", seconds=600)
         yield box
 
 

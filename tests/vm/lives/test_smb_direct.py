@@ -93,7 +93,7 @@ def share_findings(box: Box) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def recipe(box: Box) -> dict[str, object]:
     """The share `fast` over SMB Direct, after what is refused before it; and how a client mounts it."""
-    create = "share create fast --profile training --no-nfs --smb-user anna --smb-direct"
+    create = "share create fast --type training --no-nfs --smb-user anna --smb-direct"
     refused = box.millrace(create, check=False, seconds=300)
     assert refused.status == 1 and "SMB Direct is off: name its network ports" in refused.err
     port = port_of(box.machine, ADDRESS)
@@ -102,7 +102,7 @@ def recipe(box: Box) -> dict[str, object]:
     assert refused.status == 1 and f"{port} has no RDMA device" in refused.err
     fast_port(box.machine, ADDRESS)
     assert "SMB Direct: test mount of fast" in box.millrace(create, seconds=600).out
-    return json.loads(box.millrace("client recipe --share fast --protocol smb-rdma --profile training --json").out)  # type: ignore[no-any-return]
+    return json.loads(box.millrace("client recipe --share fast --protocol smb-rdma --workload training --json").out)  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")

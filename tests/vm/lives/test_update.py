@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import Box
+from tests.vm.box import CLIENT_ADDRESSES, Box
 from tests.vm.lives.release import CHANGED, GONE, KEYS, LISTED, MASKED, MINE, NEW, OLD, Made, served
 from tests.vm.lives.test_adopt import (
     HOST_NQN,
@@ -46,7 +46,7 @@ def in_use(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
     with started(image, accelerator, cables, directory, SERVER, no_reboot=False, **given) as box:
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
-        box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        box.millrace("share create models --type mixed --size 96M --smb-user anna", seconds=600)
         lock(client, box.say("id -u anna"))
         client.run(
             f"systemd-run --unit=writer sh -c 'n=0; while :; do n=$((n+1)); echo $n >> {WHERE}/counted || exit 1; "
@@ -128,7 +128,9 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     assert etc(box) == (False, False, False)
     box.say(f"echo '# of this server' >> /{MINE}")
     before, boot = written(client), box.say(f"cat {BOOT}")
-    box.millrace(f"volume create tank --size 16M --export tcp --host {HOST_NQN}", seconds=600)
+    box.millrace(
+        f"volume create tank --size 16M --export tcp --host {HOST_NQN} --address {CLIENT_ADDRESSES[0]}", seconds=600
+    )
     fsid, volumes = box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'"), box.say(IDENTITY["volumes"])
     assert "tank" in volumes
     with served(release.directory) as url:

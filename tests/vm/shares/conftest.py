@@ -75,7 +75,7 @@ def in_sync(box: Box) -> None:
 def models(box: Box) -> str:
     """Make the user anna and the share models, which the stories use; return what was said of the share."""
     box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
-    return box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600).out
+    return box.millrace("share create models --type mixed --size 96M --smb-user anna", seconds=600).out
 
 
 @pytest.fixture(scope="package")

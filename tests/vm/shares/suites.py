@@ -34,7 +34,7 @@ def put(client: Machine, data: bytes, path: str) -> None:
 
 def make_unsquashed(box: Box) -> None:
     """Make a share of NFS alone on which root of the client is root, and the umask of a client counts."""
-    words = f"share create {UNSQUASHED} --profile mixed --no-smb --writing own --nfs-client"
+    words = f"share create {UNSQUASHED} --type mixed --no-smb --writing own --nfs-client"
     box.millrace([*words.split(), f"{NETWORKS[0]} squash=none"], seconds=600)
 
 

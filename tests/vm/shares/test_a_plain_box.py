@@ -4,7 +4,7 @@
 Afterwards what is hot-plugged: a port that comes, and the way back to the defaults.
 """
 
-from tests.vm import alone, promises
+from tests.vm import alone, oneshots, promises
 from tests.vm.box import Box
 from tests.vm.card import card_put_in
 
@@ -26,6 +26,14 @@ def test_every_setting_equals_the_plan(box: Box) -> None:
 def test_no_unit_failed(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []
+
+
+def test_what_ends_the_failure_of_each_oneshot_of_the_boot_is_known(box: Box) -> None:
+    shown = "systemctl show --property=Id,Type,LoadState '*.service'"
+    units = [dict(line.split("=", 1) for line in block.splitlines()) for block in box.say(shown).split("\n\n")]
+    names = [unit["Id"] for unit in units if (unit.get("Type"), unit["LoadState"]) == ("oneshot", "loaded")]
+    assert {"nfs-server.service", "millrace-share.service"} <= set(names)
+    assert oneshots.unknown(names) == []
 
 
 def test_check_that_stays_sees_nfsd(box: Box) -> None:

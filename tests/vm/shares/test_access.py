@@ -76,7 +76,7 @@ def test_mount_that_the_server_has_of_itself_stands_in_no_shares_way(box: Box) -
     box.say(f"mkdir -p /run/own && mount -t nfs4 {HOST}:/srv/pool/models /run/own")
     try:
         for number, option in enumerate(("", " xprtsec=tls", " xprtsec=mtls")):
-            create = ["share", "create", f"own{number}", "--profile", "mixed", "--no-smb"]
+            create = ["share", "create", f"own{number}", "--type", "mixed", "--no-smb"]
             made = box.millrace([*create, "--nfs-client", f"{ELSEWHERE}{option}"], seconds=600)
             assert f"exported to {ELSEWHERE}; opened from this server" in made.out
         # nothing of the verification stays at the server: its clients are those that mount

@@ -57,7 +57,7 @@ def test_root_of_a_client_changes_no_byte_of_a_sealed_share(box: Box, client: Ma
     with smb(client, "golden") as where:
         assert client.run(f"touch {where}/new", check=False).status != 0
     for words in (
-        "share set golden --profile training",
+        "share set golden --type training",
         "share remove golden",
         "share remove golden --delete-data golden",
     ):

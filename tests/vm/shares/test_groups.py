@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from millrace.serve.share.nfs import MOUNTD_WORKERS
 from tests.vm.box import Box
 from tests.vm.shares.words import nfs
 from vm.machine import Machine
@@ -109,6 +110,22 @@ def test_health_names_a_mountd_that_does_not_run(box: Box) -> None:
     finally:
         box.say(f"rm -r {added}; systemctl daemon-reload; systemctl reset-failed {MOUNTD}; systemctl start {MOUNTD}")
     assert named(box) == []
+
+
+def test_worker_of_mountd_that_hangs_holds_up_no_answer(box: Box, client: Machine, where: str) -> None:
+    anna = int(box.say("id -u anna"))
+    box.millrace("user set anna --group research", seconds=300)
+    # the first process starts the others, and answers nothing
+    first, *workers = box.say("pgrep -x rpc.mountd").split()
+    assert first == box.say(f"systemctl show --property=MainPID --value {MOUNTD}")
+    assert len(workers) == MOUNTD_WORKERS
+    box.say(f"kill -STOP {workers[-1]}")
+    try:
+        box.say(f"{FORGET}; exportfs -f")
+        assert writes(client, f"{where}/lab", anna)
+    finally:
+        box.say(f"kill -CONT {workers[-1]}")
+        box.millrace("user set anna", seconds=300)
 
 
 def test_mountd_that_was_killed_is_there_again_and_knows_the_groups(box: Box, client: Machine, where: str) -> None:

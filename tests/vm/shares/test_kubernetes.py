@@ -18,7 +18,7 @@ CLIENT = "10.77.0.0/24 squash=all anonuid=2345 anongid=2346"
 @pytest.fixture(scope="module")
 def options(box: Box) -> str:
     """Make a share for claims; return the mount options that the recipe has for it."""
-    create = ["share", "create", "claims", "--profile", "mixed", "--child-size", "32M", "--nfs-client", CLIENT]
+    create = ["share", "create", "claims", "--type", "mixed", "--child-size", "32M", "--nfs-client", CLIENT]
     box.millrace([*create, "--no-smb"], seconds=600)
     recipe = box.shown("client kubernetes --share claims --json")
     [line] = [one for one in recipe["yaml"].splitlines() if one.startswith("  mountOptions: ")]

@@ -61,7 +61,7 @@ def tried(client: Machine, share: str, what: str) -> Any:
 
 def test_names_of_nfs_clients_are_read_renamed_and_deleted_over_smb(box: Box, client: Machine) -> None:
     uid = box.say("id -u anna")
-    box.millrace("share create names --profile mixed --smb-user anna", seconds=600)
+    box.millrace("share create names --type mixed --smb-user anna", seconds=600)
     try:
         client.run("cat > /run/write.py", stdin=WRITE)
         with nfs(client, "names") as where:
@@ -96,7 +96,7 @@ def test_names_of_nfs_clients_are_read_renamed_and_deleted_over_smb(box: Box, cl
 
 
 def test_name_that_smb_clients_make_is_itself_for_nfs_clients(box: Box, client: Machine) -> None:
-    box.millrace("share create names --profile mixed --smb-user anna", seconds=600)
+    box.millrace("share create names --type mixed --smb-user anna", seconds=600)
     try:
         with smb(client, "names") as where:
             client.run(f"echo from smb > '{where}/11:05:00 what?.txt'")
@@ -107,7 +107,7 @@ def test_name_that_smb_clients_make_is_itself_for_nfs_clients(box: Box, client: 
 
 
 def test_data_set_is_listed_whole_whatever_names_are_in_it(box: Box, client: Machine) -> None:
-    box.millrace("share create names --profile dataset-ro --smb-user anna", seconds=600)
+    box.millrace("share create names --type dataset-ro --smb-user anna", seconds=600)
     try:
         box.machine.run("cat > /run/write.py", stdin=WRITE)
         box.machine.run(["python3", "/run/write.py"], stdin=json.dumps(["/srv/pool/names", NAMES]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client is told to do, done as it stands: every profile over every protocol passes its own check."""
+"""What a client is told to do, done as it stands: every workload over every protocol passes its own check."""
 
 import json
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("models", "trunk")
 
-# Of a profile over a protocol.
+# Of a workload over a protocol.
 Recipe = Callable[[str, str], Result]
 
-PROFILES = ("training", "checkpoint", "dataloader", "mixed", "kvcache")
+WORKLOADS = ("training", "checkpoint", "dataloader", "mixed", "kvcache")
 # Lines of fstab and systemd units say the same; each is taken for half of the pairs.
-WAYS = list(zip(PROFILES, ("fstab", "units", "fstab", "units", "fstab"), strict=True))
+WAYS = list(zip(WORKLOADS, ("fstab", "units", "fstab", "units", "fstab"), strict=True))
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "nfs-rdma-trunked", "smb-multichannel")
 # The recipes of the other pairs are made of the same parts; that for GPUs is trunked, over RDMA and with units.
 ALWAYS = {"training": ("nfs-tcp", "smb-multichannel"), "mixed": ("nfs-rdma",)}
@@ -38,14 +38,14 @@ def recipe(box: Box, client: Machine) -> Recipe:
     box.give_check(client)
     client.run("cat > /run/apply.py", stdin=(Path(__file__).parent / "apply_recipe.py").read_text())
     ask = ["client", "recipe", "--share", "models", "--user", "anna", "--json"]
-    return lambda profile, protocol: box.millrace([*ask, "--profile", profile, "--protocol", protocol], check=False)
+    return lambda workload, protocol: box.millrace([*ask, "--workload", workload, "--protocol", protocol], check=False)
 
 
-@pytest.mark.parametrize(("profile", "way", "protocol"), RECIPES)
+@pytest.mark.parametrize(("workload", "way", "protocol"), RECIPES)
 def test_recipe_applied_unchanged_passes_its_check(
-    recipe: Recipe, client: Machine, profile: str, way: str, protocol: str
+    recipe: Recipe, client: Machine, workload: str, way: str, protocol: str
 ) -> None:
-    said = recipe(profile, protocol)
+    said = recipe(workload, protocol)
     assert said.status == 0, said.err
     done = client.run(
         ["python3", "/run/apply.py", way, "/run/check.pyz", PASSWORD], stdin=said.out, check=False, seconds=600

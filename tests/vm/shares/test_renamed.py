@@ -34,7 +34,7 @@ def as_anna(client: Machine, commands: str) -> str:
 
 @pytest.fixture(scope="module")
 def own(box: Box, client: Machine) -> Iterator[None]:
-    box.millrace("share create own --profile home --no-nfs --smb-user anna", seconds=600)
+    box.millrace("share create own --type home --no-nfs --smb-user anna", seconds=600)
     client.run("echo mine > /run/mine.txt")
     try:
         said = as_anna(client, "put mine.txt mine.txt; mkdir dir; put mine.txt dir/in.txt")

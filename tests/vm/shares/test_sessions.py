@@ -16,7 +16,7 @@ HOLD = "exec 3<>{0}/held || exit 1; touch /tmp/{1}; sleep 600"
 
 
 def test_clients_are_listed_with_connections_and_open_files(box: Box, client: Machine) -> None:
-    ask = "client recipe --profile training --share models --user anna --json --protocol"
+    ask = "client recipe --workload training --share models --user anna --json --protocol"
     nfs, smb = box.shown(f"{ask} nfs-tcp-trunked"), box.shown(f"{ask} smb-multichannel")
     # at another place: both recipes mount the share at its name
     smb = json.loads(json.dumps(smb).replace("/mnt/models", "/mnt/models-smb"))

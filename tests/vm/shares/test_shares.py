@@ -60,29 +60,29 @@ def test_full_share_is_reported_on_both_protocols_and_others_keep_working(box: B
 
 DEEP = "/run/deep.json"
 BAD = [
-    ["share", "create", "a/b", "--profile", "mixed"],
-    ["share", "create", "..", "--profile", "mixed"],
-    ["share", "create", "two words", "--profile", "mixed"],
-    ["share", "create", "größe", "--profile", "mixed"],
-    ["share", "create", "x" * 256, "--profile", "mixed"],
-    ["share", "create", "homes", "--profile", "mixed"],
-    ["share", "create", "global", "--profile", "mixed"],
-    ["share", "create", "models", "--profile", "mixed"],
-    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "10.0.0.0/33"],
-    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "*"],
-    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "10.0.0.0/24(rw,no_root_squash)"],
-    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "rw,no_root_squash"],
-    ["share", "create", "s", "--profile", "mixed", "--smb-user", "nobody-knows"],
+    ["share", "create", "a/b", "--type", "mixed"],
+    ["share", "create", "..", "--type", "mixed"],
+    ["share", "create", "two words", "--type", "mixed"],
+    ["share", "create", "größe", "--type", "mixed"],
+    ["share", "create", "x" * 256, "--type", "mixed"],
+    ["share", "create", "homes", "--type", "mixed"],
+    ["share", "create", "global", "--type", "mixed"],
+    ["share", "create", "models", "--type", "mixed"],
+    ["share", "create", "s", "--type", "mixed", "--nfs-client", "10.0.0.0/33"],
+    ["share", "create", "s", "--type", "mixed", "--nfs-client", "*"],
+    ["share", "create", "s", "--type", "mixed", "--nfs-client", "10.0.0.0/24(rw,no_root_squash)"],
+    ["share", "create", "s", "--type", "mixed", "--nfs-client", "rw,no_root_squash"],
+    ["share", "create", "s", "--type", "mixed", "--smb-user", "nobody-knows"],
     ["share", "set", "no-such-share", "--size", "1G"],
     ["share", "remove", "models", "--delete-data", "data"],
-    ["share", "create", "s", "models", "--profile", "mixed"],
-    ["share", "create", "s", "s", "--profile", "mixed"],
-    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "10.0.0.0/24 access=rw,no_root_squash"],
-    ["share", "create", "s", "--profile", "mixed", "--smb-user", "admin,root"],
-    ["share", "create", "s", "--profile", "mixed", "--comment", "a\nguest ok = yes"],
-    ["share", "create", "s", "--profile", "mixed", "--comment", "ends in a backslash\\"],
-    ["share", "create", "s", "--profile", "mixed", "--size", "many"],
-    ["share", "create", "s", "--profile", "mixed", "--time-machine"],
+    ["share", "create", "s", "models", "--type", "mixed"],
+    ["share", "create", "s", "s", "--type", "mixed"],
+    ["share", "create", "s", "--type", "mixed", "--nfs-client", "10.0.0.0/24 access=rw,no_root_squash"],
+    ["share", "create", "s", "--type", "mixed", "--smb-user", "admin,root"],
+    ["share", "create", "s", "--type", "mixed", "--comment", "a\nguest ok = yes"],
+    ["share", "create", "s", "--type", "mixed", "--comment", "ends in a backslash\\"],
+    ["share", "create", "s", "--type", "mixed", "--size", "many"],
+    ["share", "create", "s", "--type", "mixed", "--time-machine"],
     ["share", "create", "s", "--no-nfs", "--no-smb"],
     ["share", "set", "models"],
     ["user", "create", "root", "--password-stdin"],
@@ -91,7 +91,7 @@ BAD = [
     ["config", "export", "/nosuch/moved.json"],
     ["config", "import", DEEP],
     ["config", "import", "/etc/hostname"],
-    ["client", "recipe", "--profile", "training", "--protocol", "smb-rdma", "--share", "models"],
+    ["client", "recipe", "--workload", "training", "--protocol", "smb-rdma", "--share", "models"],
 ]
 
 
@@ -115,11 +115,11 @@ def test_commas_and_quotes_in_a_comment_are_kept(box: Box) -> None:
 
 
 def test_removed_share_keeps_its_data_unless_its_name_is_given(box: Box) -> None:
-    box.millrace("share create scratch --profile training --smb-user anna", seconds=600)
+    box.millrace("share create scratch --type training --smb-user anna", seconds=600)
     box.say("touch /srv/pool/scratch/kept")
     box.millrace("share remove scratch", seconds=600)
     assert "/srv/pool/scratch" not in box.say("exportfs -s")
     assert box.say("ls /srv/pool/scratch") == "kept"
-    box.millrace("share create scratch --profile training --smb-user anna", seconds=600)
+    box.millrace("share create scratch --type training --smb-user anna", seconds=600)
     box.millrace("share remove scratch --delete-data scratch", seconds=600)
     assert box.say("ls /srv/pool | grep -c scratch; true") == "0"

@@ -95,7 +95,7 @@ def test_imported_state_restores_shares_users_and_passwords(box: Box, client: Ma
 
 def test_sixty_shares_are_created_in_one_change_and_listed_within_a_second(box: Box) -> None:
     made = box.millrace(
-        ["share", "create", *MANY, "--profile", "training", "--smb-user", "anna", "--size", "1G"], seconds=1200
+        ["share", "create", *MANY, "--type", "training", "--smb-user", "anna", "--size", "1G"], seconds=1200
     )
     assert "60 in all" in made.out
     assert {*MANY, "data", "models"} <= set(shares(box))

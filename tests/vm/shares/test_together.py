@@ -168,7 +168,7 @@ def test_program_starts_for_others_and_its_owner_has_full_control(
     box: Box, client: Machine, people: dict[str, Person], share: str
 ) -> None:
     if share == "fast":
-        own = "--profile training --no-nfs --writing own"
+        own = "--type training --no-nfs --writing own"
         box.millrace(f"share create fast {own} --smb-user lena --smb-user omar", seconds=600)
     client.run("cat > /run/opens.py", stdin=(Path(__file__).parent / "opens.py").read_text())
     for program in ("tool", "from-nfs") if share == "open" else ("tool",):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.vm.box import SERVER_ADDRESSES, Box
+from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from vm.machine import Machine
 
 # by hand: it reboots the server that the other stories use
@@ -52,7 +52,9 @@ def device(client: Machine, volume: dict[str, Any]) -> str:
 
 @pytest.fixture
 def tank(box: Box, client: Machine) -> Iterator[dict[str, Any]]:
-    made = box.millrace(f"volume create tank --size 64M --export tcp --host {NQN} --json", seconds=600)
+    made = box.millrace(
+        f"volume create tank --size 64M --export tcp --host {NQN} --address {CLIENT_ADDRESSES[0]} --json", seconds=600
+    )
     try:
         yield dict(json.loads(made.out)["volume"])
     finally:
@@ -159,7 +161,18 @@ def test_kill_leaves_no_half_built_tree(box: Box, client: Machine, tank: dict[st
 
 
 def test_host_with_a_secret_has_to_know_it(box: Box, client: Machine, tank: dict[str, Any]) -> None:
-    words = ["millrace", "volume", "export", "tank", "--host", NQN, "--dhchap-stdin", "--json"]
+    words = [
+        "millrace",
+        "volume",
+        "export",
+        "tank",
+        "--host",
+        NQN,
+        "--address",
+        CLIENT_ADDRESSES[0],
+        "--dhchap-stdin",
+        "--json",
+    ]
     said = box.machine.run(words, stdin=f"{SECRET}\n", seconds=600)
     assert SECRET not in said.out
     assert connect(client, tank, check=False) != 0
@@ -168,7 +181,9 @@ def test_host_with_a_secret_has_to_know_it(box: Box, client: Machine, tank: dict
 
 
 def test_last_volume_leaves_no_listener_module_or_unit(box: Box, client: Machine) -> None:
-    box.millrace(f"volume create tank --size 16M --export tcp --host {NQN}", seconds=600)
+    box.millrace(
+        f"volume create tank --size 16M --export tcp --host {NQN} --address {CLIENT_ADDRESSES[0]}", seconds=600
+    )
     assert box.say("ss -Hltn sport = :4420") != ""
     assert box.say("nft list set inet millrace volume_ports | grep -c 4420") == "1"
     box.millrace("volume remove tank --delete-data tank", seconds=600)

@@ -77,7 +77,7 @@ def joined(box: Box, controller: Machine, before: str) -> str:
 def anna(box: Box, joined: str) -> str:
     """Make the share vault for the group of the domain's anna; return her number."""
     clients = f"--nfs-client '{NETWORKS[0]} sec=krb5:krb5i:krb5p'"
-    box.millrace(f"share create vault --profile mixed --smb-group 'AD\\model makers' {clients}", seconds=600)
+    box.millrace(f"share create vault --type mixed --smb-group 'AD\\model makers' {clients}", seconds=600)
     return box.say("id -u 'AD\\anna'")
 
 

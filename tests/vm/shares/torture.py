@@ -64,7 +64,7 @@ def shared(box: Box, models: str, request: pytest.FixtureRequest) -> Iterator[st
     name = f"torture-{kind}"
     nfs = "" if kind == "mixed" else "--no-nfs"
     make_second_user(box)
-    words = f"share create {name} --profile {kind} {nfs} --smb-user anna --smb-user {SECOND}"
+    words = f"share create {name} --type {kind} {nfs} --smb-user anna --smb-user {SECOND}"
     box.millrace(words, seconds=600)
     yield name
     box.millrace(f"share remove {name} --delete-data {name}", seconds=600)

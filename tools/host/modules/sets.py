@@ -95,7 +95,17 @@ SUNRPC = ModuleSet(
     ),
     modules=("net/sunrpc/sunrpc",),
 )
-SETS = (NFS, SMB, SUNRPC, MD)
+NVMET = ModuleSet(
+    name="nvmet",
+    # passthru.c includes ../host/nvme.h
+    sources=("drivers/nvme/target", "drivers/nvme/host"),
+    place="drivers/nvme/target",
+    # Its transports, nvmet-tcp and nvmet-rdma, stay Debian's: the patch changes no structure.
+    targets=("nvmet.ko",),
+    patches=("0008-nvmet-authenticate-every-queue-of-a-host-with-a-secret.patch",),
+    modules=("drivers/nvme/target/nvmet",),
+)
+SETS = (NFS, SMB, SUNRPC, NVMET, MD)
 # Debian's stay: hashing and compression of buffers, without a structure that a set changes.
 KEPT = ("fs/smb/common/cifs_md4", "fs/smb/common/smb_compress")
 # kbuild makes parsers of cifs and ksmbd with it; the package linux-kbuild does not ship it.

@@ -12,7 +12,7 @@ from millrace.serve.share.smb import configuration
 SHARE = Share(
     name=SMB_SHARE,
     path=MOUNTPOINT,
-    profile="checkpoint",
+    type="checkpoint",
     comment="",
     project=0,
     size=None,

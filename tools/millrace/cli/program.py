@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from millrace import __version__
+from millrace.cli.roles import guard
 from millrace.system.errors import BadInput, Failed, MillraceError
 from millrace.system.text import one_line
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -29,6 +31,7 @@ os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 VERBS = {
     "inventory": ("millrace.inventory.verbs", "List drives, network ports and CPUs of this server."),
     "plan": ("millrace.plan.verbs", "Show the plan of the pool and its reasons."),
+    "policy": ("millrace.plan.policy.policy_verbs", "Show or change the policy: what overrides decisions of Millrace."),
     "approve": ("millrace.storage.provision.provision_verbs", "Approve a plan by its sha256."),
     "provision": ("millrace.storage.provision.provision_verbs", "Build the pool of the approved plan."),
     "assemble": ("millrace.storage.assemble.assemble_verbs", "Assemble the arrays of the pool."),
@@ -45,8 +48,9 @@ VERBS = {
     ),
     "volume": ("millrace.serve.volume.verbs", "Manage volumes for hosts that connect over NVMe/TCP or NVMe/RDMA."),
     "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
-    "port": ("millrace.serve.network.verbs", "Manage network ports and their addresses."),
+    "network": ("millrace.serve.network.verbs", "Manage ports, bonds, VLANs, addresses, DNS, NTP and the host name."),
     "session": ("millrace.serve.share.session_verbs", "List connected clients."),
+    "access": ("millrace.lifecycle.access.verbs", "Manage who may manage this server: people, roles, keys, sessions."),
     "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
     "group": ("millrace.serve.account.verbs", "Manage groups of users."),
     "certificate": (
@@ -70,6 +74,7 @@ VERBS = {
     "job": ("millrace.observe.jobs.job_verbs", "List, follow and cancel long work, from builds to benchmarks."),
     "topology": ("millrace.observe.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
     "watch": ("millrace.observe.live.verbs", "Print throughput, clients and running jobs every second."),
+    "history": ("millrace.observe.history.verbs", "Show throughput, capacity and temperatures over time."),
     "health": ("millrace.observe.health.verbs", "Run all health checks and print remedies."),
     "alert": ("millrace.observe.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
     "metrics": (
@@ -77,9 +82,20 @@ VERBS = {
         "Print metrics in the text format of Prometheus; serve them to a monitoring system.",
     ),
     "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
-    "admin": ("millrace.lifecycle.admin.verbs", "Manage the administrator of this server."),
+    "admin": ("millrace.lifecycle.admin.verbs", "Create the administrator of the first boot."),
     "answer": ("millrace.cli.worker.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.cli.schema.verbs", "Print the JSON schemas of all --json output."),
+}
+
+# The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
+SECTIONS = {
+    "State": ("status", "health", "alert", "watch", "job", "topology", "metrics", "support"),
+    "Shares and users": ("share", "session", "user", "group", "domain", "client"),
+    "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
+    "Network": ("port", "certificate"),
+    "System": ("config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
+    "Performance": ("bench", "tuner", "tune"),
+    "Scripts": ("schema",),
 }
 
 # Verbs below a verb of the table whose work is in another room: "words": "module:command".
@@ -137,15 +153,20 @@ def command(verb: str) -> click.Command:
     for module, _, name in below:
         assert isinstance(found, click.Group)
         found.add_command(getattr(import_module(module), name))
+    guard(found)
     return found
 
 
-class LazyGroup(click.Group):
+class LazyGroup(VerbGroup):
     """A group that imports a verb when it is called, and none for `--help`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of their use."""
+        """Return the verbs in the order of the table."""
         return list(VERBS)
+
+    def visible(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of the sections."""
+        return [verb for verbs in SECTIONS.values() for verb in verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb; None where there is no such verb."""
@@ -153,20 +174,36 @@ class LazyGroup(click.Group):
             return None
         return command(cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb and its arguments; `help VERB` is `VERB --help`. UsageError: there is no such verb."""
+        if args[0] == "help":
+            args = [*args[1:], "--help"]
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Return the verbs that begin so, without importing them, and the options."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(verb, help=what) for verb, (_, what) in VERBS.items() if verb.startswith(incomplete)]
+        verbs = [verb for verb in self.visible(ctx) if verb.startswith(incomplete)]
+        found = [CompletionItem(verb, help=VERBS[verb][1]) for verb in verbs]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of verbs for `--help`."""
-        with formatter.section("Verbs"):
-            formatter.write_dl([(verb, what) for verb, (_, what) in VERBS.items()])
+        """Write the verbs for `--help`, by sections."""
+        longest = max(map(len, VERBS))
+        for title, verbs in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(verb.ljust(longest), VERBS[verb][1]) for verb in verbs])
 
 
-@click.group(name="millrace", cls=LazyGroup, no_args_is_help=False)
+@click.group(
+    name="millrace", cls=LazyGroup, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="millrace")
 def millrace() -> None:
     """A file server that keeps GPUs fed."""
@@ -183,7 +220,7 @@ def run(argv: Sequence[str] | None) -> int:
     if not all(map(_is_text, arguments)):
         return _complain("an argument is not text in UTF-8; correct it and try again", BadInput.exit_code)
     try:
-        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False)
+        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False, obj=arguments)
     except click.exceptions.NoArgsIsHelpError as error:
         # What was asked for, in a way: click's own main prints it so, too.
         click.echo(error.format_message())

@@ -10,10 +10,11 @@ from millrace.system import sysfs
 
 # What a pool may be made of and how it is served.
 MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")
-# Clients and servers of NFS and SMB, by the directory of the kernel's source, sunrpc, and parity RAID. Rebuilt ones are
-# below updates/millrace instead of kernel; depmod lists only the one that is loaded.
+# Clients and servers of NFS and SMB, by the directory of the kernel's source, sunrpc, nvmet, and parity RAID. Rebuilt
+# ones are below updates/millrace instead of kernel; depmod lists only the one that is loaded.
 FILE_MODULES = re.compile(
-    r"(kernel|updates/millrace)/(?:fs/(?:nfs|nfs_common|nfsd|smb)/|net/sunrpc/sunrpc\.|drivers/md/raid456\.)"
+    r"(kernel|updates/millrace)/"
+    r"(?:fs/(?:nfs|nfs_common|nfsd|smb)/|net/sunrpc/sunrpc\.|drivers/(?:md/raid456|nvme/target/nvmet)\.)"
 )
 
 
@@ -34,7 +35,7 @@ def kernel_features(sysroot: Path) -> dict[str, bool]:
 
 
 def file_modules(sysroot: Path) -> list[KernelModule]:
-    """Return the modules of NFS, SMB and parity RAID and which build is loaded; empty where the list cannot be read."""
+    """Return modules of files, volumes and parity RAID and which build is loaded; empty where there is no list."""
     lines = (sysfs.text(module_lists(sysroot)[0]) or "").splitlines()
     found = [(module_name(line), match[1]) for line in lines if (match := FILE_MODULES.match(line))]
     return [

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@prints("millrace.inventory.model:Inventory")
 @click.option("--wait", is_flag=True, help="Wait until the list of drives is stable, at most 60 s.")
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/inventory.json).")
 @click.option(
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     help="Also write a capture of this server: FILE.tar.zst.",
 )
 @click.option("--keep-serials", is_flag=True, help="Keep the serial numbers of drives in the capture.")
+@prints("millrace.inventory.model:Inventory")
 def inventory(show: Output, wait: bool, write: bool, capture_file: Path | None, keep_serials: bool) -> None:
     """List drives, network ports and CPUs of this server; write nothing."""
     if keep_serials and not capture_file:

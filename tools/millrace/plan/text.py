@@ -125,7 +125,7 @@ def _names(drives: list[DriveRole]) -> list[str]:
     """`ACME 7T68: SN000, SN001`, a line for each model."""
     models: dict[str, list[str]] = {}
     for drive in drives:
-        models.setdefault(f"{drive.model}, {size(drive.size)}", []).append(drive.serial)
+        models.setdefault(", ".join(filter(None, (drive.model, size(drive.size)))), []).append(drive.serial)
     return [f"{model}: {', '.join(serials)}" for model, serials in models.items()]
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@prints("millrace.plan.model:PlanFile", {"--explain": "millrace.plan.explain:Explanation"})
 @click.option(
     "--inventory",
     "inventory_file",
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/plan.json).")
 @click.option("--again", is_flag=True, help="Rescan the drives of this server first, as at boot.")
 @click.option("--explain", "decision", metavar="DECISION", help="Show the reasons for one decision, with figures.")
+@prints("millrace.plan.model:PlanFile", {"--explain": "millrace.plan.explain:Explanation"})
 @click.pass_context
 def plan(
     context: click.Context, show: Output, inventory_file: str | None, write: bool, again: bool, decision: str | None

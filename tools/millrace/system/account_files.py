@@ -101,6 +101,14 @@ class AccountFiles:
         """Set the shell of a user that exists."""
         self._users[name][6] = _row(shell)[0]
 
+    def set_full_name(self, name: str, full_name: str) -> None:
+        """Set the full name of a user that exists."""
+        self._users[name][4] = _row(full_name)[0]
+
+    def set_home(self, name: str, home: str) -> None:
+        """Set the home directory of a user that exists; empty for none."""
+        self._users[name][5] = _row(home or _HOMELESS)[0]
+
     def set_groups(self, name: str, wanted: Iterable[str]) -> None:
         """Make a user a member of these groups and no others. Failed: one of them does not exist."""
         groups = set(wanted)
@@ -117,6 +125,17 @@ class AccountFiles:
         if row:
             row[1] = row[1] if row[1].startswith("!") else f"!{row[1]}"
             row[7] = _EXPIRED
+
+    def unlock(self, name: str) -> None:
+        """Undo `lock`; a user without a password still has none."""
+        row = self._shadow.get(name)
+        if row:
+            row[1] = row[1].removeprefix("!") or NO_PASSWORD
+            row[7] = "" if row[7] == _EXPIRED else row[7]
+
+    def has_password(self, name: str) -> bool:
+        """Whether a password opens the account."""
+        return self.password(name).startswith("$")
 
     def remove_users(self, names: Iterable[str]) -> None:
         """Remove users, with their own groups and from all others."""

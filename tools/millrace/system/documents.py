@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from millrace.system.errors import BadInput, LaterRelease
 from millrace.system.files import write_text
+from millrace.system.model_errors import problem, sentence
 from millrace.system.text import shown
 
 Result = TypeVar("Result")
@@ -102,18 +103,6 @@ def migration(kind: type[BaseModel]) -> Callable[[Migration], Migration]:
     return register
 
 
-def sentence(error: ValidationError) -> str:
-    """Return the first error, with the key where the error does not name it."""
-    first = _first(error)
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ValueError):
-        return str(cause)
-    key = ".".join(str(part) for part in first["loc"]) or "the document"
-    if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key"
-    return f"{key}: {first['msg']}"
-
-
 def checked(make: Callable[[], Result]) -> Result:
     """Return what `make` returns. BadInput: a model refuses it; one sentence."""
     try:
@@ -162,11 +151,4 @@ def _text(path: Path) -> str:
 
 
 def _unreadable(path: Path, error: ValidationError) -> BadInput:
-    first = _first(error)
-    key = ".".join(str(part) for part in first["loc"]) or "the document"
-    return BadInput(f"{path}: {key}: {first['msg']}")
-
-
-def _first(error: ValidationError) -> Any:
-    """The first error; in a document of another release that of the schema, wherever pydantic lists it."""
-    return min(error.errors(), key=lambda one: one["loc"] != ("schema_version",))
+    return BadInput(f"{path}: {problem(error)}")

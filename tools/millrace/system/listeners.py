@@ -27,6 +27,16 @@ def connected(port: int) -> Counter[Address]:
     return Counter(_address(remote.partition(":")[0]) for own, remote in _sockets(_ESTABLISHED) if _port(own) == port)
 
 
+def served_on(port: int) -> set[Address]:
+    """Return the own addresses on which connections to a TCP port of this server are established."""
+    return {_plain(_address(own.partition(":")[0])) for own, _ in _sockets(_ESTABLISHED) if _port(own) == port}
+
+
+def _plain(address: Address) -> Address:
+    """A socket on :: has IPv4 addresses in those of IPv6."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def _listening_on(port: int) -> set[Address]:
     return {_address(own.partition(":")[0]) for own, _ in _sockets(_LISTEN) if _port(own) == port}
 

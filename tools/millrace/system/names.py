@@ -49,8 +49,11 @@ comment = Rule(
     # smb.conf: a backslash at the end swallows the next line, % begins a substitution. Commas and quotes are fine.
     Check(r"[^\\%]*", "a comment cannot hold a backslash or a percent sign: Samba would read them as commands"),
 )
+# passwd(5) has it between colons, finger's fields end at commas
+_FULL_NAME = "a full name has at most 80 printable characters, without colons and commas"
+full_name = Rule(Check(".{0,80}", _FULL_NAME), Check(PRINTABLE, _FULL_NAME), Check("[^:,]*", _FULL_NAME))
 host_name = Rule(Check(_HOST, "$0 is not a host name: use letters, digits, - and dots"))
-interface = Rule(Check("[A-Za-z0-9][A-Za-z0-9._-]{0,14}", "$0 is not the name of a port: millrace port list"))
+interface = Rule(Check("[A-Za-z0-9][A-Za-z0-9._-]{0,14}", "$0 is not the name of a port: millrace network show"))
 mac = Rule(Check("[0-9a-f]{2}(?::[0-9a-f]{2}){5}", "$0 is not a hardware address: write it like 52:54:00:12:34:56"))
 
 _ADDRESS = Check(r"[0-9.]+|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*", "$0 is not an address: write it like 10.0.0.1")

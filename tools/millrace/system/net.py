@@ -145,3 +145,28 @@ def _is_physical(name: str) -> bool:
 def _below(name: str) -> list[str]:
     """Return the interfaces that a bond, bridge or VLAN is made of."""
     return [link.name.removeprefix("lower_") for link in directory(name).glob("lower_*")]
+
+
+def most_mtu(name: str, run: Runner = quickly) -> int | None:
+    """Return the largest MTU that the driver of an interface takes, in bytes; None where it does not say."""
+    result = run(["ip", "-d", "-j", "link", "show", "dev", name])
+    try:
+        found = json.loads(result.out or "[]")
+        return int(found[0]["max_mtu"]) or None
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def set_mtu(name: str, size: int, run: Runner) -> None:
+    """Set the MTU of an interface now, in bytes. Failed: the driver refuses it."""
+    must(run, ["ip", "link", "set", "dev", name, "mtu", str(size)])
+
+
+def link_to(address: str, run: Runner = quickly) -> str | None:
+    """Return the interface through which packets to an address leave; None where no route leads to it."""
+    result = run(["ip", "-j", "route", "get", address])
+    try:
+        found = json.loads(result.out or "[]")
+        return str(found[0]["dev"])
+    except (ValueError, LookupError, TypeError):
+        return None

@@ -10,14 +10,19 @@ GROUPS = "proc/net/rpc/auth.unix.gid"
 _TABLES = ("run/millrace/nfs/etab", "var/lib/nfs/etab")
 
 
-def exported() -> list[str] | None:
-    """Return the directories in the table of exports, in its order; None without a table. OSError: unreadable."""
+def exported() -> dict[str, list[str]] | None:
+    """Return the clients of each directory in the table of exports; None without a table. OSError: unreadable."""
     tables = [table for name in _TABLES if (table := paths.ROOT / name).exists()]
     if not tables:
         return None
     # exportfs writes one of them whenever it is called
     text = max(tables, key=lambda table: table.stat().st_mtime_ns).read_text()
-    return [line.split()[0] for line in text.splitlines() if line.strip()]
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        directory, _, entry = line.strip().partition("\t")
+        if directory:
+            found.setdefault(directory, []).append(entry.strip().partition("(")[0])
+    return found
 
 
 def lines(name: str) -> list[str]:

@@ -11,6 +11,9 @@ VERIFY_PREFIX = "verify-"
 POOL_OWN = ".millrace"
 """The directory of root alone at the top of the pool: what Millrace keeps there is in no share."""
 
+POOL_HISTORY = f"{POOL_OWN}/history/history.db"
+"""The history of the last year, on the pool. It has names of shares and addresses of clients."""
+
 
 CLONES = ".millrace-clone"
 """The directory of root alone at the top of the pool in which clones are until they are complete."""
@@ -141,6 +144,26 @@ def tuner_journal_file() -> Path:
 def pool_file() -> Path:
     """The pool that exists; written last by provisioning."""
     return state_dir() / "pool.json"
+
+
+def ssh_keys_dir() -> Path:
+    """The public SSH keys of people, one file each, which sshd reads; rendered from the desired state."""
+    return state_dir() / "access/ssh-keys"
+
+
+def second_factor_dir() -> Path:
+    """The TOTP secrets and recovery codes of people, one file each, for root alone; pam_google_authenticator(8)."""
+    return state_dir() / "access/second-factor"
+
+
+def enrolment_dir() -> Path:
+    """Second factors that were not confirmed yet, for root alone, until the restart."""
+    return run_dir() / "second-factor"
+
+
+def change_log_dir() -> Path:
+    """Who ran which changing verb, one file for each account, for root alone."""
+    return state_dir() / "access/log"
 
 
 def erase_file() -> Path:
@@ -486,6 +509,16 @@ def metrics_dir() -> Path:
 def metrics_file() -> Path:
     """Millrace's own metrics as millrace-metrics-collect.service collected them last; node_exporter reads `*.prom`."""
     return run_dir() / "metrics.d/millrace.prom"
+
+
+def history_file() -> Path:
+    """The values of the last day, as millrace-metrics-collector.service kept them; the pool has the older ones."""
+    return run_dir() / "history.db"
+
+
+def history_readings_file() -> Path:
+    """The counters of the last values of the history."""
+    return run_dir() / "history-readings.json"
 
 
 def node_exporter_socket() -> Path:

@@ -24,7 +24,10 @@ def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> 
 
 
 def repeated(title: str, option: str) -> str:
-    """Prompt for a name that confirms what is asked for. BadInput: there is no terminal; `option` takes the name."""
+    """Prompt for a name that confirms what is asked for.
+
+    BadInput: there is no terminal; `option` takes the name, as `--host NAME`.
+    """
     if not sys.stdin.isatty():
         raise BadInput(f"no terminal to prompt for the {title[0].lower()}{title[1:]}: use {option}")
     return str(click.prompt(safe(title), err=True))

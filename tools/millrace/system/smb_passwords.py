@@ -26,13 +26,16 @@ def set_smb_password(name: str, password: str, run: Runner) -> None:
     never_expire([name], run)
 
 
-def nt_hashes(names: Sequence[str], run: Runner) -> dict[str, str]:
-    """Return the password hashes of SMB, from the lines of smbpasswd(5)."""
+def nt_hashes(names: Sequence[str], run: Runner, without: str = "N") -> dict[str, str]:
+    """Return the password hashes of SMB, from the lines of smbpasswd(5). Failed: pdbedit fails.
+
+    `without`: flags of accounts that are left out, N without a password, L locked by Samba.
+    """
     fields = [line.split(":") for line in must(run, [*PDBEDIT, "-L", "-w"]).splitlines()]
     return {
         one[0]: one[3]
         for one in fields
-        if len(one) > 4 and one[0] in names and re.fullmatch("[0-9A-F]{32}", one[3]) and "N" not in one[4]
+        if len(one) > 4 and one[0] in names and re.fullmatch("[0-9A-F]{32}", one[3]) and not {*without} & {*one[4]}
     }
 
 

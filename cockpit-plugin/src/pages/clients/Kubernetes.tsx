@@ -27,12 +27,12 @@ function Objects({ words }: { words: string[] }): JSX.Element {
 }
 
 /** The share for a cluster, through csi-driver-nfs; asked for only when it is opened. */
-export function Kubernetes({ choice: { share, host, profile } }: { choice: Choice }): JSX.Element {
+export function Kubernetes({ choice: { share, host, workload } }: { choice: Choice }): JSX.Element {
     const [open, setOpen] = useState(false);
     const [name, setName] = useState("");
     const [datasets, setDatasets] = useState("");
     const words = [
-        `--share=${share}`, `--profile=${profile}`, ...(host === "" ? [] : [`--host=${host}`]), ...(name === "" ? [] : [`--class=${name}`]),
+        `--share=${share}`, `--workload=${workload}`, ...(host === "" ? [] : [`--host=${host}`]), ...(name === "" ? [] : [`--class=${name}`]),
         ...datasets.split(/\s+/).filter(Boolean).map((one) => `--dataset=${one}`),
     ];
     return (

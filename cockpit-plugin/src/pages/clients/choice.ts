@@ -4,13 +4,13 @@ import type { Recipe, Share } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
 import { GPUS, hostName, recipeUser } from "../../types/rules";
 
-type Profile = Recipe["profile"];
+type Workload = Recipe["workload"];
 export type Protocol = Recipe["protocol"];
 export type Gpu = (typeof GPUS)[number] | "none";
 
 export interface Choice {
     share: string;
-    profile: Profile;
+    workload: Workload;
     protocol: Protocol;
     host: string;
     user: string;
@@ -29,10 +29,10 @@ export function serves(share: Share, protocol: Protocol): boolean {
     return isSmb(protocol) ? share.smb !== null : share.exports.length > 0;
 }
 
-export function words({ share, profile, protocol, host, user, gpu, localCache }: Choice): string[] {
+export function words({ share, workload, protocol, host, user, gpu, localCache }: Choice): string[] {
     return [
         `--share=${share}`,
-        `--profile=${profile}`,
+        `--workload=${workload}`,
         `--protocol=${protocol}`,
         ...(gpu === "none" ? [] : [`--gpu=${gpu}`]),
         ...(localCache && !isSmb(protocol) ? ["--local-cache"] : []),
@@ -48,8 +48,8 @@ export function problems({ host, user, protocol }: Choice): { host: string | und
     };
 }
 
-export function profileWord(profile: Profile): string {
-    switch (profile) {
+export function workloadWord(workload: Workload): string {
+    switch (workload) {
     case "training": return _("Training");
     case "checkpoint": return _("Checkpoints");
     case "dataloader": return _("Data loader");
@@ -58,8 +58,8 @@ export function profileWord(profile: Profile): string {
     }
 }
 
-export function profileMeaning(profile: Profile): string {
-    switch (profile) {
+export function workloadMeaning(workload: Workload): string {
+    switch (workload) {
     case "training": return _("Many clients read a dataset that does not change.");
     case "checkpoint": return _("Written sequentially, read later on another node.");
     case "kvcache": return _("Blocks of an LLM server, written once and read by other nodes.");

@@ -15,7 +15,7 @@ import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useQuiet } from "../../lib/quiet";
 import { link, useRoute } from "../../lib/route";
-import { gpuWord, isRdma, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice, type Gpu } from "./choice";
+import { gpuWord, isRdma, isSmb, problems, workloadMeaning, workloadWord, protocolWord, serves, words, type Choice, type Gpu } from "./choice";
 import { GPUS, PROTOCOLS, WORKLOADS } from "../../types/rules";
 import { Kubernetes } from "./Kubernetes";
 import { LanesPicture } from "./LanesPicture";
@@ -40,8 +40,8 @@ function Choose({ shares, choice, set }: {
                         value,
                         label: share === undefined || serves(share, value) ? protocolWord(value) : format(_("$0 (disabled for this share)"), protocolWord(value)),
                     }))} />
-                <ChoiceField id="profile" label={_("Workload")} value={choice.profile} onChange={(profile) => set({ profile })}
-                    options={WORKLOADS.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(choice.profile)} />
+                <ChoiceField id="workload" label={_("Workload")} value={choice.workload} onChange={(workload) => set({ workload })}
+                    options={WORKLOADS.map((value) => ({ value, label: workloadWord(value) }))} help={workloadMeaning(choice.workload)} />
                 <ChoiceField id="gpu" label={_("GPUs of the client")} value={choice.gpu} onChange={withGpu}
                     options={gpus.map((value) => ({ value, label: gpuWord(value) }))}
                     help={_("Reads go straight into the memory of the GPUs, over RDMA and without TLS.")} />
@@ -103,7 +103,7 @@ function Chosen({ shares, wanted }: { shares: Share[]; wanted: string | undefine
     const first = shares.find(({ name }) => name === wanted) ?? shares[0];
     const [choice, setChoice] = useState<Choice>({
         share: first?.name ?? "",
-        profile: "training",
+        workload: "training",
         protocol: first === undefined || serves(first, "nfs-tcp") ? "nfs-tcp" : serves(first, "smb-rdma") ? "smb-rdma" : "smb-multichannel",
         host: "",
         user: "",

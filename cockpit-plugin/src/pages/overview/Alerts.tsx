@@ -83,7 +83,7 @@ function Alert({ alert, busy, onAcknowledge }: { alert: ListedAlert; busy: boole
                             : format(_("Since $0, acknowledged by $1"), moment(alert.since), alert.acknowledged)}
                     </small>
                     {alert.acknowledged === null && (
-                        <AdminButton variant="link" size="sm" isDisabled={busy} aria-label={format(_("Acknowledge $0"), alert.key)}
+                        <AdminButton least="operator" variant="link" size="sm" isDisabled={busy} aria-label={format(_("Acknowledge $0"), alert.key)}
                             onClick={onAcknowledge}>{_("Acknowledge")}</AdminButton>
                     )}
                 </div>

@@ -2,7 +2,7 @@
 import type { JSX } from "react";
 import type { Status } from "../../types/millrace";
 import { Panel } from "../../components/Panel";
-import { UNKNOWN } from "../../lib/format";
+import { duration, UNKNOWN } from "../../lib/format";
 import { _ } from "../../lib/i18n";
 
 export function System({ status }: { status: Status }): JSX.Element {
@@ -11,6 +11,7 @@ export function System({ status }: { status: Status }): JSX.Element {
             <dl className="mr-pairs">
                 <div><dt>{_("Name")}</dt><dd>{status.hostname}</dd></div>
                 <div><dt>{_("Version")}</dt><dd data-testid="version">{status.product} {status.version}</dd></div>
+                <div><dt>{_("Running for")}</dt><dd data-testid="uptime">{duration(status.uptime)}</dd></div>
                 <div>
                     <dt>{_("Addresses for clients")}</dt>
                     <dd>

@@ -3,6 +3,7 @@
 import { Fragment, useState, type JSX } from "react";
 import { ExpandableSection } from "@patternfly/react-core/dist/esm/components/ExpandableSection/index.js";
 import type { Topology } from "../../types/millrace";
+import { allOf, HistoryPanel, namedLines } from "../../components/HistoryPanel";
 import { PageHeader } from "../../components/PageHeader";
 import { Empty, Loaded } from "../../components/States";
 import { Legend } from "../../components/Tone";
@@ -27,6 +28,11 @@ export default function Server(): JSX.Element {
         <>
             <PageHeader title={_("Server")}>{topology.data && subtitle(topology.data)}</PageHeader>
             <Loaded of={topology} what={_("Loading hardware")}>{(data) => <Drawn topology={data} />}</Loaded>
+            <HistoryPanel title={_("History of CPU and network")} testId="server-history" kinds={["cpu", "memory", "port"]} figures={[
+                { title: _("CPU and memory"), lines: namedLines({ cpu: _("CPU"), memory: _("Memory") }) },
+                { title: _("Received by network ports"), lines: allOf("port-receive") },
+                { title: _("Sent by network ports"), lines: allOf("port-send") },
+            ]} />
         </>
     );
 }

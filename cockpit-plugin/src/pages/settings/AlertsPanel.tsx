@@ -10,7 +10,7 @@ import { ErrorAlert, Loaded } from "../../components/States";
 import { day, moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 import { RouteDialog } from "./RouteDialog";
 
 /** Seconds: a mail server may take its time, and the program gives up before this. */

@@ -11,7 +11,7 @@ import { moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { CertificateDialog } from "./CertificateDialog";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 
 /** Days before the end from which on it is time; the program's health warns then, too. */
 const SOON = 30;

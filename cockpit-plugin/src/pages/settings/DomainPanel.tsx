@@ -8,7 +8,7 @@ import { Loaded } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { JoinDialog, LeaveDialog } from "./domain-dialogs";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 
 /** Seconds: winbind asks controllers that may not answer. */
 const PATIENCE = 180;

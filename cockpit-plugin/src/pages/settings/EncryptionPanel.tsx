@@ -7,13 +7,13 @@ import { Loaded, NoAdmin } from "../../components/States";
 import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { useAdmin } from "../../lib/permission";
-import { Done, type Did } from "./Done";
+import { useMay } from "../../lib/permission";
+import { Done, type Did } from "../../components/Done";
 import { BindDialog, KeyShown, RecoveryKeyDialog, SuspendDialog } from "./encryption-dialogs";
 
 /** How the root file system is encrypted, what opens it, and its keys. */
 export function EncryptionPanel(): JSX.Element {
-    const admin = useAdmin();
+    const admin = useMay("viewer");
     const found = useVerb("encryption show", [], { admin: true, when: admin === true });
     const [open, setOpen] = useState<"bind" | "suspend" | "recovery-key">();
     const [did, setDid] = useState<Did>();

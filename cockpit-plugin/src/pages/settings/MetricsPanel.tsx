@@ -8,7 +8,7 @@ import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 import { OffDialog, readersOf, readersName, ReadersDialog, TokenDialog } from "./metrics-dialogs";
 
 /** Seconds between two looks at what another administrator may have changed. */

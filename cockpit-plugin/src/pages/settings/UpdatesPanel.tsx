@@ -9,7 +9,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useJob, whileJob } from "../../lib/jobs";
-import { Done, type Did } from "./Done";
+import { Done, type Did } from "../../components/Done";
 import { InstallDialog } from "./InstallDialog";
 import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
 
@@ -44,15 +44,15 @@ export function UpdatesPanel(): JSX.Element {
                             {job.now !== undefined && <JobView job={job.now} onCancelled={job.look} />}
                             {now.refusal !== null && <p>{format(_("No update can be installed now: $0"), now.refusal)}</p>}
                             <div className="mr-actions">
-                                <AdminButton variant="secondary" isDisabled={running || now.trial !== null} onClick={() => setOpen("install")}>
+                                <AdminButton least="operator" variant="secondary" isDisabled={running || now.trial !== null} onClick={() => setOpen("install")}>
                                     {_("Check for an update…")}
                                 </AdminButton>
                                 <AdminButton variant="secondary" onClick={() => setOpen("source")}>{_("Change the source…")}</AdminButton>
                                 {(now.reboot !== null || (now.trial !== null && now.trial.version !== now.version)) && (
-                                    <AdminButton variant="secondary" onClick={() => setOpen("reboot")}>{_("Change the reboot…")}</AdminButton>
+                                    <AdminButton least="operator" variant="secondary" onClick={() => setOpen("reboot")}>{_("Change the reboot…")}</AdminButton>
                                 )}
                                 {(now.other !== null || now.trial !== null) && (
-                                    <AdminButton variant="link" isDanger isDisabled={running} onClick={() => setOpen("rollback")}>{_("Go back…")}</AdminButton>
+                                    <AdminButton least="operator" variant="link" isDanger isDisabled={running} onClick={() => setOpen("rollback")}>{_("Go back…")}</AdminButton>
                                 )}
                             </div>
                             {open === "source" && (

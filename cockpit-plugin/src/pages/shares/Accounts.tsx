@@ -24,7 +24,6 @@ function userColumns(open: (dialog: Dialog) => void): Column<Row>[] {
         { title: _("User"), heads: true, cell: ({ name }) => name },
         { title: _("ID"), figures: true, cell: ({ user }) => (user === null ? "" : user.uid) },
         { title: _("Groups"), cell: ({ user }) => (user === null ? _("the administrator") : user.groups.join(", ")) },
-        { title: _("Web console"), cell: ({ user }) => (user === null ? _("full access") : user.console ? _("read-only") : _("no")) },
         {
             title: _("Actions"),
             cell: ({ name, user }) => (

@@ -8,7 +8,7 @@ import { Loaded, NoAdmin } from "../../components/States";
 import { number, UNKNOWN } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
-import { useAdmin } from "../../lib/permission";
+import { useMay } from "../../lib/permission";
 
 const EVERY = 10;
 
@@ -26,7 +26,7 @@ function columns(): Column<ClientSession>[] {
 
 /** Who is connected. The kernel and smbd tell it only to root. */
 export function Sessions(): JSX.Element {
-    const admin = useAdmin();
+    const admin = useMay("viewer");
     const found = useVerb("session list", [], { admin: true, every: EVERY, when: admin === true });
     return (
         <Panel title={_("Connected clients")} wide testId="sessions">

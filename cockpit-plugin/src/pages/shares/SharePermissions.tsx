@@ -10,13 +10,12 @@ import { follow, type CliError } from "../../lib/millrace";
 import { writingMeaning } from "./words";
 
 /** What was compared or set, in sentences. */
-export function permissionsLines({ applied, entries, differ, linked, refused, deep, deep_path }: PermissionsReport): string[] {
+export function permissionsLines({ applied, entries, differ, linked, refused }: PermissionsReport): string[] {
     return [
         format(applied ? _("$0 of $1 files and directories have new permissions.")
             : _("$0 of $1 files and directories have other permissions."), number(differ), number(entries)),
         ...(linked > 0 ? [format(_("$0 files have several names (hard links) and keep their permissions."), number(linked))] : []),
         ...(refused > 0 ? [format(_("$0 files are immutable and keep their permissions."), number(refused))] : []),
-        ...(deep > 0 ? [format(_("$0 directories are nested too deep and keep their permissions, with all in them: in $1"), number(deep), deep_path ?? "")] : []),
     ];
 }
 

@@ -9,13 +9,13 @@ import { Usage } from "../../components/Usage";
 import { _, format } from "../../lib/i18n";
 import { go } from "../../lib/route";
 import { servedState, useVerifications, type Seen } from "./verified";
-import { profileWord, writingWord } from "./words";
+import { typeWord, writingWord } from "./words";
 
 function Name({ share }: { share: Share }): JSX.Element {
     return (
         <>
             <strong>{share.name}</strong>
-            <div className="mr-subtle mr-small">{profileWord(share.profile)}{share.sealed && ` · ${_("sealed")}`}</div>
+            <div className="mr-subtle mr-small">{typeWord(share.type)}{share.sealed && ` · ${_("sealed")}`}</div>
             {(share.writing ?? null) !== null && (
                 <div className="mr-subtle mr-small">{writingWord(share.writing ?? "own")}{(share.group ?? null) !== null && ` (${share.group})`}</div>
             )}

@@ -6,9 +6,10 @@ import { Form, FormGroup } from "@patternfly/react-core/dist/esm/components/Form
 import type { User } from "../../types/millrace";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { TextField } from "../../components/Field";
+import { usePassword } from "../../components/usePassword";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { accountName, password as passwordRule } from "../../types/rules";
+import { accountName } from "../../types/rules";
 
 interface Ends {
     onDone: (sentence: string) => void;
@@ -19,25 +20,6 @@ function nameProblem(name: string, taken: string[]): string | undefined {
     if (name === "") return undefined;
     if (taken.includes(name)) return format(_("user or group $0 already exists"), name);
     return accountName(name);
-}
-
-/** Two fields for one new password, and whether they can be sent. */
-function usePassword(): { fields: JSX.Element; good: boolean; input: string } {
-    const [first, setFirst] = useState("");
-    const [second, setSecond] = useState("");
-    const problem = first === "" ? undefined : passwordRule(first);
-    const other = second !== "" && second !== first ? _("passwords do not match") : undefined;
-    return {
-        good: first !== "" && problem === undefined && first === second,
-        input: `${first}\n`,
-        fields: (
-            <>
-                <TextField id="password" type="password" required label={_("Password")} value={first} onChange={setFirst} problem={problem}
-                    help={_("Used for login and SMB.")} />
-                <TextField id="password-again" type="password" required label={_("Password again")} value={second} onChange={setSecond} problem={other} />
-            </>
-        ),
-    };
 }
 
 function GroupChoice({ groups, chosen, onChange }: {
@@ -54,27 +36,16 @@ function GroupChoice({ groups, chosen, onChange }: {
     );
 }
 
-/** Whether somebody may look at these pages; nobody but the administrator changes anything here. */
-function ConsoleChoice({ checked, onChange }: { checked: boolean; onChange: (checked: boolean) => void }): JSX.Element {
-    return (
-        <FormGroup fieldId="console">
-            <Checkbox id="console" label={_("May sign in to the web console")} description={_("Read-only access.")}
-                isChecked={checked} onChange={(_event, now) => onChange(now)} />
-        </FormGroup>
-    );
-}
-
 const groupWords = (groups: string[]) => groups.map((group) => `--group=${group}`);
 
 export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: string[]; taken: string[] }): JSX.Element {
     const [name, setName] = useState("");
     const [chosen, setChosen] = useState<string[]>([]);
-    const [withConsole, setWithConsole] = useState(false);
-    const password = usePassword();
+    const password = usePassword(_("Used for login and SMB."));
     const create = useChange("user create");
     const problem = nameProblem(name, taken);
     const confirm = async () => {
-        const report = await create.go([name, ...groupWords(chosen), ...(withConsole ? ["--console"] : []), "--password-stdin"], password.input);
+        const report = await create.go([name, ...groupWords(chosen), "--password-stdin"], password.input);
         if (report !== undefined) onDone(report.done);
     };
     return (
@@ -84,14 +55,13 @@ export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: str
                 <TextField id="user-name" required label={_("Name")} value={name} onChange={setName} problem={problem} />
                 {password.fields}
                 <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
-                <ConsoleChoice checked={withConsole} onChange={setWithConsole} />
             </Form>
         </ConfirmDialog>
     );
 }
 
 export function PasswordDialog({ name, onDone, onClose }: Ends & { name: string }): JSX.Element {
-    const password = usePassword();
+    const password = usePassword(_("Used for login and SMB."));
     const change = useChange("user passwd");
     const confirm = async () => {
         const report = await change.go([name, "--password-stdin"], password.input);
@@ -107,10 +77,9 @@ export function PasswordDialog({ name, onDone, onClose }: Ends & { name: string 
 
 export function UserDialog({ user, groups, onDone, onClose }: Ends & { user: User; groups: string[] }): JSX.Element {
     const [chosen, setChosen] = useState(user.groups);
-    const [withConsole, setWithConsole] = useState(user.console);
     const change = useChange("user set");
     const confirm = async () => {
-        const report = await change.go([user.name, ...groupWords(chosen), ...(withConsole === user.console ? [] : [withConsole ? "--console" : "--no-console"])]);
+        const report = await change.go([user.name, ...groupWords(chosen)]);
         if (report !== undefined) onDone(report.done);
     };
     return (
@@ -118,7 +87,6 @@ export function UserDialog({ user, groups, onDone, onClose }: Ends & { user: Use
             onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
                 <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
-                <ConsoleChoice checked={withConsole} onChange={setWithConsole} />
             </Form>
         </ConfirmDialog>
     );

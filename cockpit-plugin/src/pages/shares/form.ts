@@ -8,15 +8,15 @@ import * as rules from "../../types/rules";
 const DEFAULT = "default";
 export const ADMIN = "admin";
 
-export type Profile = DesiredShare["profile"];
+export type ShareType = DesiredShare["type"];
 export type Writing = NonNullable<DesiredShare["writing"]>;
 
 /** Types that determine who may write. */
-export const hasRule = (profile: Profile): boolean => profile === "home" || profile === "dataset-ro";
+export const hasRule = (type: ShareType): boolean => type === "home" || type === "dataset-ro";
 
 export interface Form {
     name: string;
-    profile: Profile;
+    type: ShareType;
     comment: string;
     writing: Writing;
     /** Of the users who write; empty for all users of the share. */
@@ -45,7 +45,7 @@ export type Problems = Record<string, string>;
 
 export const NEW: Form = {
     name: "",
-    profile: "mixed",
+    type: "mixed",
     comment: "",
     writing: "together",
     group: "",
@@ -68,7 +68,7 @@ export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root",
 export function fromWanted(share: DesiredShare): Form {
     return {
         name: share.name,
-        profile: share.profile,
+        type: share.type,
         comment: share.comment,
         writing: share.writing ?? "own",
         group: share.group ?? "",
@@ -103,7 +103,7 @@ export function problems(form: Form, isNew: boolean): Problems {
     const found: Record<string, string | undefined> = {
         name: isNew ? rules.shareName(name) : undefined,
         comment: rules.comment(comment),
-        group: form.writing === "some" && form.group === "" && !hasRule(form.profile) ? _("Select the group that writes.") : undefined,
+        group: form.writing === "some" && form.group === "" && !hasRule(form.type) ? _("Select the group that writes.") : undefined,
         size: size === "" ? undefined : rules.size(size),
         softSize: softSize === "" ? undefined : rules.size(softSize),
         childSize: childSize === "" ? undefined : rules.size(childSize),
@@ -126,9 +126,9 @@ export function words(form: Form, before?: Form): string[] {
         before === undefined || keys.some((key) => JSON.stringify(form[key]) !== JSON.stringify(before[key]));
     const found: string[] = [];
     const option = (key: keyof Form, ...made: string[]) => { if (differs(key)) found.push(...made); };
-    option("profile", `--profile=${form.profile}`);
+    option("type", `--type=${form.type}`);
     option("comment", `--comment=${form.comment}`);
-    if (!hasRule(form.profile)) {
+    if (!hasRule(form.type)) {
         option("writing", `--writing=${form.writing}`);
         if (form.writing !== "own" && differs("group") && (form.group !== "" || before !== undefined))
             found.push(`--group=${form.group || "none"}`);

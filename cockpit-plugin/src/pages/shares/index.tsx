@@ -4,6 +4,7 @@ import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/c
 import type { ChangeReport, Share } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { CheckFindings } from "../../components/CheckFindings";
+import { allOf, HistoryPanel, type HistoryFigure } from "../../components/HistoryPanel";
 import { JobPanel } from "../../components/JobView";
 import { NfsClosed } from "../../components/NfsClosed";
 import { PageHeader } from "../../components/PageHeader";
@@ -49,6 +50,15 @@ function DoneAlert({ done, onClose }: { done: Done; onClose: () => void }): JSX.
             )}
         </Alert>
     );
+}
+
+function busiest(): HistoryFigure[] {
+    return [
+        { title: _("Read from shares over NFS"), lines: allOf("share-read") },
+        { title: _("Written to shares over NFS"), lines: allOf("share-write") },
+        { title: _("Sent to clients over TCP"), lines: allOf("client-read") },
+        { title: _("Received from clients over TCP"), lines: allOf("client-write") },
+    ];
 }
 
 function NoShares({ pool }: { pool: boolean | undefined }): JSX.Element {
@@ -131,6 +141,8 @@ export default function Shares(): JSX.Element {
                     </Loaded>
                 </Panel>
                 <Sessions />
+                <HistoryPanel title={_("Busiest shares and clients")} testId="shares-history"
+                    kinds={["share-read", "share-write", "client-read", "client-write"]} figures={busiest()} />
                 <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
                 <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state has been restored."), lines: verified, warnings })} />
             </div>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the keywords of the command line mean, for a person. */
 import { _ } from "../../lib/i18n";
-import type { Profile, Writing } from "./form";
+import type { ShareType, Writing } from "./form";
 
-export function profileWord(profile: Profile): string {
-    switch (profile) {
+export function typeWord(type: ShareType): string {
+    switch (type) {
     case "training": return _("Training data");
     case "checkpoint": return _("Checkpoints");
     case "dataset-ro": return _("Read-only dataset");
@@ -13,8 +13,8 @@ export function profileWord(profile: Profile): string {
     }
 }
 
-export function profileMeaning(profile: Profile): string {
-    switch (profile) {
+export function typeMeaning(type: ShareType): string {
+    switch (type) {
     case "training": return _("Large files read by many clients; fastest with a single protocol.");
     case "checkpoint": return _("Large files written sequentially; flushed data is on the drives.");
     case "dataset-ro": return _("No writes; clients cache without limits.");

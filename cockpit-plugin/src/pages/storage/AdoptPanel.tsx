@@ -11,6 +11,7 @@ import { moment, UNKNOWN } from "../../lib/format";
 import { useChange } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { AdoptDialog } from "./AdoptDialog";
+import { trustWord } from "./trust";
 
 /** Arrays are started over snapshots, and the file system is read. */
 const SEARCH_SECONDS = 300;
@@ -88,6 +89,18 @@ function ComesBack({ kept }: { kept: KeptState }): JSX.Element {
                 <dt>{_("Users")}</dt><dd>{names(kept.users)}</dd>
                 {kept.domain !== null && (<><dt>{_("Domain")}</dt><dd>{kept.domain}</dd></>)}
                 {kept.origin === "kept" && <><dt>{_("Passwords, keys and SIDs")}</dt><dd>{kept.sealed ? _("encrypted: the passphrase is needed") : _("not encrypted")}</dd></>}
+                {kept.trusted.length > 0 && (
+                    <>
+                        <dt>{_("Lets in")}</dt>
+                        <dd>
+                            <ul className="mr-plain-list">
+                                {kept.trusted.map(({ kind, details }) => (
+                                    <li key={kind}>{trustWord(kind)} <small className="mr-subtle mr-anywhere">{details.join(", ")}</small></li>
+                                ))}
+                            </ul>
+                        </dd>
+                    </>
+                )}
             </dl>
         </Panel>
     );

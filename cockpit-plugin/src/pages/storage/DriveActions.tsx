@@ -46,7 +46,7 @@ function Remove({ drive }: { drive: DriveRow }): JSX.Element {
 function Change({ verb, serial, label, children }: { verb: ChangeVerb; serial: string; label: string; children: string }): JSX.Element {
     return (
         <>
-            <AdminButton variant="link" isInline aria-label={label} onClick={() => go(["storage", verb, serial])}>{children}</AdminButton>{" "}
+            <AdminButton least="operator" variant="link" isInline aria-label={label} onClick={() => go(["storage", verb, serial])}>{children}</AdminButton>{" "}
         </>
     );
 }
@@ -55,7 +55,7 @@ export function Locate({ drive }: { drive: DriveRow }): JSX.Element {
     const locate = useChange("drive locate", { timeout: BLINKS + STARTS });
     return (
         <>
-            <AdminButton variant="link" isInline isLoading={locate.busy} isDisabled={locate.busy}
+            <AdminButton least="operator" variant="link" isInline isLoading={locate.busy} isDisabled={locate.busy}
                 aria-label={format(_("Locate drive $0"), drive.serial)}
                 onClick={() => void locate.go([drive.serial, `--seconds=${BLINKS}`])}>
                 {locate.busy ? _("Blinking") : _("Locate")}
@@ -69,7 +69,7 @@ function Erase({ drive, onDone }: { drive: DriveRow; onDone: () => void }): JSX.
     const [open, setOpen] = useState(false);
     return (
         <>
-            <AdminButton variant="link" isInline isDanger aria-label={format(_("Erase drive $0"), drive.serial)} onClick={() => setOpen(true)}>
+            <AdminButton least="operator" variant="link" isInline isDanger aria-label={format(_("Erase drive $0"), drive.serial)} onClick={() => setOpen(true)}>
                 {_("Erase…")}
             </AdminButton>{" "}
             {open && <EraseDrive drive={drive} onDone={onDone} onClose={() => setOpen(false)} />}

@@ -56,7 +56,7 @@ function Shown({ of, rows }: { of: Attention; rows: DriveRow[] }): JSX.Element {
             actionLinks={(
                 <>
                     {drive.needs_bytes !== null && (
-                        <AdminButton variant="secondary" aria-label={format(_("Replace drive $0 now"), serial)} onClick={() => go(["storage", "replace", serial])}>
+                        <AdminButton least="operator" variant="secondary" aria-label={format(_("Replace drive $0 now"), serial)} onClick={() => go(["storage", "replace", serial])}>
                             {_("Replace…")}
                         </AdminButton>
                     )}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pool as it is now. */
 import { useCallback, useEffect, type JSX } from "react";
-import type { CurrentJob, Health, HealthFinding, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
+import type { CurrentJob, DriveRow, Health, HealthFinding, HistoryReport, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
 import { asLevel, HealthLabel, Verdict } from "../../components/Health";
 import { HealthFindings, worstFirst } from "../../components/HealthFindings";
+import { allOf, HistoryPanel, namedLines, type HistoryFigure } from "../../components/HistoryPanel";
 import { JobPanel } from "../../components/JobView";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
@@ -22,6 +23,7 @@ import { ChangePanel } from "./ChangeProgress";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
+import { PlanInForce } from "./PlanInForce";
 import { RescuePanel } from "./RescuePanel";
 import { ScrubPanel } from "./ScrubPanel";
 import { useDrives } from "./useDrives";
@@ -63,6 +65,10 @@ export function PoolPage({ live, health }: { live: CurrentJob[]; health: Health 
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
             <ScrubPanel />
             <DrivesPanel drives={drives} />
+            <HistoryPanel title={_("History of the pool and its drives")} testId="storage-history" first="30d"
+                kinds={["pool", "drives", "share-used", "drive-temperature", "drive-wear"]} figures={figures(drives.data?.drives ?? [])}
+                below={forecastOf} />
+            <PlanInForce />
             {drives.data && <DriveDialog path={path} rows={drives.data.drives} arrays={arrays} progress={progress} reload={listAgain} onClose={close} />}
         </>
     );
@@ -79,6 +85,24 @@ function Troubles({ findings }: { findings: HealthFinding[] }): JSX.Element | nu
             <HealthFindings findings={open} />
         </Verdict>
     );
+}
+
+const forecastOf = ({ forecast }: HistoryReport) => forecast?.sentence;
+
+/** The hottest and the most worn drives; all of them are in the list of drives. */
+function figures(rows: readonly DriveRow[]): HistoryFigure[] {
+    const place = (serial: string) => {
+        const bay = rows.find((one) => one.serial === serial)?.bay;
+        return bay ? format(_("Bay $0"), bay) : serial;
+    };
+    const highest = (name: string) => (report: HistoryReport) => allOf(name, place)(report).sort((a, b) => (b.series.peak ?? 0) - (a.series.peak ?? 0));
+    return [
+        { title: _("Capacity"), lines: namedLines({ "pool-used": _("Used"), "pool-size": _("Size") }) },
+        { title: _("Share usage"), lines: (report) => allOf("share-used")(report).sort((a, b) => (b.series.last ?? 0) - (a.series.last ?? 0)) },
+        { title: _("All drives of the pool"), lines: namedLines({ "drives-read": _("Read"), "drives-write": _("Write") }) },
+        { title: _("Temperature of the hottest drives"), lines: highest("drive-temperature") },
+        { title: _("Wear of the most worn drives"), lines: highest("drive-wear") },
+    ];
 }
 
 function Shown({ pool }: { pool: PoolState }): JSX.Element {

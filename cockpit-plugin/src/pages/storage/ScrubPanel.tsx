@@ -35,9 +35,9 @@ export function ScrubPanel(): JSX.Element {
     const busy = start.busy || stop.busy;
     const runs = found.data !== undefined && found.data.round !== null && found.data.stopped === null;
     const button = runs
-        ? <AdminButton variant="secondary" isLoading={busy} isDisabled={busy} onClick={() => { void stop.go().then(look); }}>{_("Stop check")}</AdminButton>
+        ? <AdminButton least="operator" variant="secondary" isLoading={busy} isDisabled={busy} onClick={() => { void stop.go().then(look); }}>{_("Stop check")}</AdminButton>
         : (
-            <AdminButton variant="secondary" isLoading={busy} isDisabled={busy || found.data === undefined} onClick={() => { void start.go().then(look); }}>
+            <AdminButton least="operator" variant="secondary" isLoading={busy} isDisabled={busy || found.data === undefined} onClick={() => { void start.go().then(look); }}>
                 {found.data?.round ? _("Continue check") : _("Check now")}
             </AdminButton>
         );

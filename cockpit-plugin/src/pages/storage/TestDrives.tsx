@@ -45,7 +45,7 @@ export function TestDrive({ drive, onDone }: { drive: DriveRow; onDone: () => vo
     const [open, setOpen] = useState(false);
     return (
         <>
-            <AdminButton variant="link" isInline aria-label={format(_("Test drive $0"), drive.serial)} onClick={() => setOpen(true)}>{_("Test…")}</AdminButton>{" "}
+            <AdminButton least="operator" variant="link" isInline aria-label={format(_("Test drive $0"), drive.serial)} onClick={() => setOpen(true)}>{_("Test…")}</AdminButton>{" "}
             {open && <TestDialog drives={[drive]} onDone={onDone} onClose={() => setOpen(false)} />}
         </>
     );
@@ -60,8 +60,8 @@ export function TestAll({ rows, onDone }: { rows: DriveRow[]; onDone: () => void
     const fit = testable(rows);
     return (
         <>
-            {running.length > 0 && <AdminButton variant="secondary" onClick={() => setStops(running)}>{_("Stop tests…")}</AdminButton>}
-            {fit.length > 1 && <AdminButton variant="secondary" onClick={() => ask(fit)}>{_("Test blank drives…")}</AdminButton>}
+            {running.length > 0 && <AdminButton least="operator" variant="secondary" onClick={() => setStops(running)}>{_("Stop tests…")}</AdminButton>}
+            {fit.length > 1 && <AdminButton least="operator" variant="secondary" onClick={() => ask(fit)}>{_("Test blank drives…")}</AdminButton>}
             {asked && <TestDialog drives={asked} onDone={onDone} onClose={() => ask(undefined)} />}
             {stops && <StopDialog drives={stops} onDone={onDone} onClose={() => setStops(undefined)} />}
         </>

@@ -54,6 +54,9 @@ export function OrderFields({ order, onChange, disabled, kept = false }: {
                     onChange={(changed) => set({ hosts: hosts.map((one, at) => (at === index ? { ...one, ...changed } : one)) })}
                     onRemove={() => set({ hosts: hosts.filter((_one, at) => at !== index) })} />
             ))}
+            <TextField id="addresses" label={_("Addresses of the hosts")} required value={order.addresses} disabled={disabled}
+                onChange={(addresses) => set({ addresses })}
+                help={_("Addresses or networks, inside the client networks. No other reaches the volume.")} />
             {order.shared && (
                 <Button variant="secondary" className="mr-start" isDisabled={disabled}
                     onClick={() => set({ hosts: [...hosts, NO_HOST] })}>{_("Add host")}</Button>

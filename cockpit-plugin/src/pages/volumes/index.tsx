@@ -9,7 +9,7 @@ import { Panel } from "../../components/Panel";
 import { Empty, Loaded, NoAdmin } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { useAdmin } from "../../lib/permission";
+import { useMay } from "../../lib/permission";
 import { link } from "../../lib/route";
 import { useStatus } from "../../lib/status";
 import { CreateVolume } from "./CreateVolume";
@@ -70,7 +70,7 @@ function List({ onCreate, onOpen, list }: {
 }
 
 export default function Volumes(): JSX.Element {
-    const admin = useAdmin();
+    const admin = useMay("viewer");
     const status = useStatus();
     const noPool = status.data?.pool === null;
     const list = useVerb("volume list", [], { admin: true, every: EVERY, when: admin === true && !noPool && (status.data !== undefined || status.error !== undefined) });

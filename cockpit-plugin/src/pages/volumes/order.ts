@@ -12,16 +12,18 @@ export interface Host {
 export interface Order {
     transport: VolumeExport["transport"];
     hosts: Host[];
+    /** Addresses and networks of the hosts, as they are typed. */
+    addresses: string;
     shared: boolean;
     /** Each host has a secret; it goes to stdin and never on a command line. */
     authenticated: boolean;
 }
 
 export const NO_HOST: Host = { nqn: "", secret: "" };
-export const NEW_ORDER: Order = { transport: "tcp", hosts: [NO_HOST], shared: false, authenticated: false };
+export const NEW_ORDER: Order = { transport: "tcp", hosts: [NO_HOST], addresses: "", shared: false, authenticated: false };
 
-export function fromExport({ transport, hosts, shared }: VolumeExport): Order {
-    return { transport, shared, hosts: hosts.map((nqn) => ({ ...NO_HOST, nqn })), authenticated: false };
+export function fromExport({ transport, hosts, addresses, shared }: VolumeExport): Order {
+    return { transport, shared, addresses: (addresses ?? []).join(", "), hosts: hosts.map((nqn) => ({ ...NO_HOST, nqn })), authenticated: false };
 }
 
 /** What is wrong with a field that is not empty. */
@@ -35,14 +37,18 @@ export function secretProblem(secret: string): string | undefined {
     return secret === "" ? undefined : rules.dhchapSecret(secret);
 }
 
-/** Whether every field is filled in and right, as far as patterns can say. */
-export function complete({ hosts, authenticated }: Order): boolean {
-    return hosts.length > 0 && hosts.every(({ nqn, secret }, index) => nqn !== "" && hostProblem(hosts, index) === undefined
+function addressesOf(typed: string): string[] {
+    return typed.split(/[\s,]+/).filter(Boolean);
+}
+
+/** Whether every field is filled in and right, as far as patterns can say; the server judges addresses. */
+export function complete({ hosts, addresses, authenticated }: Order): boolean {
+    return hosts.length > 0 && addressesOf(addresses).length > 0 && hosts.every(({ nqn, secret }, index) => nqn !== "" && hostProblem(hosts, index) === undefined
         && (!authenticated || (secret !== "" && secretProblem(secret) === undefined)));
 }
 
-export function words({ hosts, shared, authenticated }: Order): string[] {
-    return [...hosts.map(({ nqn }) => `--host=${nqn}`), ...(shared ? ["--shared"] : []), ...(authenticated ? ["--dhchap-stdin"] : [])];
+export function words({ hosts, addresses, shared, authenticated }: Order): string[] {
+    return [...hosts.map(({ nqn }) => `--host=${nqn}`), ...addressesOf(addresses).map((address) => `--address=${address}`), ...(shared ? ["--shared"] : []), ...(authenticated ? ["--dhchap-stdin"] : [])];
 }
 
 /** One secret a line, in the order of the hosts. */

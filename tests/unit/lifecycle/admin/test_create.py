@@ -14,7 +14,7 @@ from millrace.lifecycle.admin.verbs import admin
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed
 from millrace.system.run import Result
-from tests.fakes import samples
+from tests.fakes import read_only, samples
 from tests.fakes.tools import stand_in
 
 ISSUE = "run/issue.d/60-millrace-admin.issue"
@@ -157,6 +157,13 @@ def test_the_second_run_does_nothing(server: Path) -> None:
     tools = Tools()
     assert create(tools).outcome == "exists"
     assert tools.calls == [] and shown(server) == before
+
+
+def test_boot_drive_that_is_read_only_has_the_administrator(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(Tools(NO_USER))
+    last_change(server, "20000")
+    read_only.boot_drive(server, monkeypatch)
+    assert create(Tools()).outcome == "exists"
 
 
 def test_restart_before_the_first_login_shows_a_new_password(server: Path) -> None:

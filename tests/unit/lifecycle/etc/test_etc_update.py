@@ -309,4 +309,4 @@ def test_error_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(entry, "RECORD", root / "etc" / factory.LIST)
     assert entry.main([]) == 1
     assert capsys.readouterr().err.startswith("/etc of this version is not written: ")
-    assert (factory.trouble() or "").endswith("Invalid JSON: EOF while parsing an object at line 1 column 1")
+    assert (factory.trouble() or "").endswith("is not valid JSON: EOF while parsing an object at line 1 column 1")

@@ -181,7 +181,7 @@ def test_state_of_this_boot_drive_is_kept_and_served_after_the_decision(
     assert [argv[-1] for argv in calls] == ["millrace-pool.service", "millrace-serving.target"]
     newest = generations.newest(server.where)
     assert newest is not None and newest.number == 3
-    assert newest.generation.opened()["etc/millrace/policy.toml"] == b"# of this one\n"
+    assert newest.generation.readable()["etc/millrace/policy.toml"] == b"# of this one\n"
     with pytest.raises(Refused, match="nothing to decide"):
         CliRunner().invoke(verbs.keep, ["use-local", "--yes"], catch_exceptions=False)
 

@@ -12,11 +12,19 @@ import pytest
 
 from millrace import __version__
 from millrace.lifecycle.keep import generation, generations, keeping, seal, text
+from millrace.lifecycle.keep.generation import Generation, pack, unpack
+from millrace.lifecycle.keep.model import KeyFile
 from millrace.system import files, paths
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
 from tests.unit.lifecycle.keep.conftest import Server
+
+
+def key_of(found: Generation, passphrase: str) -> KeyFile:
+    """The key that a passphrase makes for this state."""
+    assert found.manifest.seal is not None
+    return KeyFile(seal=found.manifest.seal, key=seal.derived(found.manifest.seal, passphrase).hex())
 
 
 def test_everything_is_kept_for_root_alone(server: Server) -> None:
@@ -27,7 +35,7 @@ def test_everything_is_kept_for_root_alone(server: Server) -> None:
     for directory in (server.where, server.where.parent):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     kept = generations.read(path)
-    opened = kept.opened()
+    opened = kept.readable()
     assert opened["accounts/shadow"].decode() == "admin:$y$admin:20000:::::\nanna:$y$anna:20000:::::\n"
     assert opened["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
     assert opened["var/lib/millrace/certificate/authority.key"] == b"key of the authority"
@@ -222,7 +230,8 @@ def test_what_cannot_be_read_now_stays_as_it_was_kept_last(server: Server, passp
     server.rename("another policy")
     status = server.keep()
     assert status.generation == 2 and len(status.unread) == 2
-    contents = generations.read(server.where / "state-000002.tar.gz").opened(passphrase)
+    found = generations.read(server.where / "state-000002.tar.gz")
+    contents = found.opened(key_of(found, passphrase)) if passphrase else found.readable()
     assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
     assert contents["etc/millrace/policy.toml"] == b"# another policy\n"
 
@@ -238,7 +247,7 @@ def test_kept_state_is_read_from_a_pool_that_cannot_be_written(server: Server, m
 
     monkeypatch.setattr(os, "open", read_only)
     newest = generations.newest(server.where)
-    assert newest is not None and b'"anna"' in newest.generation.opened()["var/lib/millrace/config.json"]
+    assert newest is not None and b'"anna"' in newest.generation.readable()["var/lib/millrace/config.json"]
     assert {path: path.stat().st_mtime_ns for path in server.where.parent.rglob("*")} == before
 
 
@@ -261,7 +270,7 @@ def test_database_that_is_written_meanwhile_is_read_until_two_dumps_agree(server
 
     server.run._tdbdump = dump  # type: ignore[method-assign]
     server.keep()
-    contents = generations.read(server.where / "state-000001.tar.gz").opened()
+    contents = generations.read(server.where / "state-000001.tar.gz").readable()
     assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
 
 
@@ -283,7 +292,7 @@ def test_change_during_a_look_is_waited_for(server: Server) -> None:
     keeping.keep(server.run, pause)
     assert len(waited) == 3
     [path] = server.where.glob("state-*")
-    assert generations.read(path).opened()["etc/millrace/policy.toml"] == b"# still changing 2\n"
+    assert generations.read(path).readable()["etc/millrace/policy.toml"] == b"# still changing 2\n"
 
 
 def test_passphrase_seals_secrets_and_removes_what_was_readable(server: Server) -> None:
@@ -297,11 +306,12 @@ def test_passphrase_seals_secrets_and_removes_what_was_readable(server: Server) 
     for secret in (b"$y$anna", b"the SID", b"NT hash", b"key of the authority", b"correct horse"):
         assert secret not in everything
     assert b'"anna"' in kept.readable()["var/lib/millrace/config.json"]
-    assert kept.opened("correct horse battery")["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
+    assert (
+        kept.opened(key_of(kept, "correct horse battery"))["var/lib/samba/private/secrets.tdb.dump"]
+        == b"the SID of the machine"
+    )
     with pytest.raises(Refused, match="passphrase does not open"):
-        kept.opened("another horse battery")
-    with pytest.raises(Refused, match="their passphrase is needed"):
-        kept.opened()
+        kept.opened(key_of(kept, "another horse battery"))
     # the nonce is another each time, and that is no change
     assert server.keep().generation == 2
     seal.choose("another horse battery")
@@ -310,6 +320,31 @@ def test_passphrase_seals_secrets_and_removes_what_was_readable(server: Server) 
     seal.forget()
     status = server.keep()
     assert (status.sealed, server.kept()) == (False, ["state-000003.tar.gz", "state-000004.tar.gz"])
+
+
+def test_sealed_state_that_another_has_made_is_not_opened(server: Server) -> None:
+    """Whoever has the drives can write them: what is not encrypted could be changed, or be in the place of a secret."""
+    key = seal.choose("correct horse battery")
+    server.keep()
+    [path] = server.where.glob("state-*")
+    kept = generations.read(path)
+    members = [member.model_copy(update={"sealed": False}) for member in kept.manifest.members if not member.sealed]
+    forged = kept.manifest.model_copy(update={"members": members})
+    left = {member.path: kept.stored[member.path] for member in members}
+    for made in (pack(forged, left), pack(forged, left, key.model_copy(update={"key": "00"}))):
+        with pytest.raises(Refused, match="was not written by somebody who knows the passphrase"):
+            unpack(made).opened(key)
+    assert unpack(pack(forged, left, key)).opened(key) == left
+
+
+def test_sealed_state_of_an_earlier_release_is_written_again(server: Server) -> None:
+    seal.choose("correct horse battery")
+    server.keep()
+    [path] = server.where.glob("state-*")
+    kept = generations.read(path)
+    path.write_bytes(pack(kept.manifest, kept.stored))
+    assert server.keep().generation == 2
+    assert server.keep().generation == 2
 
 
 def test_state_is_not_left_readable_where_a_passphrase_was_set_before_the_pool_took_it(

@@ -115,9 +115,9 @@ def test_records_are_watched_by_nobody() -> None:
 
 @pytest.mark.parametrize("name", [paths.POOL_OWN, f"{paths.POOL_OWN}/keep", "../pool/.millrace"])
 def test_no_share_is_the_directory_or_leads_there(name: str) -> None:
-    assert DesiredShare(name="models", profile="mixed", project=1001).name == "models"
+    assert DesiredShare(name="models", type="mixed", project=1001).name == "models"
     with pytest.raises(ValidationError, match="name\n"):
-        DesiredShare(name=name, profile="mixed", project=1001)
+        DesiredShare(name=name, type="mixed", project=1001)
 
 
 def test_change_during_a_run_is_one_more_run_after_it_and_the_first_is_at_boot() -> None:

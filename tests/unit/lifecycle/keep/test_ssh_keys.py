@@ -23,7 +23,7 @@ def test_keys_are_kept_as_a_secret(server: Server) -> None:
     server.file(PATH, KEY, 0o644)
     server.keep()
     found = newest(server)
-    assert found.opened()[PATH] == KEY.encode()
+    assert found.readable()[PATH] == KEY.encode()
     # with a passphrase nobody can add a key to the state on the pool
     [member] = [one for one in found.manifest.members if one.path == PATH]
     assert (member.mode, member.secret) == (0o600, True)
@@ -31,7 +31,7 @@ def test_keys_are_kept_as_a_secret(server: Server) -> None:
 
 def test_server_without_keys_keeps_none(server: Server) -> None:
     assert server.keep().unread == []
-    assert PATH not in newest(server).opened()
+    assert PATH not in newest(server).readable()
 
 
 @pytest.mark.parametrize("what", ["file", "directory", "second name"])
@@ -47,7 +47,7 @@ def test_what_is_not_the_users_own_is_not_kept_and_everything_else_is(server: Se
         make(server.root / "etc/hidden/authorized_keys", home / ".ssh/authorized_keys")
     status = server.keep()
     assert any(PATH in problem for problem in status.unread), status
-    everything = newest(server).opened()
+    everything = newest(server).readable()
     assert b"a secret of root" not in b"".join(everything.values())
     assert "var/lib/millrace/config.json" in everything
 

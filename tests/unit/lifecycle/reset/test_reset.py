@@ -61,7 +61,7 @@ def test_state_is_written_anew_although_nothing_was_decided(server: Reset) -> No
 
 def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server: Reset) -> None:
     models = DesiredShare(
-        name="models", profile="mixed", comment="of anna", size=1 << 30, project=1001, smb=Smb(users=["anna"])
+        name="models", type="mixed", comment="of anna", size=1 << 30, project=1001, smb=Smb(users=["anna"])
     )
     server.decide(lambda old: old.model_copy(update={"shares": [models]}))
     server.keep()
@@ -89,7 +89,7 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
 def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> None:
     share = DesiredShare(
         name="golden",
-        profile="dataset-ro",
+        type="dataset-ro",
         project=1002,
         sealed=True,
         child_size=1 << 30,
@@ -101,7 +101,7 @@ def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> No
     people = {"comment", "nfs", "smb", "group"}
     assert closed.model_dump(exclude=people) == share.model_dump(exclude=people)
     assert set(DesiredShare.model_fields) - people == {
-        *("name", "profile", "project", "fsid", "size", "soft_size", "child_size", "sealed", "writing")
+        *("name", "type", "project", "fsid", "size", "soft_size", "child_size", "sealed", "writing")
     }, "a new field is about the data of a share, or about people"
     [closed] = forget.without_people(
         Config(shares=[share.model_copy(update={"group": "lab"})], groups=[Group(name="lab", gid=2010)])

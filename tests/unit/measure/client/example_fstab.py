@@ -10,7 +10,7 @@ WORKLOAD = "training"
 HEAD = f"""\
 # SPDX-License-Identifier: Apache-2.0
 # /etc/fstab of a client: the lines of one protocol for each share, the others are comments. Print your own with
-#   millrace client recipe --profile {WORKLOAD} --protocol PROTOCOL --share NAME
+#   millrace client recipe --workload {WORKLOAD} --protocol PROTOCOL --share NAME
 # Server 10.0.0.2 and 10.0.1.2, share train. The recipe also has module options and the reason of each option.
 """
 

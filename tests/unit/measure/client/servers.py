@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.measure.client.build import build
-from millrace.measure.client.choices import ClientProfile, Gpu, Protocol, RecipeWish
+from millrace.measure.client.choices import ClientWorkload, Gpu, Protocol, RecipeWish
 from millrace.measure.client.model import Recipe
 from millrace.measure.client.served import ServedShare
 from millrace.system.net import Interface
@@ -41,7 +41,7 @@ SMB_ONLY = replace(TRAIN, nfs=False, posix=True, leases=True)
 
 
 def recipe(
-    profile: str = "training",
+    workload: str = "training",
     protocol: str | None = "nfs-tcp",
     served: ServedShare = TRAIN,
     host: str | None = None,
@@ -50,14 +50,14 @@ def recipe(
     **more: Any,
 ) -> Recipe:
     chosen = Protocol(protocol) if protocol else None
-    return build(served, RecipeWish(ClientProfile(profile), chosen, host, user, Gpu(gpu) if gpu else None, **more))
+    return build(served, RecipeWish(ClientWorkload(workload), chosen, host, user, Gpu(gpu) if gpu else None, **more))
 
 
 def expectation(
-    profile: str = "training", protocol: str = "nfs-tcp", served: ServedShare = TRAIN, gpu: str | None = None
+    workload: str = "training", protocol: str = "nfs-tcp", served: ServedShare = TRAIN, gpu: str | None = None
 ) -> dict[str, Any]:
     """As the script reads it from a file."""
-    found = json.loads(recipe(profile, protocol, served, gpu=gpu).expect.model_dump_json())
+    found = json.loads(recipe(workload, protocol, served, gpu=gpu).expect.model_dump_json())
     assert isinstance(found, dict)
     return found
 

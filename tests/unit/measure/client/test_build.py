@@ -46,8 +46,8 @@ NO_RDMA = replace(TRAIN, rdma=[])
             lambda: recipe(protocol=None, gpu="nvidia", served=replace(TRAIN, sec="krb5i")),
             "sec=krb5i.*use a share with",
         ),
-        (lambda: recipe(local_cache=True), "train can be written: use a share with --profile dataset-ro"),
-        (lambda: recipe("checkpoint", local_cache=True), "use --profile training, not checkpoint"),
+        (lambda: recipe(local_cache=True), "train can be written: use a share with --type dataset-ro"),
+        (lambda: recipe("checkpoint", local_cache=True), "use --workload training, not checkpoint"),
         (lambda: recipe(protocol="smb-multichannel", local_cache=True), "for NFS mounts: use --protocol nfs-tcp"),
         # one family only: the kernel takes no IPv6 connection into a session that began over IPv4
         (lambda: recipe(protocol="nfs-tcp-trunked", served=ONE_ADDRESS), "several.*or use --protocol nfs-tcp"),

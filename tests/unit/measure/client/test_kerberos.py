@@ -44,7 +44,7 @@ def test_realm_is_a_placeholder_without_a_domain() -> None:
 
 def test_a_local_user_says_that_it_is_of_the_server() -> None:
     def credentials(user: str | None) -> str:
-        return recipe(profile="mixed", protocol="smb-multichannel", served=MEMBER, user=user).files[0].text
+        return recipe(workload="mixed", protocol="smb-multichannel", served=MEMBER, user=user).files[0].text
 
     assert "username=anna\ndomain=MILLRACE\n" in credentials("anna")
     assert "username=anna\ndomain=EXAMPLE\n" in credentials("EXAMPLE\\anna")

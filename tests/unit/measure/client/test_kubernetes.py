@@ -10,19 +10,19 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.choices import ClientWorkload
 from millrace.measure.client.kubernetes import KubernetesRecipe, StorageClassWish, document, recipe
 from millrace.measure.client.served import ServedShare
 from millrace.serve.config.model import DesiredShare, Nfs, NfsClient
 from millrace.system.errors import BadInput, Refused
 from tests.unit.measure.client.servers import SMB_ONLY, TRAIN
 
-SHARE = DesiredShare(name="train", profile="training", project=1002, child_size=100 << 30)
+SHARE = DesiredShare(name="train", type="training", project=1002, child_size=100 << 30)
 READ_ONLY = replace(TRAIN, read_only=True)
 
 
 def wanted(**more: Any) -> StorageClassWish:
-    return replace(StorageClassWish(None, "default", ClientProfile.MIXED, None, ()), **more)
+    return replace(StorageClassWish(None, "default", ClientWorkload.MIXED, None, ()), **more)
 
 
 def made(served: ServedShare = TRAIN, share: DesiredShare = SHARE, **more: Any) -> KubernetesRecipe:
@@ -176,7 +176,7 @@ def test_notes_say_what_limits_a_claim_and_to_whom_it_belongs() -> None:
     limited = " ".join(note.text for note in made().notes)
     assert "Each claim can hold 107 GB" in limited and "becomes nobody here" in limited
     client = NfsClient(client="10.0.0.0/24", squash="all", anonuid=2000)
-    other = DesiredShare(name="train", profile="training", project=1002, nfs=Nfs(clients=[client]))
+    other = DesiredShare(name="train", type="training", project=1002, nfs=Nfs(clients=[client]))
     free = " ".join(note.text for note in made(share=other).notes)
     assert "--child-size 100G" in free and "becomes nobody" not in free
 

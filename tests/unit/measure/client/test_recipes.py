@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from millrace.measure.client import text
-from millrace.measure.client.choices import ClientProfile, Protocol
+from millrace.measure.client.choices import ClientWorkload, Protocol
 from millrace.measure.client.tls import Tls
 from tests.fakes.certificates import certificate
 from tests.unit.measure.client.servers import SMB_ONLY, TRAIN, recipe
 
 GOLDEN = Path(__file__).parent / "golden"
 DIRECT = replace(TRAIN, nfs=False, smb=False, direct=True)
-PROFILES = [one.value for one in ClientProfile]
+WORKLOADS = [one.value for one in ClientWorkload]
 PROTOCOLS = [one.value for one in Protocol if one is not Protocol.SMB_RDMA]
 
 
-@pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
-def test_every_profile_over_every_protocol(profile: str, protocol: str) -> None:
-    assert text.lines(recipe(profile, protocol)) == (GOLDEN / f"{profile}-{protocol}").read_text().split("\n")[:-1]
+@pytest.mark.parametrize(("workload", "protocol"), list(product(WORKLOADS, PROTOCOLS)))
+def test_every_workload_over_every_protocol(workload: str, protocol: str) -> None:
+    assert text.lines(recipe(workload, protocol)) == (GOLDEN / f"{workload}-{protocol}").read_text().split("\n")[:-1]
 
 
 def test_smb_direct_mounts_without_what_it_does_not_have() -> None:
@@ -44,23 +44,23 @@ def test_data_set_with_a_local_cache() -> None:
     assert text.lines(made) == (GOLDEN / "training-local-cache").read_text().split("\n")[:-1]
 
 
-@pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
-def test_every_choice_has_a_reason_and_a_source(profile: str, protocol: str) -> None:
-    made = recipe(profile, protocol)
+@pytest.mark.parametrize(("workload", "protocol"), list(product(WORKLOADS, PROTOCOLS)))
+def test_every_choice_has_a_reason_and_a_source(workload: str, protocol: str) -> None:
+    made = recipe(workload, protocol)
     assert all(one.reason and one.source for one in [*made.options, *made.left_out])
     assert all(note.text and note.source for note in made.notes)
 
 
-@pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
-def test_setuid_and_device_files_of_other_clients_count_for_nothing(profile: str, protocol: str) -> None:
-    made = recipe(profile, protocol)
+@pytest.mark.parametrize(("workload", "protocol"), list(product(WORKLOADS, PROTOCOLS)))
+def test_setuid_and_device_files_of_other_clients_count_for_nothing(workload: str, protocol: str) -> None:
+    made = recipe(workload, protocol)
     for options in [*(line.split()[3] for line in made.fstab), made.commands[1].split()[4]]:
         assert {"nosuid", "nodev"} <= set(options.split(","))
 
 
-@pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
-def test_fstab_units_and_commands_mount_the_same_with_the_same_options(profile: str, protocol: str) -> None:
-    made = recipe(profile, protocol)
+@pytest.mark.parametrize(("workload", "protocol"), list(product(WORKLOADS, PROTOCOLS)))
+def test_fstab_units_and_commands_mount_the_same_with_the_same_options(workload: str, protocol: str) -> None:
+    made = recipe(workload, protocol)
     options = made.fstab[0].split()[3].split(",_netdev,")[0]
     (unit,) = [one for one in made.units if one.path == "/etc/systemd/system/mnt-train.mount"]
     assert f"Options={options},_netdev" in unit.text.splitlines()
@@ -68,9 +68,9 @@ def test_fstab_units_and_commands_mount_the_same_with_the_same_options(profile: 
 
 
 @pytest.mark.parametrize("protocol", ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "nfs-rdma-trunked"])
-@pytest.mark.parametrize("profile", PROFILES)
-def test_nothing_that_the_kernel_does_by_itself_or_no_longer_knows_is_set(profile: str, protocol: str) -> None:
-    made = recipe(profile, protocol)
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_nothing_that_the_kernel_does_by_itself_or_no_longer_knows_is_set(workload: str, protocol: str) -> None:
+    made = recipe(workload, protocol)
     (modprobe,) = made.files
     lines = [line for line in modprobe.text.splitlines() if not line.startswith("#")]
     assert len(lines) == 1
@@ -87,11 +87,11 @@ def test_module_options_are_in_the_ranges_of_the_talk() -> None:
         "mixed": ((128, 192), (24, 48), (8, 12)),
     }
     # which knew no KV cache
-    assert {*allowed} == {*PROFILES} - {"kvcache"}
-    for profile, ranges in allowed.items():
-        values = [module.at_least for module in recipe(profile).expect.modules]
+    assert {*allowed} == {*WORKLOADS} - {"kvcache"}
+    for workload, ranges in allowed.items():
+        values = [module.at_least for module in recipe(workload).expect.modules]
         within = [low <= value <= high for value, (low, high) in zip(values, ranges, strict=True)]
-        assert within == [True, True, True], profile
+        assert within == [True, True, True], workload
 
 
 def test_a_server_that_is_down_never_holds_up_the_boot_of_a_client() -> None:

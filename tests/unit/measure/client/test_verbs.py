@@ -25,12 +25,12 @@ from tests.unit.measure.client.servers import PORTS
 
 DATASETS = DesiredShare(
     name="datasets",
-    profile="dataset-ro",
+    type="dataset-ro",
     project=1002,
     nfs=Nfs(clients=[NfsClient(client="10.0.1.0/24", access="ro", sec=["krb5p", "krb5i"], xprtsec=["mtls"])]),
     smb=Smb(enabled=False),
 )
-TRAIN = DesiredShare(name="train", profile="training", project=1001)
+TRAIN = DesiredShare(name="train", type="training", project=1001)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str 
     return end.value.code, said.out, said.err
 
 
-RECIPE = ("recipe", "--profile", "training", "--protocol", "nfs-tcp")
+RECIPE = ("recipe", "--workload", "training", "--protocol", "nfs-tcp")
 
 
 def test_a_recipe_can_be_pasted(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,13 +94,13 @@ def test_the_only_share_need_not_be_named(server: Path, capsys: pytest.CaptureFi
     [
         ([*RECIPE, "--share", "nosuch"], 2, "no share 'nosuch': there is train, datasets"),
         (RECIPE, 2, "more than one share exists; choose one with --share: train, datasets"),
-        (["recipe", "--profile", "speed", "--protocol", "nfs-tcp"], 2, "'speed' is not one of"),
-        (["recipe", "--profile", "mixed", "--protocol", "smb"], 2, "'smb' is not one of"),
-        (["recipe", "--profile", "mixed", "--protocol", "smb-rdma", "--share", "train"], 1, "use --protocol nfs-rdma"),
-        (["recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train"], 1, "no RDMA device"),
+        (["recipe", "--workload", "speed", "--protocol", "nfs-tcp"], 2, "'speed' is not one of"),
+        (["recipe", "--workload", "mixed", "--protocol", "smb"], 2, "'smb' is not one of"),
+        (["recipe", "--workload", "mixed", "--protocol", "smb-rdma", "--share", "train"], 1, "use --protocol nfs-rdma"),
+        (["recipe", "--workload", "mixed", "--protocol", "nfs-rdma", "--share", "train"], 1, "no RDMA device"),
         (["zone", "--host", "a b"], 2, "is not a host name"),
-        (["recipe", "--protocol", "nfs-tcp"], 2, "--profile is missing"),
-        (["recipe", "--profile", "mixed"], 2, "--protocol is missing"),
+        (["recipe", "--protocol", "nfs-tcp"], 2, "--workload is missing"),
+        (["recipe", "--workload", "mixed"], 2, "--protocol is missing"),
         (["recipe", "--gpu", "nvidia", "--share", "train"], 1, "no RDMA device"),
         (["recipe", "--gpu", "nvidia", "--share", "datasets"], 1, "requires TLS"),
         (["recipe", "--gpu", "intel", "--share", "train"], 2, "'intel' is not one of"),
@@ -124,7 +124,7 @@ def test_rdma_is_offered_where_there_is_a_device(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(net, "serving", lambda: [replace(one, rdma=True) for one in PORTS])
-    status, out, _ = run(capsys, "recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train")
+    status, out, _ = run(capsys, "recipe", "--workload", "mixed", "--protocol", "nfs-rdma", "--share", "train")
     assert status == 0 and "proto=rdma,port=20049,nconnect=4" in out
 
 
@@ -135,7 +135,7 @@ def test_for_gpus_workload_and_protocol_have_defaults(
     monkeypatch.setattr(net, "serving", lambda: [replace(one, rdma=True) for one in PORTS])
     chosen = ("recipe", "--gpu", "nvidia", "--share", "train", "--client-address", "10.0.0.21", "--json")
     made = json.loads(run(capsys, *chosen)[1])
-    assert (made["profile"], made["protocol"]) == ("training", "nfs-rdma-trunked")
+    assert (made["workload"], made["protocol"]) == ("training", "nfs-rdma-trunked")
     assert "10.0.0.21" in made["gpu"]["merge"][0]["text"]
 
 
@@ -154,7 +154,7 @@ def test_server_without_an_address_is_refused(
 
 
 def test_the_check_takes_what_expect_prints(server: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "expect", "--profile", "training", "--protocol", "nfs-tcp", "--share", "train")
+    _, out, _ = run(capsys, "expect", "--workload", "training", "--protocol", "nfs-tcp", "--share", "train")
     (tmp_path / "expect.json").write_text(out)
     assert check.load_expectation(str(tmp_path / "expect.json"))["lanes"] == 16
 

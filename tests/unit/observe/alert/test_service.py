@@ -420,7 +420,7 @@ def test_service_with_damaged_routes_says_so_once_and_waits(
     with pytest.raises(Stopped):
         service.run()
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"millrace: {paths.alert_routes_file()}: the document: Invalid JSON")
+    assert line.startswith(f"millrace: {paths.alert_routes_file()}: the document: is not valid JSON")
     assert str(damaged) not in line
     report = read_model(paths.alert_report_file(), Report)
     assert report.problem is not None and report.problem in line

@@ -193,7 +193,9 @@ def test_a_serial_number_finds_its_drive() -> None:
 
 @pytest.mark.parametrize("serial", ["D9", "", "d1", "\x1b[2J"])
 def test_a_serial_number_that_no_drive_has_is_refused(serial: str) -> None:
-    with pytest.raises(Refused, match=r"no drive has the serial number '.*'; for all of them: millrace drive list"):
+    with pytest.raises(
+        Refused, match=r"no drive has the serial number, bay or device name '.*'; for all of them: millrace drive list"
+    ):
         row(server(), serial)
 
 

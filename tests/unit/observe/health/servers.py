@@ -82,6 +82,8 @@ def well(root: Path) -> None:
         add_nfsd_threads(root, *[cpus] * 8, first=100 + 8 * node)
     (root / "etc/exports.d").mkdir(parents=True)
     (root / "etc/exports.d/millrace.exports").write_text("# why\n/srv/pool/data 10.0.0.0/24(rw)\n")
+    (root / "run/millrace/nfs").mkdir(parents=True)
+    (root / "run/millrace/nfs/etab").write_text("/srv/pool/data\t10.0.0.0/24(rw,sync)\n")
     (root / "sys/class/net/enp1s0/device").mkdir(parents=True)
     (root / "sys/class/net/enp1s0/carrier").write_text("1\n")
     listen(root, "0.0.0.0:2049", "10.0.0.2:445")

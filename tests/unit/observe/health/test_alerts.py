@@ -132,7 +132,9 @@ def test_report_that_is_nonsense_stops_no_other_check(oldest: str, kind: str) ->
 
 
 def test_routes_that_cannot_be_read_are_a_warning_with_the_remedy() -> None:
-    problem = f"{paths.alert_routes_file()}: the document: Invalid JSON: EOF while parsing an object at line 1 column 1"
+    problem = (
+        f"{paths.alert_routes_file()}: the document: is not valid JSON: EOF while parsing an object at line 1 column 1"
+    )
     write_model(paths.alert_report_file(), Report(open=[], deliveries=[], queued={}, tests=[], problem=problem))
     [found] = alerts.check(host())
     assert (found.key, found.level) == ("alerts/routes", Level.WARN)

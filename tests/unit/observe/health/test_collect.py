@@ -306,7 +306,7 @@ class TestServers:
         (serving / "etc/millrace/policy.toml").unlink()
         named = Nfs(clients=[NfsClient(client="10.0.0.9")])
         for nfs_side in (Nfs(enabled=False), named):
-            share = DesiredShare(name="data", profile="training", project=1001, nfs=nfs_side)
+            share = DesiredShare(name="data", type="training", project=1001, nfs=nfs_side)
             write_model(files.config_file(), Config(shares=[share]))
             assert [one.level for one in nfs.check(host())] == [Level.OK]
 
@@ -373,6 +373,13 @@ class TestServers:
             "millrace-tune.service has failed. [Make room on the boot drive first: du -xh /. millrace tune --diff"
             in said
         )
+
+    def test_boot_drive_that_is_read_only_comes_first(self, empty: Path) -> None:
+        mount(empty, "/dev/vda3", "/", "ext4", "ro,relatime")
+        listed = Result(0, '[{"unit":"millrace-tune.service","active":"failed","sub":"failed"}]', "")
+        said = sentences(units.check(host(failed=listed, why=Result(0, "", ""))))
+        assert "has failed. [Make the boot drive writable first: journalctl -k | grep -E 'EXT4" in said
+        assert "Make room" not in said
 
     def test_a_systemd_that_does_not_answer_is_unknown(self, empty: Path) -> None:
         health = collect(host(failed=Result(1, "", "Failed to connect to bus"), show=Result(1, "", "no bus")))

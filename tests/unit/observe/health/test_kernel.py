@@ -108,7 +108,23 @@ def test_module_that_is_not_loaded_is_no_finding(module: Path) -> None:
 
 def test_each_patch_that_an_image_carries_has_what_its_lack_costs() -> None:
     patches = (layout.REPO / "tools/host/modules/patches").glob("*.patch")
-    assert {path.name.partition("-")[0] for path in patches} == {*kernel.RAID.without, *kernel.SUNRPC.without}
+    assert {path.name.partition("-")[0] for path in patches} == {
+        number for module in kernel.FIXED for number in module.without
+    }
+
+
+def test_module_of_volumes_is_checked_while_it_is_loaded(module: Path) -> None:
+    module.rmdir()
+    nvmet = module.with_name("nvmet")
+    nvmet.mkdir()
+    loaded(nvmet, DEBIAN, switched=False)
+    assert (found().kind, found().sentence) == (
+        "nvmet-stock",
+        "The volume module nvmet is Debian's: a host can read and write a volume without the secret of its export.",
+    )
+    recorded("0008", name="nvmet")
+    (nvmet / "notes/.note.gnu.build-id").write_bytes(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0" + IMAGE)
+    assert found().sentence == "The volume module nvmet has the fix of Millrace."
 
 
 @pytest.mark.parametrize(

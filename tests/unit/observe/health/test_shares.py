@@ -27,8 +27,6 @@ MAC = "52:54:00:00:00:01"
 def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     well(tmp_path)
-    (tmp_path / "var/lib/nfs").mkdir(parents=True)
-    (tmp_path / "var/lib/nfs/etab").write_text("/srv/pool/data\t10.0.0.0/24(rw,sync)\n")
     return tmp_path
 
 
@@ -43,7 +41,7 @@ def addresses(*given: str) -> Host:
 
 
 def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
-    wanted(shares=[DesiredShare(name="data", profile="mixed", project=1001, child_size=1 << 30).model_dump()])
+    wanted(shares=[DesiredShare(name="data", type="mixed", project=1001, child_size=1 << 30).model_dump()])
     mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     active = "systemctl show --property=ActiveState --value millrace-child-quota.service"
     down = Host(Tools({**WELL, active: Result(0, "failed\n", "")}))
@@ -75,8 +73,8 @@ def test_share_that_lost_its_rule_for_writing(
     path.chmod(mode)
     posix_acl.write(str(path), posix_acl.DEFAULT, None if default is None else posix_acl.encode(default))
     said: list[tuple[Level, str, str | None]] = []
-    for rule in ({"writing": "own"}, {"writing": "together"}, {"profile": "dataset-ro"}):
-        share = DesiredShare.model_validate({"name": "data", "profile": "mixed", "project": 1001, **rule})
+    for rule in ({"writing": "own"}, {"writing": "together"}, {"type": "dataset-ro"}):
+        share = DesiredShare.model_validate({"name": "data", "type": "mixed", "project": 1001, **rule})
         wanted(shares=[share.model_dump()])
         said += [(finding.level, finding.key, finding.todo) for finding in shares.check(Host(Tools(WELL)))]
     end = "to end it: millrace share permissions data --apply"
@@ -88,7 +86,7 @@ def test_share_that_lost_its_rule_for_writing(
 def test_smb_direct_that_is_not_served_or_served_too_widely(serving: Path) -> None:
     smb = {"users": ["admin"], "direct": True}
     share = DesiredShare.model_validate(
-        {"name": "fast", "profile": "training", "project": 1002, "nfs": {"enabled": False}, "smb": smb}
+        {"name": "fast", "type": "training", "project": 1002, "nfs": {"enabled": False}, "smb": smb}
     )
     wanted(shares=[share.model_dump()])
     state = "systemctl show --property=ActiveState --value millrace-smb-direct.service"
@@ -113,7 +111,7 @@ def test_all_is_well(serving: Path) -> None:
 
 def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
     wanted()
-    (serving / "var/lib/nfs/etab").write_text("/elsewhere\t*(rw)\n")
+    (serving / "run/millrace/nfs/etab").write_text("/elsewhere\t*(rw)\n")
     assert "FAIL: NFS does not export /srv/pool/data. [systemctl restart millrace-share" in sentences(
         shares.check(host())
     )
@@ -121,8 +119,21 @@ def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
     assert "does not export" not in sentences(shares.check(host()))
 
 
+def test_table_of_exports_that_is_gone_or_lacks_a_client(serving: Path) -> None:
+    wanted()
+    (serving / "etc/exports.d/millrace.exports").write_text("/srv/pool/data 10.0.0.0/24(rw) 10.1.0.0/24(ro)\n")
+    table = serving / "run/millrace/nfs/etab"
+    assert "FAIL: NFS does not export /srv/pool/data to 10.1.0.0/24. [" in sentences(shares.check(host()))
+    with table.open("a") as file:
+        file.write("/srv/pool/data\t10.1.0.0/24(ro,sync)\n")
+    assert [finding.level for finding in shares.check(host())] == [Level.OK]
+    # exportfs that cannot write one says nothing
+    table.unlink()
+    assert "FAIL: NFS does not export /srv/pool/data. [" in sentences(shares.check(host()))
+
+
 def test_limits_that_do_not_hold(serving: Path) -> None:
-    wanted(shares=[DesiredShare(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
+    wanted(shares=[DesiredShare(name="data", type="mixed", project=1001, size=1 << 30).model_dump()])
     assert "WARN: The limits of data are not enforced" in sentences(shares.check(host()))
     mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     assert [one.level for one in shares.check(host())] == [Level.OK]
@@ -146,7 +157,7 @@ def test_io_uring_that_is_refused_has_two_ways_out(serving: Path) -> None:
     (serving / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
     (serving / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
     train = DesiredShare.model_validate(
-        {"name": "train", "profile": "training", "project": 1002, "nfs": {"enabled": False}}
+        {"name": "train", "type": "training", "project": 1002, "nfs": {"enabled": False}}
     )
     wanted(shares=[train.model_dump()])
     assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))

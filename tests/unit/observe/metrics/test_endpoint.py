@@ -18,7 +18,7 @@ from tests.fakes.commands import Commands
 TOKEN = "correct-horse-battery-staple"
 RESTART = "systemctl restart millrace-metrics.service"
 STOP = (
-    "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service"
+    "systemctl stop millrace-metrics.service millrace-firewall@metrics.service"
     " millrace-node-exporter.socket millrace-node-exporter.service"
 )
 COLLECT = "systemctl start millrace-metrics-collect.service"

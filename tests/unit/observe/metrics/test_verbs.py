@@ -11,7 +11,10 @@ from click import UsageError
 from click.testing import CliRunner, Result
 
 from millrace.cli.program import millrace
+from millrace.observe.metrics import endpoint
+from millrace.observe.metrics.model import MetricsSettings
 from millrace.system import paths
+from millrace.system.documents import write_model
 from millrace.system.errors import BadInput
 from tests.fakes.commands import Commands
 from tests.fakes.files.running import server
@@ -23,7 +26,7 @@ TOKEN = "correct-horse-battery-staple"
 class Systemd(Commands):
     TAKEN: ClassVar = (
         "systemctl restart millrace-metrics.service",
-        "systemctl stop millrace-metrics.service millrace-firewall@metrics.service millrace-metrics-collector.service"
+        "systemctl stop millrace-metrics.service millrace-firewall@metrics.service"
         " millrace-node-exporter.socket millrace-node-exporter.service",
         "systemctl start millrace-metrics-collect.service",
     )
@@ -41,10 +44,20 @@ def run(line: str, stdin: str = "") -> Result:
     return CliRunner().invoke(millrace, ["metrics", *line.split()], input=stdin, catch_exceptions=False)
 
 
-def test_metrics_are_printed_and_written(tmp_path: Path) -> None:
+def test_history_is_kept_although_no_metrics_are_served(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.look()
+        run("write")
+        assert paths.history_readings_file().exists() and paths.history_file().exists()
+
+
+def test_metrics_are_printed_and_written_while_they_are_served(tmp_path: Path) -> None:
     with server(tmp_path) as box:
         box.look()
         assert value(parsed(run("").stdout), "millrace_build_info") == 1
+        assert run("write").stdout == "" and not paths.metrics_file().exists()
+        endpoint.settings_file().parent.mkdir(parents=True, exist_ok=True)
+        write_model(endpoint.settings_file(), MetricsSettings(addresses=["10.0.0.9/32"], token=False))
         assert run("write").stdout == ""
         # the name of a textfile, which node_exporter may read
         assert paths.metrics_file().suffix == ".prom" and paths.metrics_file().stat().st_mode & 0o777 == 0o644

@@ -137,3 +137,16 @@ def test_a_pool_on_an_external_device_shows_it_instead_of_arrays(
         [("VOL", "vda1"), ("VLOG", None)],
     )
     assert {"external device VOL (data): vda1", "external device VLOG (log): missing"} <= set(show.lines(pool_state))
+
+
+def test_plan_in_force_is_named_with_where_to_read_it(box: Box) -> None:
+    said = show.lines(state())
+    [line] = [line for line in said if line.startswith("Plan in force: RAID6 of 10 drives")]
+    assert line.endswith("settings and reasons: millrace plan")
+
+
+def test_pool_whose_plan_cannot_be_read_is_shown_all_the_same(box: Box) -> None:
+    paths.approved_plan_file().unlink()
+    found = state()
+    assert found.plan is None and len(found.arrays) == 2
+    assert any("the plan of the pool cannot be shown" in note for note in found.notes)

@@ -13,6 +13,7 @@ from millrace.plan.policy.model import Policy
 from millrace.plan.policy.policy_file import load_policy
 from millrace.system import paths
 from millrace.system.errors import BadInput
+from tests.fakes import read_only
 
 GOOD = '[nfs]\nnetworks = ["10.1.0.0/16"]\n'
 TYPO = '[nfs]\nnetwork = ["10.1.0.0/16"]\n'
@@ -75,6 +76,17 @@ def test_first_policy_that_cannot_be_read_is_a_failure(file: Path) -> None:
         policy_in_force.find()
     [finding] = check.check(Host())
     assert finding.level is Level.FAIL and "No earlier policy can be read" in finding.sentence
+
+
+def test_policy_that_the_boot_drive_does_not_take_is_in_force(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text("")
+    policy_in_force.save_last_good()
+    file.write_text("# edited since\n")
+    read_only.boot_drive(paths.ROOT, monkeypatch)
+    # each boot and each change of shares passes here
+    policy_in_force.save_last_good()
+    assert policy_in_force.find().problem is None
+    assert policy_in_force.last_good_file().read_text() == ""
 
 
 def test_torn_last_good_policy_is_no_substitute(file: Path) -> None:

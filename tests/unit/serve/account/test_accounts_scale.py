@@ -45,7 +45,7 @@ def state(size: Size) -> Portable:
     shares = [
         DesiredShare(
             name=f"s{number:03}",
-            profile="mixed",
+            type="mixed",
             project=2000 + number,
             size=1 << 40,
             smb=Smb(users=[ADMIN], groups=[groups[number % size.groups].name]),

@@ -8,20 +8,21 @@ import pytest
 from click.testing import CliRunner
 
 from millrace.serve.account import edit
-from millrace.serve.account.accounts import CONSOLE_GROUP, CONSOLE_SHELL, render
+from millrace.serve.account.accounts import CONSOLE_SHELL, render
 from millrace.serve.account.part import AccountChange, PasswordChange
 from millrace.serve.account.sync import sync
 from millrace.serve.account.verbs import user as user_verb
 from millrace.serve.config import store
-from millrace.serve.config.model import User
+from millrace.serve.config.model import Group, User
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.render.registry import Change
 from millrace.serve.share.edit import create_shares
-from millrace.system import account_files, nfsd
+from millrace.system import account_files, nfsd, roles
 from millrace.system.errors import BadInput, Refused
 from millrace.system.run import Result
+from tests.fakes import read_only
 from tests.fakes.accounts import MODES
-from tests.fakes.appliance import Appliance
+from tests.fakes.appliance import ROLE_GROUPS, Appliance
 from tests.fakes.tools import stand_in
 
 SECRET = "correct: horse 9 battery"
@@ -48,20 +49,22 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
     assert users() == ["ann"]
 
 
-def test_a_user_may_be_let_into_the_web_console_to_look(appliance: Appliance) -> None:
-    assert not edit.create_user("ann", [], SECRET, appliance).console
-    assert edit.set_user("ann", [], appliance, console=True).console
-    assert edit.set_user("ann", [], appliance).console
-    assert access(appliance, "ann") == (CONSOLE_SHELL, True)
-    assert not edit.set_user("ann", [], appliance, console=False).console
-    assert access(appliance, "ann") == ("/usr/sbin/nologin", False)
-    edit.create_user("bob", [], SECRET, appliance, console=True)
-    assert access(appliance, "bob") == (CONSOLE_SHELL, True)
+def test_a_person_has_the_shell_and_the_groups_of_its_role(appliance: Appliance) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    edit.create_user("vera", [], SECRET, appliance, "viewer")
+    edit.create_user("otto", [], SECRET, appliance, "operator")
+    edit.create_user("bob", [], SECRET, appliance, "administrator", "Bob Miller")
+    assert access(appliance, "ann") == ("/nonexistent", "/usr/sbin/nologin", set())
+    assert access(appliance, "vera") == ("/nonexistent", CONSOLE_SHELL, {roles.CONSOLE})
+    assert access(appliance, "otto") == ("/home/otto", "/bin/bash", {roles.CONSOLE, roles.OPERATORS})
+    assert access(appliance, "bob") == ("/home/bob", "/bin/bash", {roles.ADMINISTRATORS})
+    assert appliance.accounts.row("passwd", "bob")[4] == "Bob Miller"
 
 
-def access(appliance: Appliance, name: str) -> tuple[str, bool]:
-    """The shell of a user, and whether the user is in the group that is kept from the pool."""
-    return appliance.accounts.row("passwd", name)[6], name in appliance.accounts.members(CONSOLE_GROUP)
+def access(appliance: Appliance, name: str) -> tuple[str, str, set[str]]:
+    """Home and shell of a user, and the groups of the user that a role gives."""
+    groups = {group for group in ("sudo", *ROLE_GROUPS) if name in appliance.accounts.members(group)}
+    return (*appliance.accounts.row("passwd", name)[5:7], groups)
 
 
 def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appliance) -> None:
@@ -168,6 +171,16 @@ def test_accounts_that_are_gone_are_made_again_at_boot(appliance: Appliance) -> 
     assert [one.name for one in render(store.load(), appliance)] == ["ann"]
     assert appliance.accounts["passwd"] == {"ann": ann.uid}
     assert render(store.load(), appliance) == []
+
+
+def test_boot_drive_that_is_read_only_has_all_accounts(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    assert render(store.load(), appliance) == []
+    read_only.boot_drive(appliance.root, monkeypatch)
+    with store.config_lock():
+        assert render(store.load(), appliance) == []
+    with pytest.raises(OSError, match="Read-only file system"):
+        render(store.load().model_copy(update={"groups": [Group(name="ml", gid=2999)]}), appliance)
 
 
 def test_the_password_comes_from_standard_input(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:

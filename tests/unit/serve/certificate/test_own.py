@@ -11,6 +11,7 @@ from millrace.serve.certificate import cockpit, files, own, renew, x509
 from millrace.serve.certificate.identity import days_left, is_early
 from millrace.serve.certificate.show import authority_for_clients, rows, show
 from millrace.system.errors import BadInput
+from tests.fakes import read_only
 from tests.unit.serve.certificate.server import Server, openssl, takes
 
 
@@ -27,6 +28,13 @@ def test_the_first_one_names_the_server_in_every_way(bare: Server) -> None:
     assert found.certificate.issuer == found.authority.subject
     assert 390 < found.days_left < 398
     assert "nas7.local" in "\n".join(rows(found))
+
+
+def test_boot_drive_that_is_read_only_has_the_certificate(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = server.shown
+    read_only.boot_drive(server.root, monkeypatch)
+    assert not ensure(server)
+    assert server.shown == shown
 
 
 def test_a_client_that_trusts_the_authority_takes_it(server: Server, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_sealed_clone_is_read_only_for_every_protocol_until_it_is_unsealed(
     assert appliance.exported()["/srv/pool/golden"].startswith("10.0.0.0/24(ro,")
     assert appliance.on_smb()["golden"]["read only"] == "yes"
     for change in (
-        lambda: set_share("golden", {"profile": "training"}, appliance.server),
+        lambda: set_share("golden", {"type": "training"}, appliance.server),
         lambda: set_share("golden", {"nfs_clients": ("10.0.0.0/24 access=rw",)}, appliance.server),
         lambda: remove_share("golden", None, appliance.server),
         lambda: store.change("test", "config import", lambda config: config.model_copy(update={"shares": []})),
@@ -121,7 +121,7 @@ def test_sealed_clone_is_read_only_for_every_protocol_until_it_is_unsealed(
     unseal_share("golden", appliance.server)
     with pytest.raises(Refused, match="golden is not sealed"):
         unseal_share("golden", appliance.server)
-    set_share("golden", {"profile": "training", "nfs_clients": ("10.0.0.0/24",)}, appliance.server)
+    set_share("golden", {"type": "training", "nfs_clients": ("10.0.0.0/24",)}, appliance.server)
     assert appliance.exported()["/srv/pool/golden"].startswith("10.0.0.0/24(rw,")
 
 

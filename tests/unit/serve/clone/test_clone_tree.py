@@ -12,6 +12,7 @@ import pytest
 
 from millrace.serve.clone import clone_tree
 from millrace.serve.clone.clone_tree import Tally, TreeClone, count
+from tests.fakes.deep import deep
 
 
 def copied(source: int, target: int) -> None:
@@ -65,22 +66,22 @@ def state(path: Path) -> tuple[object, ...]:
 
 
 def test_everything_of_a_tree_is_kept(tmp_path: Path, source: Path) -> None:
-    deep = source / "a" / "b"
-    deep.mkdir(parents=True)
-    (deep / "file").write_text("data")
-    os.chmod(deep / "file", 0o4751)
-    os.setxattr(deep / "file", "user.note", b"\x00kept")
-    (deep / "link").symlink_to("/etc/shadow")
-    (source / "second").hardlink_to(deep / "file")
+    inner = source / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "file").write_text("data")
+    os.chmod(inner / "file", 0o4751)
+    os.setxattr(inner / "file", "user.note", b"\x00kept")
+    (inner / "link").symlink_to("/etc/shadow")
+    (source / "second").hardlink_to(inner / "file")
     os.mkfifo(source / "pipe", 0o640)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.fspath(source / "socket"))
     with (source / "sparse").open("wb") as file:
         file.truncate(64 << 20)
     if os.getuid() == 0:
-        os.chown(deep / "file", 2001, 2002)
+        os.chown(inner / "file", 2001, 2002)
         os.chown(source / "a", 2003, 2004)
-        os.chown(deep / "link", 2005, 2006, follow_symlinks=False)
+        os.chown(inner / "link", 2005, 2006, follow_symlinks=False)
     os.chmod(source / "a", 0o2775)
     for number, path in enumerate(sorted(source.rglob("*"), reverse=True)):
         os.utime(path, ns=(10**18, 10**18 + number * 10**9 + 7), follow_symlinks=False)
@@ -186,3 +187,9 @@ def test_what_the_tick_raises_ends_the_clone(tmp_path: Path, source: Path) -> No
     with pytest.raises(KeyboardInterrupt):
         clone(tmp_path, tick=stop)
     assert len(list((tmp_path / "clone").iterdir())) <= 50
+
+
+def test_tree_that_is_deeper_than_any_path_is_cloned(tmp_path: Path, source: Path) -> None:
+    with deep(source, 4200) as top, deep(tmp_path / "clone", 0) as target:
+        assert TreeClone(top, target, copied).run(4, lambda _: None).entries == 4201
+        assert count(target, 2, lambda _: None).entries == 4201

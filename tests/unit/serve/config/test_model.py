@@ -11,9 +11,7 @@ from millrace.system.errors import BadInput
 
 
 def share(**values: Any) -> DesiredShare:
-    return checked(
-        lambda: DesiredShare.model_validate({"name": "train", "profile": "training", "project": 1001} | values)
-    )
+    return checked(lambda: DesiredShare.model_validate({"name": "train", "type": "training", "project": 1001} | values))
 
 
 def refused(**values: Any) -> str:
@@ -120,7 +118,7 @@ def test_a_comment_with_commas_and_quotes(text: str) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"profile": "fast"}, "profile"),
+        ({"type": "fast"}, "type"),
         ({"size": "1 TB"}, "size"),
         ({"size": 1}, "size"),
         ({"size": 1 << 30, "soft_size": 1 << 31}, "soft limit of train is above"),
@@ -128,7 +126,7 @@ def test_a_comment_with_commas_and_quotes(text: str) -> None:
         ({"nfs": {"clients": [{"client": "h", "sec": ["none"]}]}}, "sec"),
         ({"nfs": {"clients": [{"client": "h", "sec": ["sys", "sys"]}]}}, "twice"),
         ({"nfs": {"clients": [{"client": "h"}, {"client": "H"}]}}, "h is named twice"),
-        ({"profile": "dataset-ro", "nfs": {"clients": [{"client": "h"}]}}, "access=ro"),
+        ({"type": "dataset-ro", "nfs": {"clients": [{"client": "h"}]}}, "access=ro"),
         ({"smb": {"users": []}}, "needs a user or a group"),
         ({"smb": {"users": ["a b"]}}, "cannot be the name of a user"),
         ({"smb": {"users": ["admin"], "guest": True}}, "unknown key"),
@@ -160,5 +158,5 @@ def test_a_state_that_does_not_agree_with_itself(values: dict[str, Any], words: 
 
 def test_a_new_server_has_the_share_data_for_its_administrator() -> None:
     [data] = first_config().shares
-    assert (data.name, data.profile, data.smb.users, data.nfs.clients) == ("data", "mixed", ["admin"], [])
+    assert (data.name, data.type, data.smb.users, data.nfs.clients) == ("data", "mixed", ["admin"], [])
     assert Config.model_validate_json(first_config().model_dump_json()) == first_config()

@@ -12,7 +12,7 @@ from millrace.system.documents import write_model
 from millrace.system.errors import BadInput
 from tests.fakes.appliance import Appliance
 
-NOBODY = DesiredShare(name="sm", profile="mixed", project=1002, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
+NOBODY = DesiredShare(name="sm", type="mixed", project=1002, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
 
 
 def port(name: str = "enp1s0", gateway: str | None = None) -> DesiredPort:

@@ -24,7 +24,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def with_share(name: str) -> Callable[[Config], Config]:
     def mutate(config: Config) -> Config:
-        one = DesiredShare(name=name, profile="training", project=config.next_project)
+        one = DesiredShare(name=name, type="training", project=config.next_project)
         return config.model_copy(update={"shares": [*config.shares, one]})
 
     return mutate

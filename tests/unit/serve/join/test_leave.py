@@ -61,7 +61,7 @@ def test_a_domain_that_does_not_let_go_changes_nothing(joined: Member) -> None:
 def test_a_share_that_needs_the_domain_is_in_the_way(
     joined: Member, settings: dict[str, tuple[str, ...]], words: str
 ) -> None:
-    create_shares(["train"], {"profile": "training", **settings}, joined.server)
+    create_shares(["train"], {"type": "training", **settings}, joined.server)
     with pytest.raises(Refused, match=f"the share train {words}.*millrace share set train"):
         leave(None, None, joined.server)
     assert store.load().domain is not None and joined.text(KEYTAB) is not None
@@ -75,9 +75,9 @@ def test_who_is_in_no_domain_leaves_none(member: Member) -> None:
 
 
 def test_rollback_keeps_the_domain(joined: Member) -> None:
-    create_shares(["train"], {"profile": "training"}, joined.server)
+    create_shares(["train"], {"type": "training"}, joined.server)
     replace.rollback(1, joined, joined.server)
-    create_shares(["later"], {"profile": "training"}, joined.server)
+    create_shares(["later"], {"type": "training"}, joined.server)
     leave(None, None, joined.server)
     replace.rollback(2, joined, joined.server)
     assert store.load().domain is None

@@ -22,7 +22,7 @@ def joined(member: Member) -> Member:
 
 
 def create(member: Member, **settings: Any) -> ChangeReport:
-    return create_shares(["train"], {"profile": "training", **settings}, member.server)
+    return create_shares(["train"], {"type": "training", **settings}, member.server)
 
 
 def test_people_of_the_domain_are_let_in(joined: Member) -> None:
@@ -44,7 +44,7 @@ def test_people_of_the_domain_are_let_in(joined: Member) -> None:
     ({"smb_users": ("EXAMPLE\\a%U",)}, "cannot be a user or group of a domain"),
     ({"smb_users": ("EXAMPLE\\a\nb",)}, "cannot be a user or group of a domain"),
     ({"smb_users": ("a b\\anna",)}, "1 to 15"),
-    ({"profile": "home", "smb_users": ("EXAMPLE\\anna",)}, "no home on this server"),
+    ({"type": "home", "smb_users": ("EXAMPLE\\anna",)}, "no home on this server"),
 ])  # fmt: skip
 def test_who_is_not_there_is_refused_and_nothing_changes(
     joined: Member, settings: dict[str, Any], sentence: str

@@ -9,9 +9,10 @@ import pytest
 
 from millrace.serve.config import store
 from millrace.serve.config.model import NfsServer
-from millrace.serve.network.edit import set_port
-from millrace.serve.network.model import PortReport
-from millrace.serve.render import reconcile
+from millrace.serve.network import trial
+from millrace.serve.network.edit import LinkSettings, set_link
+from millrace.serve.network.listing import found
+from millrace.serve.network.model import LinkReport, NetworkChange
 from millrace.serve.revision import replace
 from millrace.system.errors import BadInput, Refused
 from tests.fakes.sockets import listen
@@ -21,9 +22,19 @@ FILE = f"etc/systemd/network/40-millrace-{FIRST.replace(':', '')}.network"
 FOUR = ("10.0.0.2/24", "10.0.0.11/24", "10.0.0.12/24", "10.0.0.13/24")
 
 
-def give(network: Network, *addresses: str, name: str = "enp1s0", **more: Any) -> PortReport:
-    settings: dict[str, Any] = {"gateway": None, "dhcp": False} | more
-    return set_port(name, addresses, **settings, run=network, pause=lambda seconds: None, server=network.server)
+def give(network: Network, *addresses: str, name: str = "enp1s0", **more: Any) -> NetworkChange:
+    """Change a link and keep that."""
+    made = tried(network, *addresses, name=name, **more)
+    trial.confirm(network.host())
+    return made
+
+
+def tried(network: Network, *addresses: str, name: str = "enp1s0", **more: Any) -> NetworkChange:
+    return set_link(name, LinkSettings(addresses, **more), network.host())
+
+
+def link(network: Network, name: str = "enp1s0") -> LinkReport:
+    return next(one for one in found(network).links if one.name == name)
 
 
 def fixed(network: Network) -> Sequence[str]:
@@ -32,7 +43,7 @@ def fixed(network: Network) -> Sequence[str]:
 
 def test_several_addresses_for_one_port(network: Network) -> None:
     report = give(network, *FOUR)
-    assert report.port.addresses == report.port.fixed == list(FOUR)
+    assert link(network).addresses == link(network).fixed == list(FOUR)
     assert network.addresses["enp1s0"] == list(FOUR)
     assert "NFS listens on 10.0.0.2, 10.0.0.11, 10.0.0.12, 10.0.0.13" in report.verified
     assert any(line.startswith("SMB listens on 10.0.0.2") for line in report.verified)
@@ -42,8 +53,8 @@ def test_several_addresses_for_one_port(network: Network) -> None:
 
 
 def test_dhcp_beside_them_and_a_gateway(network: Network) -> None:
-    report = give(network, "10.0.0.11/24", gateway="10.0.0.1", dhcp=True)
-    assert report.port.addresses == ["10.0.0.11/24", "10.0.0.2/24"]
+    give(network, "10.0.0.11/24", gateway="10.0.0.1", dhcp=True)
+    assert link(network).addresses == ["10.0.0.11/24", "10.0.0.2/24"]
     assert "\n[Route]\nGateway=10.0.0.1\n" in (network.root / FILE).read_text()
 
 
@@ -70,12 +81,15 @@ def test_a_port_goes_back_to_what_it_was(network: Network) -> None:
 def test_a_management_port_keeps_its_addresses_and_serves_no_client(network: Network) -> None:
     listen(network.root, "0.0.0.0:2049", "10.0.0.2:445", "10.0.1.2:445")
     report = give(network, management=True)
-    assert report.port.management and report.port.addresses == ["10.0.0.2/24"] and not network.called("networkctl")
+    assert link(network).management and link(network).addresses == ["10.0.0.2/24"]
+    assert not network.called("networkctl")
     smb = (network.root / "etc/samba/smb.conf").read_text()
     assert "interfaces = lo enp2s0\n" in smb
     assert network.called("systemctl restart") and "sessions have ended" in report.warnings[0]
     network.calls.clear()
-    assert give(network, management=True).warnings == [] and not network.called("systemctl restart")
+    with pytest.raises(Refused, match="nothing to change"):
+        give(network, management=True)
+    assert not network.called("systemctl restart")
     give(network, management=False)
     assert store.load().management == []
     assert "interfaces = lo enp1s0 enp2s0\n" in (network.root / "etc/samba/smb.conf").read_text()
@@ -98,7 +112,7 @@ def test_a_port_with_clients_of_a_confirmed_network_is_not_for_management(networ
     assert store.load().management == []
 
 
-@pytest.mark.parametrize("more", [{}, {"dhcp": True, "management": True}, {"gateway": "10.0.0.1"}])
+@pytest.mark.parametrize("more", [{}, {"gateway": "10.0.0.1"}, {"gateway": "10.0.0.1", "dhcp": True}])
 def test_a_change_of_nothing_is_refused(network: Network, more: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="--address"):
         give(network, **more)
@@ -157,7 +171,7 @@ def test_the_next_attempt_asks_smbd_again(network: Network) -> None:
         (("fe80::1%eth0/64",), "is not an address of a port"),
         (("10.0.0.11/24\nDHCP=yes",), "is not an address of a port"),
         (("10.0.0.11/24", "10.0.0.11/16"), "used twice"),
-        (("10.0.0.11/24", "default"), "is not an address of a port"),
+        (("10.0.0.11/24", "default"), "gives the port back to DHCP"),
     ],
 )
 def test_bad_addresses_are_one_sentence_and_change_nothing(
@@ -170,7 +184,7 @@ def test_bad_addresses_are_one_sentence_and_change_nothing(
 
 
 def test_ports_that_cannot_have_an_address(network: Network) -> None:
-    with pytest.raises(BadInput, match="there is no Ethernet port 'eth9': there is enp1s0, enp2s0"):
+    with pytest.raises(BadInput, match="there is no link 'eth9': there is enp1s0, enp2s0"):
         give(network, *FOUR, name="eth9")
     with pytest.raises(Refused, match=r"10\.0\.1\.2 is an address of enp2s0"):
         give(network, "10.0.1.2/24")
@@ -187,24 +201,6 @@ def test_rollback_takes_addresses_back_too(network: Network) -> None:
     give(network, *FOUR)
     replace.rollback(1, network, network.server)
     assert network.addresses["enp1s0"] == list(FOUR[:2])
-
-
-def test_addresses_of_a_killed_change_go_with_the_next(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Killed(BaseException):
-        pass
-
-    def killed() -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        # A process that is killed puts nothing back.
-        patch.setattr(reconcile, "_put_back", lambda *arguments: None)
-        network.before["ip -j addr"] = lambda: killed() if network.called("networkctl reconfigure") else None
-        give(network, "10.0.0.11/24")
-    network.before.clear()
-    assert (network.root / FILE).exists() and store.load().ports == []
-    give(network, "10.0.1.5/24", name="enp2s0")
-    assert not (network.root / FILE).exists() and network.addresses["enp1s0"] == ["10.0.0.2/24"]
 
 
 def test_failed_change_renders_the_shares_of_before(network: Network) -> None:

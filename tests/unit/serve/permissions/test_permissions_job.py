@@ -43,9 +43,9 @@ def file(appliance: Appliance) -> Path:
     return found
 
 
-def typed(profile: str) -> store.Mutate:
+def typed(share_type: str) -> store.Mutate:
     def mutate(config: Config) -> Config:
-        share = config.shares[0].model_copy(update={"profile": profile})
+        share = config.shares[0].model_copy(update={"type": share_type})
         return config.model_copy(update={"shares": [share]})
 
     return mutate
@@ -71,10 +71,10 @@ def test_without_apply_it_only_compares(server: ShareServer, file: Path, capsys:
     assert file.stat().st_mode & 0o777 == 0o600 and ORDER.get() is None
 
 
-@pytest.mark.parametrize("profile", ["home", "dataset-ro"])
-def test_type_with_a_rule_of_its_own_has_nothing_to_set(server: ShareServer, profile: str) -> None:
-    store.change("root", "type", typed(profile))
-    with pytest.raises(Refused, match=f"share data has the type {profile}, which determines who may write"):
+@pytest.mark.parametrize("share_type", ["home", "dataset-ro"])
+def test_type_with_a_rule_of_its_own_has_nothing_to_set(server: ShareServer, share_type: str) -> None:
+    store.change("root", "type", typed(share_type))
+    with pytest.raises(Refused, match=f"share data has the type {share_type}, which determines who may write"):
         permissions_job.prepare("data", server)
 
 

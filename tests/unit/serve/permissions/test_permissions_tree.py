@@ -14,7 +14,7 @@ from millrace.serve.permissions import permissions_tree
 from millrace.serve.permissions.permissions_tree import PermissionsTally, PermissionsWalk
 from millrace.serve.share.permissions import AccessRule
 from millrace.system import posix_acl
-from millrace.system.trees import descend
+from tests.fakes.deep import deep
 
 ALL, MEMBERS, SOME, OWN = (
     AccessRule(0o777, 0o777),
@@ -162,15 +162,10 @@ def test_file_that_nobody_can_change_is_counted(tree: Path, monkeypatch: pytest.
     assert walk(tree, ALL).refused == 5
 
 
-def test_what_is_too_deep_is_counted_and_the_walk_goes_on(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descend, "DEEPEST", 2)
-    for name in ("x", "y"):
-        (tree / "lena/deep" / name / "z").mkdir(parents=True)
-    tally = walk(tree, ALL)
-    assert (tally.entries, tally.deep) == (5, 2)
-    assert tally.deep_path in ("lena/deep/x/…", "lena/deep/y/…")
-    with opened(tree) as descriptor:
-        assert clone_tree.count(descriptor, 2, lambda tally: None).entries == 6
+def test_what_is_deep_is_walked_as_well(tree: Path) -> None:
+    with deep(tree / "lena", 4200), opened(tree) as descriptor:
+        entries = walk(tree, ALL).entries
+        assert clone_tree.count(descriptor, 2, lambda tally: None).entries == entries + 1 > 4200
 
 
 def test_walk_ends_when_it_is_stopped(tree: Path) -> None:

@@ -83,7 +83,7 @@ def test_address_file_of_no_port_would_be_removed(served: Appliance) -> None:
 
 def test_port_without_its_file_would_get_one(served: Appliance) -> None:
     port = DesiredPort(mac=MAC, name="enp1s0", addresses=["10.0.0.11/24"])
-    store.change("admin", "port set", lambda old: old.model_copy(update={"ports": [port]}))
+    store.change("admin", "network set", lambda old: old.model_copy(update={"ports": [port]}))
     [one] = found(served).files
     assert (one.path, one.action) == (f"/{NETWORK}", "create") and "+Address=10.0.0.11/24" in one.lines
 
@@ -101,7 +101,7 @@ def test_journal_is_compared_with_the_policy(served: Appliance) -> None:
 def test_without_a_pool_no_file_of_a_share_is_wanted(appliance: Appliance) -> None:
     paths.pool_file().unlink()
     cockpit.link()
-    assert found(appliance) == ConfigDiff(files_compared=3, files=[])
+    assert found(appliance) == ConfigDiff(files_compared=5, files=[])
 
 
 def test_only_root_compares(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def served(appliance: DirectAppliance) -> str:
 
 
 def test_share_is_served_by_one_server_only(appliance: DirectAppliance) -> None:
-    create(appliance, profile="training", comment="scratch")
+    create(appliance, type="training", comment="scratch")
     text = served(appliance)
     assert "[fast]\ncomment = scratch\npath = /srv/pool/fast\nread only = no\nvalid users = anna\n" in text
     assert "create mask = 0766\ndirectory mask = 0777\n" in text and "interfaces = no-tcp" in text
@@ -126,7 +126,7 @@ def test_account_that_verifies_is_known_only_meanwhile(appliance: DirectApplianc
     file = paths.smb_direct_users()
     assert file.stat().st_mode & 0o777 == 0o600
     # the hash of smbpasswd(5) in the words of ksmbdpwd.db(5); an account that is nobody's is not in it
-    assert file.read_text() == "admin:qqqqqqqqqqqqqqqqqqqqqg==\nanna:ASNFZ4mrze8BI0VniavN7w==\n"
+    assert file.read_text() == "anna:ASNFZ4mrze8BI0VniavN7w==\n"
     (verified,) = verify(["fast"], appliance.server).shares
     assert verified.problem is None and verified.seen[-1] == "SMB Direct: test mount of fast from this server succeeded"
 
@@ -143,8 +143,19 @@ def test_who_may_no_longer_open_a_share_is_disconnected(appliance: DirectApplian
     create(appliance)
     create(appliance, "second")
     assert not appliance.called("systemctl restart")
-    edit.set_share("fast", {"smb_users": ("admin",)}, appliance.server)
+    edit.set_share("fast", {"smb_users": (), "smb_groups": ("lab",)}, appliance.server)
     assert appliance.called("systemctl restart")
+
+
+def test_nobody_signs_in_whose_wrong_passwords_would_open_more_than_a_share(appliance: DirectAppliance) -> None:
+    """ksmbd counts no wrong passwords: that of admin is the server's, and Samba has locked the other account."""
+    locked = HASHES.replace(":[U          ]:", ":[UL         ]:")
+    appliance.broken["pdbedit -s /dev/null -L -w"] = Result(0, locked, "")
+    create(appliance, smb_users=("anna", "admin"))
+    assert paths.smb_direct_users().read_text() == ""
+    assert "valid users = anna\n" in served(appliance)
+    with pytest.raises(Refused, match="second cannot be served over SMB Direct: admin cannot sign in over it"):
+        create(appliance, "second", smb_users=("admin",))
 
 
 def test_password_and_groups_reach_it_where_it_runs(appliance: DirectAppliance) -> None:
@@ -165,7 +176,7 @@ def test_password_and_groups_reach_it_where_it_runs(appliance: DirectAppliance) 
         ({"encryption": "required"}, "is not encrypted"),
         ({"smb_networks": ("10.0.0.0/24",)}, "cannot tell networks apart"),
         ({"nfs": True}, "switch NFS off"),
-        ({"profile": "home"}, "holds homes"),
+        ({"type": "home"}, "holds homes"),
         ({"time_machine": True}, "Time Machine needs Samba"),
         ({"smb_users": ("AD\\bert",)}, "users and groups of this server only"),
     ],
@@ -177,7 +188,7 @@ def test_what_it_lacks_is_refused(appliance: DirectAppliance, settings: dict[str
 
 
 def test_nfs_beside_it_is_for_data_that_nobody_writes(appliance: DirectAppliance) -> None:
-    create(appliance, nfs=True, profile="dataset-ro")
+    create(appliance, nfs=True, type="dataset-ro")
     assert "read only = yes" in served(appliance)
 
 

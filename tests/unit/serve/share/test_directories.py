@@ -44,7 +44,7 @@ def homes(appliance: Appliance, given: dict[int, int]) -> Share:
     path.mkdir()
     path.chmod(0o1777)
     share = resolved(first_config())["data"]
-    names = {"name": "home", "path": "/srv/pool/home", "profile": "home"}
+    names = {"name": "home", "path": "/srv/pool/home", "type": "home"}
     return share.model_copy(update={**names, "homes": {"ann": ANN, "bob": BOB}})
 
 
@@ -131,16 +131,16 @@ def with_ann(config: Config) -> Config:
 
 
 def test_change_that_would_give_away_a_directory_is_refused(appliance: Appliance, given: dict[int, int]) -> None:
-    create_shares(["home"], {"profile": "training", "writing": "own"}, appliance.server)
+    create_shares(["home"], {"type": "training", "writing": "own"}, appliance.server)
     store.change("test", "user create ann", with_ann)
     root = path_of(appliance)
     path_of(appliance, "ann").mkdir()
     given[path_of(appliance, "ann").stat().st_ino] = STRANGER
     with pytest.raises(Refused, match=r"home/ann belongs to another user .*; nothing was changed"):
-        set_share("home", {"profile": "home", "nfs": False, "smb_users": ("ann",)}, appliance.server)
+        set_share("home", {"type": "home", "nfs": False, "smb_users": ("ann",)}, appliance.server)
     assert root.stat().st_mode & 0o7777 == 0o1777
     given[path_of(appliance, "ann").stat().st_ino] = ANN
     appliance.broken["smbcontrol smbd reload"] = Result(1, "", "no")
     with pytest.raises(Refused):
-        set_share("home", {"profile": "home", "nfs": False, "smb_users": ("ann",)}, appliance.server)
+        set_share("home", {"type": "home", "nfs": False, "smb_users": ("ann",)}, appliance.server)
     assert root.stat().st_mode & 0o7777 == 0o1777, "it was everybody's before the change, and is so again"

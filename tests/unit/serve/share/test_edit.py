@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change of shares is verified as a client would see it; what is not served is rolled back, with the reason."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from millrace.serve.config.model import Config, DesiredShare, NfsClient, Smb, Us
 from millrace.serve.render import reconcile
 from millrace.serve.render.registry import Change
 from millrace.serve.share import change as change_module
+from millrace.serve.share import edit, quota
 from millrace.serve.share.change import CLOSED_BY_NAME, refuse_unmet
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.edit import create_shares, remove_share, set_share
@@ -35,7 +37,7 @@ def names() -> list[str]:
 
 
 def test_new_share_is_served_on_both_protocols(appliance: Appliance) -> None:
-    report = create(appliance, "train", profile="training")
+    report = create(appliance, "train", type="training")
     assert names() == ["data", "train"]
     assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/train"}
     assert "train" in appliance.on_smb()
@@ -206,7 +208,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(
 
 
 def test_set_changes_named_settings_only(appliance: Appliance) -> None:
-    create(appliance, "train", profile="training", size="1T", comment="first", nfs_clients=("10.0.0.0/24 access=ro",))
+    create(appliance, "train", type="training", size="1T", comment="first", nfs_clients=("10.0.0.0/24 access=ro",))
     before = store.load().share("train")
     change(appliance, "train", comment='second, "quoted"')
     after = store.load().share("train")
@@ -242,7 +244,7 @@ def test_change_of_access_of_many_shares_closes_all_connections_at_once(applianc
 
 
 def mixed(number: int, users: list[str]) -> DesiredShare:
-    return DesiredShare(name=f"s{number}", profile="mixed", project=2000 + number, smb=Smb(users=users))
+    return DesiredShare(name=f"s{number}", type="mixed", project=2000 + number, smb=Smb(users=users))
 
 
 def test_key_for_kerberos_is_looked_for_once(appliance: Appliance) -> None:
@@ -312,3 +314,18 @@ def test_change_killed_at_any_tool_is_undone_by_the_next_rendering(
         assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/first"} and appliance.transient == {}
         assert "train" not in appliance.on_smb()
     assert moment > 10 and names() == ["data", "first", "train"]
+
+
+@pytest.mark.parametrize("option", ["size", "soft_size", "child_size"])
+def test_size_above_that_of_the_pool_is_refused(
+    appliance: Appliance, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(appliance, "train", size="40T")
+    monkeypatch.setattr(edit, "known_pool", lambda: appliance.server().pool)
+    monkeypatch.setattr(quota, "pool_size", lambda mountpoint: 61_440_000_000_000)
+    words = f"--{option.replace('_', '-')} 113 PB is above the size of the pool (61.4 TB): give less, or `none`"
+    for act in (create_shares, lambda names, settings, server: set_share(names[0], settings, server)):
+        with pytest.raises(Refused, match=re.escape(words)):
+            act(["train"], {option: "100P"}, appliance.server)
+    set_share("train", {option: "50T"}, appliance.server)
+    set_share("train", {option: "none"}, appliance.server)

@@ -16,7 +16,7 @@ from millrace.system.errors import BadInput, Refused
 from tests.fakes.appliance import Appliance
 
 WANTED: dict[str, Any] = {
-    "profile": "training",
+    "type": "training",
     "size": "2T",
     "nfs_clients": ("10.0.0.0/24 access=ro", "@gpus"),
     "smb_users": ("admin",),
@@ -68,7 +68,7 @@ def test_nothing_is_written_and_no_tool_is_run(appliance: Appliance) -> None:
         ({"size": "4K"}, "1 MiB at least"),
         ({"size": "1T", "soft_size": "2T"}, "soft limit of .* is above its size"),
         ({"nfs_clients": ("@a", "@a")}, "named twice"),
-        ({"profile": "dataset-ro", "nfs_clients": ("@a",)}, "which nobody writes"),
+        ({"type": "dataset-ro", "nfs_clients": ("@a",)}, "which nobody writes"),
     ],
 )
 def test_what_the_change_refuses_is_refused_in_its_words(settings: dict[str, Any], reason: str) -> None:

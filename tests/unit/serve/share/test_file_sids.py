@@ -21,6 +21,7 @@ from millrace.serve.share.verbs import share
 from millrace.serve.share.verify import SID_SECONDS, _former_sids, verify
 from millrace.system import paths
 from millrace.system.trees import nofollow
+from millrace.system.trees.opener import Opener, Place
 from tests.fakes.appliance import Appliance
 from tests.fakes.samba import FIRST
 from tests.fakes.samples import pool
@@ -140,7 +141,7 @@ def test_repair_walks_all_of_a_home_and_follows_no_link(
 
 def homes_of_anna(uid: int = UID) -> Config:
     wanted = DesiredShare.model_validate(
-        {"name": "home", "profile": "home", "project": 1002, "nfs": {"enabled": False}, "smb": {"users": ["anna"]}}
+        {"name": "home", "type": "home", "project": 1002, "nfs": {"enabled": False}, "smb": {"users": ["anna"]}}
     )
     user = User.model_construct(name="anna", uid=uid, groups=[], comment="")
     return first_config().model_copy(update={"shares": [wanted], "users": [user]})
@@ -268,10 +269,10 @@ def test_walk_that_is_ended_leaves_the_directory_that_it_reads(
     for name in ("a", "b", "c"):
         attributes.give(home.path / name)
     counted = SidCount()
-    with nofollow.directory(home.path) as at:
-        visit = file_sids._Visit(at, FIRST, file_sids.rids([home], appliance), counted, False)
+    with nofollow.directory(home.path) as at, Opener(at) as opener:
+        visit = file_sids._Visit(opener, FIRST, file_sids.rids([home], appliance), counted, False)
         visit.stop.set()
-        assert visit(()) == [] and not counted.others
+        assert visit(Place()) == [] and not counted.others
 
 
 def test_verb_prints_what_was_repaired_and_verification_names_the_verb(

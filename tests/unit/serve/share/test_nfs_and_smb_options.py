@@ -19,13 +19,13 @@ PEOPLE = {
 
 
 def lines(**values: Any) -> dict[str, str]:
-    share = DesiredShare.model_validate({"name": "train", "project": 1001, "profile": "training"} | values)
+    share = DesiredShare.model_validate({"name": "train", "project": 1001, "type": "training"} | values)
     return parameters(resolved(Config(shares=[share], **PEOPLE))["train"])  # type: ignore[arg-type]
 
 
 def exported(*clients: dict[str, Any], **values: Any) -> str:
     share = DesiredShare.model_validate(
-        {"name": "train", "project": 1001, "profile": "training", "nfs": {"clients": list(clients)}} | values
+        {"name": "train", "project": 1001, "type": "training", "nfs": {"clients": list(clients)}} | values
     )
     text = nfs.exports(list(resolved(Config(shares=[share])).values()))
     return next(line for line in text.splitlines() if line.startswith("/"))
@@ -34,45 +34,43 @@ def exported(*clients: dict[str, Any], **values: Any) -> str:
 SMB_ALONE = {"nfs": {"enabled": False}}
 
 
-@pytest.mark.parametrize("profile", ["training", "checkpoint", "mixed", "home"])
-def test_two_protocols_on_one_tree_end_client_caches(profile: str) -> None:
-    found = lines(profile=profile)
+@pytest.mark.parametrize("share_type", ["training", "checkpoint", "mixed", "home"])
+def test_two_protocols_on_one_tree_end_client_caches(share_type: str) -> None:
+    found = lines(type=share_type)
     assert found["oplocks"] == found["level2 oplocks"] == found["smb3 unix extensions"] == "no"
     assert found["posix locking"] == found["strict locking"] == "yes"
     assert found["vfs objects"] == "catia fruit streams_xattr"
     assert "smbd getinfo ask sharemode" not in found
 
 
-@pytest.mark.parametrize("profile", ["training", "checkpoint", "dataset-ro"])
-def test_smb_alone_may_cache_and_uses_io_uring_last(profile: str) -> None:
-    found = lines(profile=profile, **SMB_ALONE)
+@pytest.mark.parametrize("share_type", ["training", "checkpoint", "dataset-ro"])
+def test_smb_alone_may_cache_and_uses_io_uring_last(share_type: str) -> None:
+    found = lines(type=share_type, **SMB_ALONE)
     assert found["posix locking"] == "no" and found.get("oplocks", "yes") == "yes"
     assert found["vfs objects"].split()[-1] == "io_uring"
 
 
 def test_io_uring_can_be_switched_off_for_one_share() -> None:
-    found = lines(smb={"users": ["bob"], "io_uring": False}, profile="training", **SMB_ALONE)
+    found = lines(smb={"users": ["bob"], "io_uring": False}, type="training", **SMB_ALONE)
     assert found["vfs objects"] == "catia fruit streams_xattr" and found["posix locking"] == "no"
 
 
 def test_read_only_share_is_cached_beside_nfs_too() -> None:
-    found = lines(profile="dataset-ro")
+    found = lines(type="dataset-ro")
     assert found["read only"] == "yes" and found["oplocks"] == "yes" and found["case sensitive"] == "yes"
-    assert "(ro," in exported(profile="dataset-ro")
+    assert "(ro," in exported(type="dataset-ro")
 
 
 def test_checkpoints_are_always_flushed() -> None:
-    assert (
-        lines(profile="checkpoint")["strict sync"] == lines(profile="checkpoint", **SMB_ALONE)["strict sync"] == "yes"
-    )
+    assert lines(type="checkpoint")["strict sync"] == lines(type="checkpoint", **SMB_ALONE)["strict sync"] == "yes"
 
 
 def test_homes_are_private_and_encrypted() -> None:
-    found = lines(profile="home", smb={"users": ["bob"], "groups": ["ml"]}, **SMB_ALONE)
+    found = lines(type="home", smb={"users": ["bob"], "groups": ["ml"]}, **SMB_ALONE)
     assert found["path"] == "/srv/pool/train/%u"
     assert found["server smb encrypt"] == "required" and found["create mask"] == "0600"
     assert "acl_xattr" in found["vfs objects"] and "millrace-check" not in found["valid users"]
-    share = DesiredShare(name="home", project=1001, profile="home")
+    share = DesiredShare(name="home", project=1001, type="home")
     wanted = share.model_copy(update={"smb": share.smb.model_copy(update={"users": ["bob"], "groups": ["ml"]})})
     everybody = Config(shares=[wanted], **PEOPLE)  # type: ignore[arg-type]
     assert resolved(everybody)["home"].homes == {"ann": 2000, "bob": 2001}
@@ -97,14 +95,14 @@ def test_time_machine_and_previous_versions_are_off_until_asked_for() -> None:
 
 def test_a_comment_stays_on_its_line() -> None:
     text = 'Bilder, "roh"; #1 = größer [global]'
-    config = Config(shares=[DesiredShare(name="a", project=1001, profile="mixed", comment=text)])
+    config = Config(shares=[DesiredShare(name="a", project=1001, type="mixed", comment=text)])
     rendered = smb.configuration(list(resolved(config).values()), [port("enp1s0", "10.0.0.2/24")])
     assert f"\ncomment = {text}\n" in rendered
     assert [line for line in rendered.splitlines() if line.startswith("[")] == ["[global]", "[a]"]
 
 
 def test_a_share_off_smb_is_not_in_smb_conf() -> None:
-    config = Config(shares=[DesiredShare(name="a", project=1001, profile="mixed").model_copy(update={"smb": no_smb()})])
+    config = Config(shares=[DesiredShare(name="a", project=1001, type="mixed").model_copy(update={"smb": no_smb()})])
     assert "[a]" not in smb.configuration(list(resolved(config).values()), [])
     assert parameters(resolved(config)["a"]) == {}
 
@@ -140,13 +138,13 @@ def test_each_client_has_its_own_rules() -> None:
 
 def test_a_stored_fsid_stays() -> None:
     share = DesiredShare.model_validate_json(
-        '{"name": "a", "project": 1001, "profile": "mixed", "fsid": "11111111-2222-4333-8444-555555555555"}'
+        '{"name": "a", "project": 1001, "type": "mixed", "fsid": "11111111-2222-4333-8444-555555555555"}'
     )
     assert str(resolved(Config(shares=[share]))["a"].fsid) == "11111111-2222-4333-8444-555555555555"
 
 
 def test_two_hundred_shares_are_a_matter_of_a_moment() -> None:
-    many = [DesiredShare(name=f"s{number}", project=1001 + number, profile="training") for number in range(200)]
+    many = [DesiredShare(name=f"s{number}", project=1001 + number, type="training") for number in range(200)]
     text = Config(shares=many).model_dump_json()
     start = time.process_time()
     found = list(resolved(Config.model_validate_json(text)).values())

@@ -81,13 +81,13 @@ SOME = (0, LAB, 0o2775, posix_acl.encode(0o775))
     ("settings", "expected", "file", "directory"),
     [
         ({}, ALL, "0766", "0777"),
-        ({"profile": "training"}, ALL, "0766", "0777"),
+        ({"type": "training"}, ALL, "0766", "0777"),
         ({"group": "lab"}, MEMBERS, "0760", "2770"),
         ({"writing": "some", "group": "lab"}, SOME, "0764", "2775"),
         ({"writing": "own"}, OWN, None, None),
         ({"time_machine": True, "nfs": False}, OWN, None, None),
-        ({"writing": "own", "profile": "training"}, OWN, "0764", "2775"),
-        ({"writing": "own", "profile": "checkpoint"}, OWN, "0760", "2770"),
+        ({"writing": "own", "type": "training"}, OWN, "0764", "2775"),
+        ({"writing": "own", "type": "checkpoint"}, OWN, "0760", "2770"),
     ],
 )
 def test_new_share_has_the_directory_and_the_masks_of_its_rule(
@@ -158,15 +158,15 @@ def test_each_change_of_the_rule_sets_the_directory(appliance: Appliance) -> Non
 
 
 def test_share_that_changes_its_type_has_the_rule_again_when_it_can_be_written(appliance: Appliance) -> None:
-    create(appliance, profile="dataset-ro")
+    create(appliance, type="dataset-ro")
     assert top(appliance) == (0, 0, 0o755, None)
-    change(appliance, profile="training")
+    change(appliance, type="training")
     assert top(appliance) == ALL
 
 
 def test_share_that_becomes_one_of_homes_hands_nothing_down(appliance: Appliance) -> None:
     create(appliance, nfs=False)
-    change(appliance, profile="home", smb_users=("lena",))
+    change(appliance, type="home", smb_users=("lena",))
     assert top(appliance) == (0, 0, 0o755, None)
     assert (appliance.root / "srv/pool/team/lena").stat().st_mode & 0o777 == 0o700
 
@@ -211,16 +211,16 @@ def test_directory_with_a_list_is_never_wider_than_before_or_after(
 
 
 def test_state_from_before_is_each_users_own() -> None:
-    old = DesiredShare(name="old", profile="mixed", project=1001)
+    old = DesiredShare(name="old", type="mixed", project=1001)
     assert (old.writing, old.group) == ("own", None)
     assert "create mask" not in parameters(resolved(Config(shares=[old]))["old"])
 
 
-@pytest.mark.parametrize("profile", ["home", "dataset-ro"])
+@pytest.mark.parametrize("share_type", ["home", "dataset-ro"])
 @pytest.mark.parametrize("option", [{"writing": "own"}, {"group": "lab"}])
-def test_type_with_a_rule_of_its_own_takes_none(appliance: Appliance, profile: str, option: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match=f"team has the type {profile}, which determines who may write"):
-        create(appliance, profile=profile, **option)
+def test_type_with_a_rule_of_its_own_takes_none(appliance: Appliance, share_type: str, option: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match=f"team has the type {share_type}, which determines who may write"):
+        create(appliance, type=share_type, **option)
     assert store.load().share("team") is None
 
 
@@ -278,7 +278,7 @@ def test_share_is_shown_with_its_directory(appliance: Appliance) -> None:
 
 
 def test_rule_in_words() -> None:
-    share = resolved(Config(shares=[DesiredShare(name="a", profile="mixed", project=1001)]))["a"]
+    share = resolved(Config(shares=[DesiredShare(name="a", type="mixed", project=1001)]))["a"]
     say = [
         permissions.words(share.model_copy(update={"writing": writing, "group": group}))
         for writing, group in (("own", None), ("together", None), ("together", "lab"), ("some", "lab"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.share import project_walk
-from millrace.system.trees import descend
+from millrace.system.trees import opener
 from millrace.system.trees.descend import entries
 from tests.fakes.projects import ProjectsOf
 
@@ -48,18 +48,6 @@ def client_acts(monkeypatch: pytest.MonkeyPatch, act: Callable[[str], None]) -> 
             yield name, held
 
     monkeypatch.setattr(project_walk, "entries", acted)
-
-
-def test_what_is_too_deep_to_be_counted_is_no_success_and_ends_nothing_else(
-    pool: ProjectsOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (pool.top / "a/b/c").mkdir(parents=True)
-    monkeypatch.setattr(project_walk, "DEEPEST", 2)
-    monkeypatch.setattr(descend, "DEEPEST", 2)
-    with pytest.raises(descend.TooDeep, match="a/b/c/…"):
-        walk(pool)
-    with project_walk.gone_is_fine(), descend.below(-1, ("a", "b", "c")):
-        pytest.fail("it was opened")
 
 
 @pytest.mark.parametrize("threads", [1, 8])
@@ -113,7 +101,19 @@ def test_link_above_a_directory_that_waits_is_not_followed(
 
     client_acts(monkeypatch, act)
     walk(pool)
+    # it is in the tree under another name
+    assert pool.calls == [(".", PROJECT), ("a", PROJECT), ("b/inner", PROJECT)]
+
+
+def test_directory_that_is_moved_out_of_the_tree_is_left(
+    pool: ProjectsOf, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pool.top / "a/inner").mkdir(parents=True)
+    monkeypatch.setattr(opener, "TRUSTED", 0.0)
+    client_acts(monkeypatch, lambda name: (pool.top / "a").rename(outside / "b") if name == "inner" else None)
+    walk(pool)
     assert pool.calls == [(".", PROJECT), ("a", PROJECT)]
+    assert (outside / "b/inner").is_dir()
 
 
 @pytest.mark.parametrize("planted", ["link", "pipe", "nothing"])

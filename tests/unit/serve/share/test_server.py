@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.plan.defaults import SmbdSettings
+from millrace.serve.config import store
 from millrace.serve.config.model import Config, first_config
 from millrace.serve.share import smb
 from millrace.serve.share.model import RenderReport
@@ -17,6 +18,7 @@ from millrace.system import paths, posix_acl
 from millrace.system.errors import Failed
 from millrace.system.net import Interface
 from millrace.system.run import Result
+from tests.fakes import read_only
 from tests.fakes.mounts import unmount_all
 from tests.fakes.samples import Tools, plan, pool, port, surroundings
 from tests.fakes.sockets import listen
@@ -87,6 +89,22 @@ def test_the_second_time_nothing_is_written_and_samba_hears_nothing(server: Path
     report = apply(tools)
     assert report.changed == []
     assert not tools.called("testparm") and not tools.called("smbcontrol") and not tools.called("systemctl restart")
+
+
+def test_boot_drive_that_is_read_only_has_all_that_a_boot_renders(
+    server: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.config_lock():
+        apply(Tools(STOPPED))
+    # memory is empty after a start
+    (server / "run/millrace/nfsd.env").unlink()
+    read_only.boot_drive(server, monkeypatch)
+    with store.config_lock():
+        report = apply(Tools(STOPPED))
+    assert report.changed == ["/run/millrace/nfsd.env"]
+    # and one that is asked to write says so
+    with pytest.raises(OSError, match="Read-only file system"):
+        apply(Tools(STOPPED), [port("enp2s0", "10.0.0.2/24")])
 
 
 def test_running_nfs_server_rereads_its_exports(server: Path) -> None:

@@ -104,6 +104,17 @@ def test_a_share_of_ours_that_exportfs_drops_is_a_failure(appliance: Appliance, 
         server.apply(store.load())
 
 
+def test_exportfs_that_cannot_write_its_table_is_a_failure(appliance: Appliance, server: ShareServer) -> None:
+    server.apply(store.load())
+    # it exits with 0, and what mountd reads stays as it was
+    appliance.broken["exportfs -ra"] = Result(0, "", "")
+    table = appliance.root / "run/millrace/nfs/etab"
+    for text in ("", "/srv/pool/data\t10.77.0.0/16(rw)\n"):
+        table.write_text(text)
+        with pytest.raises(Failed, match="does not export data: it did not write its table of exports"):
+            server.apply(store.load())
+
+
 def test_a_damaged_state_is_a_finding_with_what_to_do(appliance: Appliance, server: ShareServer) -> None:
     create_shares(["train"], {}, lambda: server)
     (appliance.root / "var/lib/millrace/config.json").write_text("{")
@@ -115,7 +126,7 @@ def test_shares_that_cannot_be_opened_without_io_uring_are_a_failure(appliance: 
     (appliance.root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
     (appliance.root / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
     assert [one.level for one in shares.check(host())] == [Level.OK]
-    create_shares(["train"], {"profile": "training", "nfs": False}, lambda: server)
+    create_shares(["train"], {"type": "training", "nfs": False}, lambda: server)
     assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))
 
 

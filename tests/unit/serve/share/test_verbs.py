@@ -32,7 +32,7 @@ def say(*words: str) -> Result:
 
 
 EVERYTHING = [
-    *("create", "train", "--profile", "checkpoint", "--comment", "a, 'b'", "--size", "2T", "--soft-size", "1T"),
+    *("create", "train", "--type", "checkpoint", "--comment", "a, 'b'", "--size", "2T", "--soft-size", "1T"),
     *("--nfs-client", "10.0.0.0/24 access=ro squash=all sec=krb5:krb5p xprtsec=tls"),
     *("--nfs-client", "@gpus", "--smb-user", "admin", "--smb-network", "10.5.0.0/24", "--encryption", "required"),
 ]
@@ -42,7 +42,7 @@ def test_every_option_arrives() -> None:
     document = json.loads(say(*EVERYTHING, "--json").output)
     kept = store.load().share("train")
     assert kept is not None
-    assert (kept.profile, kept.comment, kept.size, kept.soft_size) == ("checkpoint", "a, 'b'", 2 << 40, 1 << 40)
+    assert (kept.type, kept.comment, kept.size, kept.soft_size) == ("checkpoint", "a, 'b'", 2 << 40, 1 << 40)
     strict = NfsClient(client="10.0.0.0/24", access="ro", squash="all", sec=["krb5", "krb5p"], xprtsec=["tls"])
     assert kept.nfs.clients == [strict, NfsClient(client="@gpus")]
     assert (kept.smb.users, kept.smb.networks, kept.smb.encryption) == (["admin"], ["10.5.0.0/24"], "required")

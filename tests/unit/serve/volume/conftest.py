@@ -34,6 +34,7 @@ class Nas(Appliance):
         self.tree = FakeNvmet()
         self.up = False
         self.rules = ""
+        self.asks = True
         self.quotas: dict[int, int] = {}
         self.xfs = Xfs(
             align=lambda descriptor, size: None,
@@ -44,7 +45,7 @@ class Nas(Appliance):
         self.connect()
 
     def volumes(self) -> Volumes:
-        return Volumes(self.server(), self.tree, self.xfs)
+        return Volumes(self.server(), self.tree, self.xfs, lambda: self.asks)
 
     def connect(self, *ports: int) -> None:
         """Let the client at 10.0.0.9 have a connection to each of these ports, and no others."""

@@ -27,7 +27,7 @@ SECRET = f"DHHC-1:00:{base64.b64encode(KEY + zlib.crc32(KEY).to_bytes(4, 'little
 
 
 def tcp(*hosts: str, **more: object) -> VolumeOrder:
-    return replace(VolumeOrder("tcp", hosts or (HOST,)), **more)  # type: ignore[arg-type]
+    return replace(VolumeOrder("tcp", hosts or (HOST,), ("10.0.0.9",)), **more)  # type: ignore[arg-type]
 
 
 def shown(nas: Nas) -> dict[str, VolumeRow]:
@@ -52,7 +52,7 @@ def test_size_is_rounded_up_to_full_stripes(nas: Nas) -> None:
     assert report.volume.size == 2 * MIB
 
 
-def test_exported_volume_is_served_on_a_port_of_its_own_to_client_networks(nas: Nas) -> None:
+def test_exported_volume_is_served_on_a_port_of_its_own_to_its_host(nas: Nas) -> None:
     edit.create("one", "1M", tcp(), nas.volumes)
     report = edit.create("two", "1M", tcp(secrets=(SECRET,)), nas.volumes)
     assert report.volume is not None
@@ -62,8 +62,44 @@ def test_exported_volume_is_served_on_a_port_of_its_own_to_client_networks(nas: 
     assert SECRET not in report.model_dump_json()
     assert SECRET not in paths.volumes_file().read_text()
     assert "add element inet millrace volume_ports { 4420, 4421 }" in nas.rules
-    assert "add element inet millrace volume_clients4 { 10.0.0.0/24 }" in nas.rules
+    assert "add element inet millrace volume_hosts4 { 10.0.0.9/32 . 4420, 10.0.0.9/32 . 4421 }" in nas.rules
     assert (nas.root / "srv/pool" / paths.VOLUMES / "exports.json").stat().st_mode & 0o777 == 0o600
+    assert paths.volumes_file().stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("addresses", "error", "sentence"),
+    [
+        ((), BadInput, "volume tank needs the address of its host: --address with an address or a network"),
+        (("gpu-7",), BadInput, "'gpu-7' is not a network"),
+        (("10.0.0.9", "10.9.0.1"), Refused, "10.9.0.1/32 is in no client network, and volumes are served in client"),
+        (("10.0.0.0/16",), Refused, "10.0.0.0/16 is in no client network"),
+    ],
+)
+def test_volume_is_for_named_addresses_of_the_client_networks(
+    nas: Nas, addresses: tuple[str, ...], error: type[MillraceError], sentence: str
+) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        edit.create("tank", "1M", tcp(addresses=addresses), nas.volumes)
+    assert nas.tree.attributes == {}
+
+
+def test_volume_of_a_host_with_a_secret_is_not_served_where_the_kernel_does_not_ask_for_it(nas: Nas) -> None:
+    edit.create("open", "1M", tcp(OTHER), nas.volumes)
+    nas.asks = False
+    with pytest.raises(Refused, match="volume tank is not served: the kernel does not ask hosts for their secret"):
+        edit.create("tank", "1M", tcp(secrets=(SECRET,)), nas.volumes)
+    assert [*shown(nas)] == ["open"]
+    assert shown(nas)["open"].problem is None
+
+
+def test_volume_with_a_secret_is_withdrawn_when_the_image_has_the_kernel_of_debian(nas: Nas) -> None:
+    """After an update to an image that was built with --stock-modules."""
+    edit.create("tank", "1M", tcp(secrets=(SECRET,)), nas.volumes)
+    nas.asks, nas.tree = False, type(nas.tree)()
+    serve.render(nas.volumes())
+    assert nas.tree.names("subsystems") == []
+    assert shown(nas)["tank"].problem == serve.UNENFORCED
 
 
 def test_identity_is_the_same_after_a_reboot(nas: Nas) -> None:

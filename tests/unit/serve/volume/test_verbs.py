@@ -24,7 +24,12 @@ def here(nas: Nas, monkeypatch: pytest.MonkeyPatch) -> Nas:
 
 
 def test_volume_is_created_shown_and_removed(here: Nas, capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.run(["volume", "create", "tank", "--size", "1M", "--export", "tcp", "--host", HOST]) == 0
+    assert (
+        program.run(
+            ["volume", "create", "tank", "--size", "1M", "--export", "tcp", "--host", HOST, "--address", "10.0.0.9"]
+        )
+        == 0
+    )
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "volume tank is created: 1.05 MB"
     assert said[1].startswith("nvme connect -t tcp -a 10.0.0.2 -s 4420 -n nqn.2014-08.org.nvmexpress:uuid:")
@@ -43,7 +48,20 @@ def test_volume_is_created_shown_and_removed(here: Nas, capsys: pytest.CaptureFi
 def test_secret_comes_from_standard_input_and_is_never_printed(
     here: Nas, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["volume", "create", "tank", "--size", "1M", "--export", "tcp", "--host", HOST, "--dhchap-stdin"]
+    words = [
+        "volume",
+        "create",
+        "tank",
+        "--size",
+        "1M",
+        "--export",
+        "tcp",
+        "--host",
+        HOST,
+        "--address",
+        "10.0.0.9",
+        "--dhchap-stdin",
+    ]
     monkeypatch.setattr(sys, "stdin", io.StringIO("DHHC-1:00:mistyped:\n"))
     assert program.run([*words, "--json"]) == 2
     assert "mistyped" not in capsys.readouterr().err
@@ -56,10 +74,10 @@ def test_secret_comes_from_standard_input_and_is_never_printed(
 def test_removal_without_a_terminal_needs_the_name(here: Nas, capsys: pytest.CaptureFixture[str]) -> None:
     program.run(["volume", "create", "tank", "--size", "1M"])
     assert program.run(["volume", "remove", "tank"]) == 2
-    assert "use --delete-data" in capsys.readouterr().err
+    assert "use --delete-data NAME" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--host", HOST], ["--shared"], ["--dhchap-stdin"]])
+@pytest.mark.parametrize("option", [["--host", HOST], ["--address", "10.0.0.9"], ["--shared"], ["--dhchap-stdin"]])
 def test_options_of_an_export_need_one(here: Nas, option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert program.run(["volume", "create", "tank", "--size", "1M", *option]) == 2
     assert "add --export tcp or rdma" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from millrace.plan.policy.model import LayoutPolicy, Policy
 from millrace.storage.array.gather import GRACE, POLL, REST, SLOWEST
 from millrace.storage.assemble import in_sync
 from millrace.storage.assemble.assemble import assemble
+from millrace.storage.provision import publish
 from millrace.storage.record.writer import (
     ASSEMBLING,
     EXAMINING,
@@ -29,8 +30,10 @@ from millrace.storage.record.writer import (
     starting,
     writing,
 )
+from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
+from tests.fakes import read_only
 from tests.fakes.drives.disks import Disk, Running
 from tests.fakes.drives.world import World
 from tests.unit.storage.drive_life import die, rebuilt
@@ -67,6 +70,24 @@ def test_a_second_time_changes_nothing(world: World) -> None:
     world.calls.clear()
     assert assembled(world) == ["RAID6 data: already running", "RAID1 log: already running"]
     assert not [command for command in world.calls if "--assemble" in command]
+
+
+@pytest.mark.parametrize("gone", [(), ("D1",)])
+def test_arrays_start_although_the_boot_drive_is_read_only(
+    world: World, monkeypatch: pytest.MonkeyPatch, gone: tuple[str, ...]
+) -> None:
+    pool = built(world, raid6_plan())
+    with writing("what an earlier boot did"):
+        in_sync.record(world, pool, lambda _: None)
+    world.boot()
+    pull(world, *gone)
+    read_only.boot_drive(paths.ROOT, monkeypatch)
+    lines = assembled(world)
+    assert lines[:2] == [
+        f"RAID6 data: started without {gone[0]}" if gone else "RAID6 data: started, 4 members",
+        "RAID1 log: started, 2 members",
+    ]
+    assert publish.renew_mount_unit(world, pool) is False
 
 
 def test_without_two_drives_a_raid6_starts_and_they_are_named(world: World) -> None:

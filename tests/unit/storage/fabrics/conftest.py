@@ -38,6 +38,9 @@ class Kernel(Commands):
         self._write(place / "transport", given["transport"])
         self._write(place / "subsysnqn", given["nqn"])
         self._write(place / "state", "live")
+        for name in nvme_host.SECRETS:
+            self._write(place / name, given.get(name, "none"))
+            (place / name).chmod(0o644)
         self._write(place / "address", f"traddr={given['traddr']},trsvcid={given['trsvcid']},src_addr=10.0.0.2")
         self._write(self.root / "sys/class/nvme-subsystem/nvme-subsys0/subsysnqn", given["nqn"])
         for name in ("nvme0n1", "nvme0c0n1", "nvme0n1p1"):

@@ -45,6 +45,10 @@ def test_secret_is_in_no_command_and_readable_by_root_alone(kernel: Kernel) -> N
     assert kernel.lines[0].endswith(f",dhchap_secret={SECRET}")
     assert SECRET not in str(kernel.calls) and SECRET not in report.model_dump_json()
     assert SECRET not in paths.connections_file().read_text()
+    shown = [
+        path for path in (paths.ROOT / "sys/class/nvme").rglob("*") if path.is_file() and SECRET in path.read_text()
+    ]
+    assert shown and all(path.stat().st_mode & 0o777 == 0o600 for path in shown)
     assert stat.S_IMODE(paths.connection_secrets_file().stat().st_mode) == 0o600
     connect.disconnect(NQN)
     assert not paths.connection_secrets_file().exists() and not paths.connections_file().exists()

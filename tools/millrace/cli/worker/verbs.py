@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option(
     "--socket",
     "path",

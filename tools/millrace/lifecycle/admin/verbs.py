@@ -8,12 +8,13 @@ import click
 
 from millrace.system.output import Output, prints
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.admin.create import AdminReport, CheckReport
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def admin() -> None:
     """Manage the first administrator."""
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adopt the pool that was found: its kept state becomes that of this server, under a journal, and it serves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from millrace.lifecycle.adopt import adopt_paths, again, journal, progress, restore, text
@@ -9,9 +9,10 @@ from millrace.lifecycle.adopt.model import Adopted, Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of, pool_of, verify
 from millrace.lifecycle.adopt.search_result import forget, refuse_if_pool
-from millrace.lifecycle.keep import generation, generations, home, seal
+from millrace.lifecycle.keep import generation, generations, home, seal, trust
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.model import KeyFile
+from millrace.lifecycle.keep.trust import KINDS, TrustKind
 from millrace.storage.array.machine import System
 from millrace.storage.assemble import in_sync, standstill
 from millrace.storage.record.pool_file import save_pool
@@ -28,9 +29,18 @@ CREDENTIAL = "credential"
 """Who adopts where nobody is asked."""
 
 
-def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | None, secrets: bool = True) -> Adoption:
+def begin(
+    system: System,
+    run: Runner,
+    wanted: str,
+    by: str,
+    passphrase: str | None,
+    secrets: bool = True,
+    without: Sequence[TrustKind] = (),
+) -> Adoption:
     """Read the pool again and record that its state is to be restored; `wanted` is the file system's UUID, or `auto`.
 
+    `without` is left out of what the state lets in; all of it, where nobody confirms the adoption.
     Refused: there is another pool or none, the passphrase is missing or wrong, `secrets` are wanted and sealed; nothing
     was written. BadInput: the state cannot be restored by this release. Failed: arrays or file system do not start.
     """
@@ -51,13 +61,14 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
         generation=seen.newest.number,
         by=by,
         at=system.now(),
-        secrets=secrets or manifest.seal is None,
+        secrets=secrets,
         ports=replaced(kept_ports(config, run), run),
+        without=list(KINDS if by == CREDENTIAL else without),
     )
     if key is not None:
         # What is kept from now on is sealed with the same passphrase, and an interrupted adoption needs no other.
         write_model(paths.keep_key_file(), key, mode=0o600)
-    journal.begin(adoption, _bytes(seen))
+    journal.begin(adoption, _bytes(seen, key))
     return adoption
 
 
@@ -94,7 +105,11 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
         host=state.manifest.host,
         shares=[share.name for share in config.shares],
         users=[user.name for user in config.users],
-        missing=[*text.closed(origin_of(state.manifest), state.manifest.forgotten), *missing],
+        missing=[
+            *text.closed(origin_of(state.manifest), state.manifest.forgotten),
+            *_left_out(state, adoption),
+            *missing,
+        ],
     )
     progress.record("pool")
     write_model(adopt_paths.adopted_file(), done)
@@ -118,10 +133,11 @@ def serve_again(run: Runner) -> None:
     must(run, ["systemctl", "start", "--no-block", READD, standstill.SERVING])
 
 
-def _bytes(seen: Seen) -> bytes:
+def _bytes(seen: Seen, key: KeyFile | None) -> bytes:
     """The state as it was verified, whole: what is restored is what was read once."""
     found = seen.newest.generation
-    return generation.pack(found.manifest, found.stored)
+    # as it was authenticated, too: an interrupted adoption reads it again
+    return generation.pack(found.manifest, found.stored, key)
 
 
 def _key(state: Generation, passphrase: str | None) -> KeyFile:
@@ -133,25 +149,21 @@ def _key(state: Generation, passphrase: str | None) -> KeyFile:
             "nothing was written"
         )
     key = KeyFile(seal=state.manifest.seal, key=seal.derived(state.manifest.seal, passphrase).hex())
-    _opened(state, key)
+    state.opened(key)
     return key
 
 
-def _opened(found: Generation, key: KeyFile) -> Mapping[str, bytes]:
-    return {
-        one.path: seal.opened(bytes.fromhex(key.key), found.stored[one.path], one.path)
-        if one.sealed
-        else found.stored[one.path]
-        for one in found.manifest.members
-    }
-
-
 def _contents(found: Generation, adoption: Adoption) -> Mapping[str, bytes]:
-    if found.manifest.seal is None:
-        return found.stored
     if not adoption.secrets:
-        return found.readable()
+        return trust.without_secrets(found.manifest.members, found.readable())
+    if found.manifest.seal is None:
+        return trust.left(found.stored, adoption.without)
     key = seal.current()
     if key is None or key.seal != found.manifest.seal:
         raise BadInput(f"{paths.keep_key_file()} is not the key of the state: run `millrace pool adopt` again")
-    return _opened(found, key)
+    return trust.left(found.opened(key), adoption.without)
+
+
+def _left_out(found: Generation, adoption: Adoption) -> list[str]:
+    kinds = KINDS if not adoption.secrets else adoption.without
+    return [trust.LEFT_OUT[one.kind] for one in trust.trusted(found) if one.kind in kinds]

@@ -66,7 +66,7 @@ def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:
         write_model(paths.keep_key_file(), key, mode=0o600)
     else:
         seal.forget()
-    journal.begin(adoption, generation.pack(manifest, newest.generation.stored))
+    journal.begin(adoption, generation.pack(manifest, newest.generation.stored, key))
     # without pool.json the adoption is under way, in every boot until it is done
     paths.pool_file().unlink()
     sync(paths.pool_file().parent)
@@ -112,10 +112,10 @@ def _key(newest: Newest, passphrase: str | None) -> KeyFile | None:
     kept_seal = newest.generation.manifest.seal
     if kept_seal is None:
         return None
-    current = seal.current()
-    if passphrase is None and current is not None and current.seal == kept_seal:
-        return current
-    if passphrase is None:
+    key = seal.current()
+    if passphrase is not None:
+        key = KeyFile(seal=kept_seal, key=seal.derived(kept_seal, passphrase).hex())
+    elif key is None or key.seal != kept_seal:
         raise Refused("the secrets in the kept state are encrypted: type the passphrase; nothing was written")
-    newest.generation.opened(passphrase)
-    return KeyFile(seal=kept_seal, key=seal.derived(kept_seal, passphrase).hex())
+    newest.generation.opened(key)
+    return key

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.lifecycle.keep.model import Forgotten, KeptElsewhere
+from millrace.lifecycle.keep.trust import Trusted, TrustKind
 from millrace.system.documents import Contract, Count
 
 
@@ -46,9 +47,10 @@ Origin = Literal["kept", "forgotten", "drives"]
 class KeptState(Contract):
     """The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
 
-    `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
-    a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
-    state can be read, and superblocks and directories say what there is.
+    `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
+    are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
+    by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
+    there is.
     """
 
     generation: int
@@ -64,6 +66,7 @@ class KeptState(Contract):
     forgotten: Forgotten | None = None
     problems: list[str] = Field(default_factory=list)
     damaged: list[str] = Field(default_factory=list)
+    trusted: list[Trusted] = Field(default_factory=list)
 
 
 class FoundPool(Contract):
@@ -95,7 +98,7 @@ class Adoption(Contract):
     """An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
 
     `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
-    is why it stopped. `again`: this server had the pool before another one used it.
+    is why it stopped. `again`: this server had the pool before another one used it. `without` is left out.
     """
 
     schema_version: Literal[1] = 1
@@ -107,6 +110,7 @@ class Adoption(Contract):
     ports: dict[str, str]
     problem: str | None = None
     again: bool = False
+    without: list[TrustKind] = Field(default_factory=list)
 
 
 AdoptionStep = Literal["files", "accounts", "ports", "services", "pool"]

@@ -1,24 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ports of this server get the fixed addresses of the kept state."""
+"""Which ports of this server get the addresses, bonds and VLANs of the kept state."""
 
+import time
 from collections.abc import Mapping, Sequence
 
 from millrace.lifecycle.adopt.model import KeptPort
-from millrace.serve.config.model import Config, DesiredPort
-from millrace.serve.network.addressing import NETWORKD, entry
-from millrace.serve.network.links import PortLink, links
+from millrace.serve.config.model import Config
+from millrace.serve.config.network import DesiredPort
+from millrace.serve.network.addressing import AddressChange
+from millrace.serve.network.links import NetworkLink, links
 from millrace.serve.render.reconcile import settle
-from millrace.serve.render.registry import RenderedService, Settled
-from millrace.system.run import Runner, must
+from millrace.serve.render.registry import Change
+from millrace.system.run import Runner
 
 
 def kept_ports(config: Config, run: Runner) -> list[KeptPort]:
     """Return the ports of the kept state with those of this server that take their place."""
-    here = links(run) if config.ports else []
-    return [_kept(port, config.ports, here) for port in config.ports]
+    wanted = _ports(config)
+    here = [link for link in links(run) if link.kind == "port"] if wanted else []
+    return [_kept(port, wanted, here) for port in wanted]
 
 
-def _kept(port: DesiredPort, kept: Sequence[DesiredPort], here: Sequence[PortLink]) -> KeptPort:
+def _ports(config: Config) -> list[DesiredPort]:
+    """The ports with settings of their own, those of bonds, and those that have nothing but a VLAN or management."""
+    network = config.network
+    others = [(port.mac, port.name) for port in network.members]
+    others += [(vlan.parent, vlan.parent_name) for vlan in network.vlans if ":" in vlan.parent]
+    bare = {mac: DesiredPort(mac=mac, name=name) for mac, name in others}
+    return list((bare | {port.mac: port for port in config.ports}).values())
+
+
+def _kept(port: DesiredPort, kept: Sequence[DesiredPort], here: Sequence[NetworkLink]) -> KeptPort:
     same = next((link for link in here if link.mac == port.mac), None)
     if same is not None:
         return KeptPort(name=port.name, mac=port.mac, addresses=port.addresses, here=same.name, by="mac")
@@ -37,26 +49,38 @@ def replaced(found: Sequence[KeptPort], run: Runner) -> dict[str, str]:
 
 def moved(config: Config, macs: Mapping[str, str]) -> Config:
     """Return a state whose ports are known by the MAC addresses that take the place of theirs."""
-    ports = [port.model_copy(update={"mac": macs.get(port.mac, port.mac)}) for port in config.ports]
-    return config.model_copy(update={"ports": ports})
+    network = config.network
+    bonds = [
+        bond.model_copy(
+            update={"members": [one.model_copy(update={"mac": macs.get(one.mac, one.mac)}) for one in bond.members]}
+        )
+        for bond in network.bonds
+    ]
+    vlans = [vlan.model_copy(update={"parent": macs.get(vlan.parent, vlan.parent)}) for vlan in network.vlans]
+    return config.model_copy(
+        update={
+            "ports": [port.model_copy(update={"mac": macs.get(port.mac, port.mac)}) for port in config.ports],
+            "management": [macs.get(mac, mac) for mac in config.management],
+            "network": network.model_copy(update={"bonds": bonds, "vlans": vlans}),
+        }
+    )
 
 
 def set_addresses(config: Config, run: Runner) -> list[str]:
-    """Give the ports of this server their fixed addresses; return a sentence for each port that is not there."""
-    if not config.ports:
-        return []
-    here = {link.mac: link.name for link in links(run)}
-    present = [port for port in config.ports if port.mac in here]
-
-    def reload(settled: Settled) -> bool:
-        if settled.changed:
-            must(run, ["networkctl", "reload"])
-            must(run, ["networkctl", "reconfigure", *(here[port.mac] for port in present)])
-        return bool(settled.changed)
-
-    settle([RenderedService(NETWORKD, [entry(port.mac, port) for port in present], reload)], force=True)
+    """Give the links of this server what was decided; return a sentence for each port that is not there."""
+    # Nothing was decided here: the boot drive is new.
+    change = Change(config.model_copy(update={"ports": [], "network": type(config.network)()}), config)
+    part = AddressChange(run, time.sleep)
+    part.prepare(change)
+    settle(part.services(config), force=True)
     return [
-        f"port {port.name} ({port.mac}) is not in this server: {', '.join(port.addresses)} is not set"
-        for port in config.ports
-        if port.mac not in here
+        f"port {port.name} ({port.mac}) is not in this server: {', '.join(port.addresses) or 'nothing'} is not set"
+        for port in _absent(config, run)
     ]
+
+
+def _absent(config: Config, run: Runner) -> list[DesiredPort]:
+    """The ports of a state that are not in this server."""
+    wanted = _ports(config)
+    here = {link.mac for link in links(run)} if wanted else set()
+    return [port for port in wanted if port.mac not in here]

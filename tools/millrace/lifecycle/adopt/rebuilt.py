@@ -115,7 +115,7 @@ def _quotas(uuid: str, found: Trees) -> bytes:
 
 def _config(found: Trees) -> Config:
     closed = [
-        DesiredShare(name=name, profile="mixed", project=project, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
+        DesiredShare(name=name, type="mixed", project=project, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
         for name, project in found.projects.items()
     ]
     after = max((FIRST_PROJECT, *(1 + project for project in found.projects.values())))

@@ -47,13 +47,13 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     with certificate_lock():
         missing = _files(members, contents, run)
         missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
-        missing += _lost([member for member, _ in members if member.path not in contents])
+        missing += _lost([member for member, _ in members if member.path not in contents and member.sealed])
         config = moved(config_of(manifest, contents), macs)
         write_model(files.config_file(), config)
         _quotas(contents.get(QUOTAS))
         _identity(run)
     progress.record("accounts")
-    accounts.ensure(config.users, config.groups, run)
+    accounts.ensure(config.users, config.groups, run, config.admin)
     accounts.set_hashes(config, _hashes(contents.get(SHADOW, b""), config), {}, run)
     progress.record("ports")
     try:
@@ -183,4 +183,6 @@ def _identity(run: Runner) -> None:
 def _hashes(shadow: bytes, config: Config) -> dict[str, str]:
     names = {USER, *(user.name for user in config.users)}
     fields = [line.split(":") for line in shadow.decode().splitlines()]
-    return {one[0]: one[1] for one in fields if len(one) > 1 and one[0] in names and one[1].startswith("$")}
+    # an exclamation mark locks an account, which its entry in the desired state does again
+    hashes = {one[0]: one[1].removeprefix("!") for one in fields if len(one) > 1 and one[0] in names}
+    return {name: value for name, value in hashes.items() if value.startswith("$")}

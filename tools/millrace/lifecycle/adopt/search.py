@@ -19,6 +19,7 @@ from millrace.lifecycle.adopt.snapshots import snapshots
 from millrace.lifecycle.keep import generations
 from millrace.lifecycle.keep.generations import LaterState, Newest
 from millrace.lifecycle.keep.model import Manifest
+from millrace.lifecycle.keep.trust import trusted
 from millrace.plan import xfs_features
 from millrace.plan.model import Role
 from millrace.serve.config.model import Config
@@ -322,6 +323,7 @@ def _kept(seen: Seen, run: Runner) -> KeptState:
         forgotten=manifest.forgotten,
         problems=manifest.problems,
         damaged=[f"{path.name}: {why.rpartition(': ')[2]}" for path, why in newest.damaged.items()],
+        trusted=trusted(newest.generation),
     )
 
 

@@ -18,6 +18,7 @@ from millrace.lifecycle.adopt.model import (
 )
 from millrace.lifecycle.keep import home
 from millrace.lifecycle.keep.model import Forgotten
+from millrace.lifecycle.keep.trust import Trusted, TrustKind
 from millrace.system.printing import notes
 from millrace.system.text import moment
 
@@ -130,12 +131,29 @@ def _kept(kept: KeptState) -> Iterator[str]:
         yield from notes([f"domain: {kept.domain}"])
     if kept.sealed:
         yield from notes(["passwords, keys and identities are encrypted: the passphrase is needed"])
+    yield from notes(line for one in kept.trusted for line in trusted(one))
     yield from notes(f"not kept: {problem}" for problem in kept.problems)
     yield from notes(f"damaged and not used: {damage}" for damage in kept.damaged)
 
 
+TRUSTED: Mapping[TrustKind, str] = {
+    "password": "the password of the last server opens this one",
+    "ssh-keys": "SSH keys sign in",
+    "ssh": "SSH is turned on",
+    "update-keys": "a key of the last server signs updates",
+    "updates": "updates come from the URL of the last server",
+    "alerts": "alerts go to the receivers of the last server",
+}
+
+
+def trusted(one: Trusted) -> Iterator[str]:
+    """Yield what a state lets in, and how it is left out."""
+    details = f": {', '.join(one.details)}" if one.details else ""
+    yield f"{TRUSTED[one.kind]}{details} (leave out: --without {one.kind})"
+
+
 def _port(one: KeptPort) -> str:
-    addresses = ", ".join(one.addresses)
+    addresses = ", ".join(one.addresses) or "its bond or VLANs"
     if one.here is None:
         return f"port {one.name} ({one.mac}) is not in this server: {addresses} will not be set"
     return f"port {one.here} gets {addresses}" + ("" if one.by == "mac" else f", as {one.name} ({one.mac}) had")

@@ -13,10 +13,12 @@ from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
+from millrace.system.text import shown
 from millrace.system.users import as_root, invoking_user, only_root
 
 if TYPE_CHECKING:
     from millrace.lifecycle.adopt.model import Adoption, SearchResult
+    from millrace.lifecycle.keep.trust import TrustKind
     from millrace.storage.array.machine import System
 
 CREDENTIAL = "millrace.adopt"
@@ -55,9 +57,23 @@ def found(show: Output) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--passphrase-stdin", is_flag=True, help="Read the passphrase of the state from standard input.")
 @click.option("--without-secrets", is_flag=True, help="Adopt without passwords, keys and SIDs.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="KIND",
+    help="Leave out what lets somebody in: password, ssh-keys, ssh, update-keys, updates or alerts; repeatable.",
+)
 @click.option("--detach", is_flag=True, help="Return when it has begun; `millrace pool found` shows how it goes on.")
 @prints("millrace.lifecycle.adopt.model:Adopted", {"--detach": "millrace.lifecycle.adopt.model:FoundHere"})
-def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool, detach: bool, show: Output) -> None:
+def adopt(
+    wanted: str,
+    yes: bool,
+    passphrase_stdin: bool,
+    without_secrets: bool,
+    without: tuple[str, ...],
+    detach: bool,
+    show: Output,
+) -> None:
     """Bring the pool on the drives back on this server, with its users, shares, keys and addresses.
 
     On a server whose pool was used by another boot drive meanwhile: take over the newest state on it.
@@ -74,6 +90,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     if passphrase_stdin and without_secrets:
         raise click.UsageError("--passphrase-stdin and --without-secrets cannot be combined")
     _valid(wanted)
+    left_out = kinds(without)
     system = Linux()
     with as_root():
         with locks.held(paths.provision_lock_file()):
@@ -82,6 +99,8 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
                 # what is begun goes on in every boot until it is done
                 pairs.demand("adopt", attempt)
             if adoption is None and paths.pool_file().exists():
+                if left_out:
+                    raise Refused("the state would be mixed with that of this boot drive: adopt it without --without")
                 adoption = _again(wanted, yes, passphrase_stdin, without_secrets)
             elif adoption is None:
                 report = _found(system)
@@ -92,7 +111,8 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
                     confirm(text.question(report.pool), "--yes")
                 sealed = report.pool.kept is not None and report.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
-                adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
+                secrets = not without_secrets
+                adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, secrets, left_out)
         # The unit takes the lock itself. What it does is seen by all, and goes on where this terminal is closed.
         job.start(adoption, attempt)
         if not detach:
@@ -137,6 +157,16 @@ def adopting(show: Output) -> None:
     show(done, text.adopted)
 
 
+def kinds(without: tuple[str, ...]) -> list["TrustKind"]:
+    """Return what is left out of an adoption. BadInput: a word is none of the kinds."""
+    from millrace.lifecycle.keep.trust import KINDS
+
+    for kind in without:
+        if kind not in KINDS:
+            raise BadInput(f"{shown(kind)} is nothing that can be left out: use one of {', '.join(KINDS)}")
+    return [kind for kind in KINDS if kind in without]
+
+
 def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool) -> "Adoption":
     """Begin to take over the state of the pool that came home."""
     from datetime import UTC, datetime
@@ -153,8 +183,10 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
         raise Refused("this server has a pool already; see it with `millrace pool show`")
     if wanted not in ("auto", kept.pool):
         raise Refused(f"the pool of this server is {kept.pool}, not {wanted}; nothing was written")
-    if without_secrets and kept.sealed:
-        raise Refused("the state would be mixed with the secrets of this boot drive: type its passphrase")
+    if without_secrets:
+        raise Refused(
+            "the state would be mixed with the secrets of this boot drive: adopt it without --without-secrets"
+        )
     if not yes:
         click.echo("\n".join(home.lines(kept)), err=True)
         confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")

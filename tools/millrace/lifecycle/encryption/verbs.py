@@ -10,6 +10,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, fields
 from millrace.system.run import attempt
 from millrace.system.text import moment
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.encryption.model import Bound, Encryption, RecoveryKey
@@ -18,7 +19,7 @@ _stdin = click.option("--key-stdin", is_flag=True, help="Read the existing recov
 _bound = prints("millrace.lifecycle.encryption.model:Bound")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def encryption() -> None:
     """Manage the keys of the encrypted root file system."""
 

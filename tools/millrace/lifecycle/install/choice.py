@@ -62,7 +62,9 @@ def chosen(drives: Sequence[BootCandidate], serial: str) -> BootCandidate:
     found = [one for one in drives if one.serial == serial]
     if len(found) != 1:
         count = "no drive" if not found else f"{len(found)} drives"
-        raise BadInput(f"this server has {count} with the serial number {shown(serial)}: millrace install list")
+        raise BadInput(
+            f"this server has {count} with the serial number, bay or device name {shown(serial)}: millrace install list"
+        )
     if found[0].refused:
         raise Refused(f"drive {serial} is not written: {found[0].refused}")
     return found[0]

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.install.model import InstallLine, InstallReport
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def install() -> None:
     """Write the running version to another boot drive."""
 
@@ -27,12 +29,14 @@ def list_(show: Output) -> None:
 
 
 @install.command()
-@click.argument("serial")
-@click.option("--serial-again", metavar="SERIAL", help="Repeat SERIAL to confirm; without it, SERIAL is prompted for.")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
+@click.option(
+    "--serial-again", metavar="SERIAL", help="Serial number of the drive, to confirm; without it, it is prompted for."
+)
 @click.option("--foreign", is_flag=True, help="Also write over a drive that carries data, or could not be examined.")
 @prints("millrace.lifecycle.install.model:InstallLine", lines=True, words="Print steps as JSON lines.")
 def write(serial: str, serial_again: str | None, foreign: bool, show: Output) -> None:
-    """Write the running version to the drive SERIAL: all of its data is lost.
+    """Write the running version to DRIVE (serial number, bay or device): all of its data is lost.
 
     The loader and the system are copied and verified; settings, users and the pool's record are not. Members of a pool
     and the drive that this system runs from are refused.
@@ -49,7 +53,7 @@ def write(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
         raise Failed(report.problem)
     drive = choice.chosen(report.drives, serial)
     show.text(text.before(drive))
-    again = serial_again or repeated("Serial number of the drive to write", "--serial-again")
+    again = serial_again or repeated("Serial number of the drive to write", "--serial-again SERIAL")
     choice.confirm(drive, again, foreign)
     ended = show.each(_steps(serial), _told)
     if not isinstance(ended, Installed):

@@ -16,6 +16,7 @@ from millrace.lifecycle.keep.model import Forgotten
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, DesiredShare, Nfs, Smb
 from millrace.storage.record.model import Pool
+from millrace.system import paths
 from millrace.system.errors import Failed
 from millrace.system.files import sync
 from millrace.system.run import Runner
@@ -38,7 +39,7 @@ def without_people(config: Config) -> Config:
     closed = [
         DesiredShare(
             name=share.name,
-            profile=share.profile,
+            type=share.type,
             size=share.size,
             soft_size=share.soft_size,
             child_size=share.child_size,
@@ -73,6 +74,7 @@ def forget_people(pool: Pool, run: Runner, who: Forgotten) -> int:
         _, data = packed(pool, everything, None, number, datetime.now(UTC), who, home.record(number))
         generations.write(where, number, data)
         _remove_others(where, number)
+        _remove_history(mountpoint)
     return number
 
 
@@ -82,6 +84,15 @@ def _remove_others(where: Path, number: int) -> None:
             generations.file(where, other).unlink(missing_ok=True)
     generations.prune(where)
     sync(where)
+
+
+def _remove_history(mountpoint: Path) -> None:
+    """It has the addresses of clients."""
+    history = mountpoint / paths.POOL_HISTORY
+    for name in (history.name, f"{history.name}-journal", f"{history.name}.damaged"):
+        history.with_name(name).unlink(missing_ok=True)
+    if history.parent.is_dir():
+        sync(history.parent)
 
 
 def _config() -> Content:

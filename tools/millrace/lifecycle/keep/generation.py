@@ -7,6 +7,7 @@ memory; nothing is unpacked.
 
 import gzip
 import hashlib
+import hmac
 import io
 import stat
 import tarfile
@@ -20,29 +21,39 @@ from millrace.lifecycle.keep.model import KeyFile, Manifest, ManifestMember
 from millrace.system.documents import parse_model
 from millrace.system.errors import BadInput, LaterRelease, Refused
 
-MANIFEST, DIGEST, BELOW = "manifest.json", "manifest.sha256", "files/"
+MANIFEST, DIGEST, AUTHENTICATION, BELOW = "manifest.json", "manifest.sha256", "manifest.hmac", "files/"
+NOT_AUTHENTIC = (
+    "the kept state was not written by somebody who knows the passphrase: it was changed, or an earlier release wrote "
+    "it; adopt the pool with --without-secrets"
+)
 # All of it, and how many files: far above 50 changes of 1000 shares.
 LARGEST_ALL, MOST = 4 * LARGEST, 10_000
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A generation that was read and verified; `stored` are its members by path, sealed ones as they are."""
+    """A generation that was read and verified; `stored` are its members by path, sealed ones as they are.
+
+    `text` is the manifest as it was read, and `authentication` what its writer made of it with the key; None without a
+    key, and in a state of an earlier release.
+    """
 
     manifest: Manifest
     stored: dict[str, bytes]
+    text: bytes = b""
+    authentication: str | None = None
 
-    def opened(self, passphrase: str | None = None) -> dict[str, bytes]:
-        """Return all members in the clear. Refused: they are sealed, and the passphrase is missing or another one."""
-        if self.manifest.seal is None:
-            return self.stored
-        if passphrase is None:
-            raise Refused("the secrets in the kept state are encrypted: their passphrase is needed")
-        key = seal.derived(self.manifest.seal, passphrase)
-        return {
-            file.path: seal.opened(key, self.stored[file.path], file.path) if file.sealed else self.stored[file.path]
+    def opened(self, key: KeyFile) -> dict[str, bytes]:
+        """Return all members in the clear. Refused: the key is another, or the state is not of who has it."""
+        opened = {
+            file.path: seal.opened(bytes.fromhex(key.key), self.stored[file.path], file.path)
+            if file.sealed
+            else self.stored[file.path]
             for file in self.manifest.members
         }
+        if not hmac.compare_digest(seal.authentication(key, self.text), self.authentication or ""):
+            raise Refused(NOT_AUTHENTIC)
+        return opened
 
     def readable(self) -> dict[str, bytes]:
         """Return the members that need no passphrase."""
@@ -66,13 +77,15 @@ def member(content: Content, key: KeyFile | None) -> tuple[ManifestMember, bytes
     return about, stored
 
 
-def pack(manifest: Manifest, stored: dict[str, bytes]) -> bytes:
-    """Return the bytes of a generation."""
+def pack(manifest: Manifest, stored: dict[str, bytes], key: KeyFile | None = None) -> bytes:
+    """Return the bytes of a generation; with a key nobody else can change it, or make another."""
     text = manifest.model_dump_json(indent=2).encode()
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, MANIFEST, text)
         _add(archive, DIGEST, f"{hashlib.sha256(text).hexdigest()}\n".encode())
+        if key is not None:
+            _add(archive, AUTHENTICATION, f"{seal.authentication(key, text)}\n".encode())
         for path, data in sorted(stored.items()):
             _add(archive, f"{BELOW}{path}", data)
     return gzip.compress(whole.getvalue(), compresslevel=4, mtime=0)
@@ -90,6 +103,7 @@ def unpack(data: bytes) -> Generation:
     text = contents.pop(MANIFEST, b"")
     if contents.pop(DIGEST, b"").decode(errors="replace").strip() != hashlib.sha256(text).hexdigest():
         raise BadInput("its manifest is damaged")
+    authentication = contents.pop(AUTHENTICATION, b"").decode(errors="replace").strip() or None
     manifest = _manifest(text)
     stored = {name.removeprefix(BELOW): content for name, content in contents.items()}
     for file in manifest.members:
@@ -98,7 +112,7 @@ def unpack(data: bytes) -> Generation:
             raise BadInput(f"{file.path} in it is damaged")
     if len(stored) != len(manifest.members):
         raise BadInput("it has files that its manifest does not name")
-    return Generation(manifest, stored)
+    return Generation(manifest, stored, text, authentication)
 
 
 def _manifest(text: bytes) -> Manifest:

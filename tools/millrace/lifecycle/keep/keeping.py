@@ -90,7 +90,9 @@ def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], 
     last = read.manifest if read else None
     everything = _completed(gather.settled(run, pause), read, key)
     digests = _digests(everything, key)
-    if last is None or damaged or again or _is_due(last, digests, key, everything, now):
+    # of an earlier release, in which a passphrase was no proof of who wrote the state
+    unproven = key is not None and read is not None and read.authentication is None
+    if last is None or damaged or again or unproven or _is_due(last, digests, key, everything, now):
         number = max(generations.numbers(where), default=0) + 1
         made, data = packed(pool, everything, key, number, now, writer=home.record(number))
         generations.write(where, number, data)
@@ -191,4 +193,4 @@ def packed(
         forgotten=forgotten,
         writer=writer,
     )
-    return manifest, generation.pack(manifest, {about.path: stored for about, stored in members})
+    return manifest, generation.pack(manifest, {about.path: stored for about, stored in members}, key)

@@ -75,6 +75,15 @@ KEPT = [
     KeptPath(f"{STATE}/metrics", "the endpoint of metrics", "tree", secret=True),
     KeptPath("accounts/shadow", "passwords of users and of the administrator, as hashes", "shadow", secret=True),
     KeptPath("accounts/quotas.json", "which trees have their quota project, so that none is walked again", "quotas"),
+    # the module rewrites it at each sign-in, so it is no decision by itself
+    KeptPath(
+        f"{STATE}/access/second-factor",
+        "secrets of authenticator apps and recovery codes",
+        "tree",
+        secret=True,
+        decided=False,
+    ),
+    KeptPath(f"{STATE}/access/log", "who ran which changing command", "tree", secret=True, decided=False),
     KeptPath(f"{STATE}/update/source.json", "the URL of updates"),
     KeptPath(f"{STATE}/update/failed.json", "versions that failed here", decided=False),
     # identities
@@ -99,6 +108,9 @@ KEPT = [
 ]
 
 LEFT = [
+    Left(f"{STATE}/access/ssh-keys", "rendered again from the desired state"),
+    Left(f"{STATE}/access/ssh-keys/*", "rendered again from the desired state"),
+    Left(f"{STATE}/access/log/.lock", "held by processes"),
     Left(f"{STATE}/keep/*", "the key would open what it seals, and the status is that of this boot drive"),
     Left(f"{STATE}/rendered.json", "files under /etc are rendered again; its quota projects are kept by themselves"),
     Left(f"{STATE}/replaced/*", "files under /etc that were edited by hand on this boot drive"),

@@ -64,6 +64,11 @@ def opened(key: bytes, stored: bytes, name: str) -> bytes:
         raise Refused("the passphrase does not open the kept state: it is another one") from error
 
 
+def authentication(key: KeyFile, text: bytes) -> str:
+    """Return what only who has the key can make of a manifest (HMAC-SHA256): the digests in it bind all files."""
+    return hmac.new(bytes.fromhex(key.key), b"millrace-state\0" + text, "sha256").hexdigest()
+
+
 def digest(key: KeyFile | None, content: bytes) -> str:
     """Return a digest of content that has secrets; with a key, nobody else can verify a guess by it."""
     if key is None:

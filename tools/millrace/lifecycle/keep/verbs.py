@@ -12,6 +12,7 @@ from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt, quickly, within
 from millrace.system.users import as_root, only_root
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.keep.model import KeepStatus
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _status = prints("millrace.lifecycle.keep.model:KeepStatus")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def keep() -> None:
     """Keep the state of this server on its pool, for a new boot drive."""
 

@@ -7,9 +7,10 @@ from millrace.system.output import Output, prints
 from millrace.system.prompt import repeated
 from millrace.system.run import attempt
 from millrace.system.users import as_root, invoking_user, only_root
+from millrace.system.verb_group import VerbGroup
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def reset() -> None:
     """Reset the boot drive to factory state; data on the pool stays."""
 
@@ -53,9 +54,9 @@ def start(forget_people: bool, host: str | None, word: str | None, show: Output)
             raise Refused(f"{reset_status.obstacle}; nothing was reset")
         if host is None or (forget_people and word is None):
             click.echo("\n".join(text.consequences(reset_status, what)), err=True)
-        host = repeated(f"Host name of this server ({reset_status.host})", "--host") if host is None else host
+        host = repeated(f"Host name of this server ({reset_status.host})", "--host NAME") if host is None else host
         if forget_people and word is None:
-            word = repeated(f"The word {resetting.WORD}", "--word")
+            word = repeated(f"The word {resetting.WORD}", "--word WORD")
         resetting.confirm(host, word)
         begun = resetting.start(what, invoking_user(), attempt)
     # what else there is to see goes down with the server

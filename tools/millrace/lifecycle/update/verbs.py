@@ -14,11 +14,12 @@ from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm
 from millrace.system.run import attempt
 from millrace.system.users import as_root, invoking_user, only_root
+from millrace.system.verb_group import VerbGroup
 
 TIME = "HH:MM"
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def update() -> None:
     """Install another version of Millrace beside this one, try it, and go back."""
 

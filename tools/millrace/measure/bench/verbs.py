@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 import click
 
 from millrace.measure.bench.result.choices import BenchLayer, BenchProfile, CheckpointModel, Format
+from millrace.storage.drive.drive_word import DRIVE
+from millrace.system.completion import completes
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +21,14 @@ if TYPE_CHECKING:
 LAYERS = [one.value for one in BenchLayer]
 PROFILES = [one.value for one in BenchProfile]
 
+
+def _ids() -> list[str]:
+    from millrace.measure.bench.result.store import ids
+
+    return [*ids(), "latest"]
+
+
+_RUNS = completes(_ids)
 _run = prints("millrace.measure.bench.result.model:BenchRun")
 _clients = prints("millrace.measure.bench.result.client:BenchClients")
 _lines = prints(
@@ -42,7 +53,7 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
             "profiles",
             multiple=True,
             type=click.Choice(PROFILES),
-            help="Workload to measure; repeatable [default: all].",
+            help="Benchmark profile to measure; repeatable [default: all].",
         ),
         click.option("--client", "clients", multiple=True, metavar="HOST", help="Client for layer L3; repeatable."),
         click.option("--seconds", type=float, help="Length of one repeat in seconds, 1 to 3600."),
@@ -60,8 +71,9 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
             "--write-drive",
             "write_drives",
             multiple=True,
-            metavar="SERIAL",
-            help="Serial number of a blank drive to overwrite; repeatable.",
+            metavar="DRIVE",
+            type=DRIVE,
+            help="Blank drive to overwrite (serial number, bay or device); repeatable.",
         ),
     ]
     for option in reversed(options):
@@ -69,7 +81,7 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
     return verb
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def bench() -> None:
     """Benchmark drives, arrays, NFS/SMB and clients against hardware limits."""
 
@@ -164,7 +176,7 @@ def list_(show: Output) -> None:
 
 
 @bench.command()
-@click.argument("name", metavar="RUN", default="latest")
+@click.argument("name", metavar="RUN", default="latest", shell_complete=_RUNS)
 @_run
 def show(name: str, show: Output) -> None:
     """Show one run: each measurement with its limit and bottleneck."""
@@ -175,8 +187,8 @@ def show(name: str, show: Output) -> None:
 
 
 @bench.command()
-@click.argument("first", metavar="RUN")
-@click.argument("second", metavar="RUN")
+@click.argument("first", metavar="RUN", shell_complete=_RUNS)
+@click.argument("second", metavar="RUN", shell_complete=_RUNS)
 @prints("millrace.measure.bench.report.compare:Comparison")
 def compare(first: str, second: str, show: Output) -> None:
     """Compare two runs; differences within noise are not significant."""
@@ -188,7 +200,7 @@ def compare(first: str, second: str, show: Output) -> None:
 
 
 @bench.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", shell_complete=_RUNS)
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="html", help="File format.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def export(name: str, kind: Format, output: BinaryIO) -> None:
@@ -201,7 +213,7 @@ def export(name: str, kind: Format, output: BinaryIO) -> None:
     output.write(content)
 
 
-@bench.group()
+@bench.group(cls=VerbGroup)
 def clients() -> None:
     """Manage benchmark clients for layer L3."""
 

@@ -19,9 +19,9 @@ def build(served: ServedShare, wanted: RecipeWish) -> Recipe:
         gpu.refuse(served, wanted)
     protocol = wanted.protocol or gpu.best_protocol(served)
     if protocol is Protocol.SMB_RDMA:
-        return smb.direct_recipe(served, wanted.profile, wanted.host, wanted.user)
+        return smb.direct_recipe(served, wanted.workload, wanted.host, wanted.user)
     if protocol.is_nfs:
         return nfs.recipe(served, wanted, protocol)
     if wanted.local_cache:
         raise Refused("the local cache (fsc) is for NFS mounts: use --protocol nfs-tcp")
-    return smb.recipe(served, wanted.profile, protocol, wanted.host, wanted.user)
+    return smb.recipe(served, wanted.workload, protocol, wanted.host, wanted.user)

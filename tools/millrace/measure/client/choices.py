@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class ClientProfile(StrEnum):
+class ClientWorkload(StrEnum):
     """What the client does with the share."""
 
     TRAINING = "training"
@@ -74,7 +74,7 @@ class Accelerator(StrEnum):
 class RecipeWish:
     """What was chosen. `protocol` None: the best one for the GPUs. `client_addresses`: RDMA ports of the client."""
 
-    profile: ClientProfile
+    workload: ClientWorkload
     protocol: Protocol | None = None
     host: str | None = None
     user: str | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from millrace.measure.client import recipes, sources
-from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.choices import ClientWorkload
 from millrace.measure.client.kubernetes_names import (
     as_name,
     checked,
@@ -58,7 +58,7 @@ class StorageClassWish:
 
     name: str | None
     namespace: str
-    profile: ClientProfile
+    workload: ClientWorkload
     host: str | None
     datasets: Sequence[str]
 
@@ -77,8 +77,8 @@ def recipe(served: ServedShare, share: DesiredShare, wanted: StorageClassWish) -
     options = [
         choice.option
         for choice in (
-            *recipes.nfs_common(recipes.tcp(wanted.profile)),
-            *recipes.NFS_CACHING[wanted.profile],
+            *recipes.nfs_common(recipes.tcp(wanted.workload)),
+            *recipes.NFS_CACHING[wanted.workload],
             *required_options(served),
         )
         if choice.option != "ro"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.choices import ClientWorkload
+from millrace.serve.config.completion import SHARES
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--share", metavar="NAME", help="Share name; optional if only one share exists.")
+@click.option("--share", metavar="NAME", shell_complete=SHARES, help="Share name; optional if only one share exists.")
 @click.option("--class", "name", metavar="NAME", help="Name of the StorageClass [default: millrace-SHARE].")
 @click.option("--namespace", default="default", show_default=True, help="Namespace of the secret and of claims.")
 @click.option(
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     help="Directory of the share as a volume that pods only read; repeatable.",
 )
 @click.option(
-    "--profile",
-    type=click.Choice([profile.value for profile in ClientProfile]),
-    default=ClientProfile.MIXED.value,
+    "--workload",
+    type=click.Choice([workload.value for workload in ClientWorkload]),
+    default=ClientWorkload.MIXED.value,
     show_default=True,
     help="Workload of the pods.",
 )
@@ -38,7 +39,7 @@ def kubernetes(
     name: str | None,
     namespace: str,
     datasets: tuple[str, ...],
-    profile: str,
+    workload: str,
     host: str | None,
     show: Output,
 ) -> None:
@@ -61,9 +62,8 @@ def kubernetes(
     served_share = served(config, share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
     desired = config.share(served_share.name)
     assert desired is not None
-    show(
-        recipe(served_share, desired, StorageClassWish(name, namespace, ClientProfile(profile), host, datasets)), _lines
-    )
+    wanted = StorageClassWish(name, namespace, ClientWorkload(workload), host, datasets)
+    show(recipe(served_share, desired, wanted), _lines)
 
 
 def _lines(found: "KubernetesRecipe") -> Iterator[str]:

@@ -2,7 +2,7 @@
 """Data sets kept on the client's own NVMe drives after the first read: fsc with cachefilesd."""
 
 from millrace.measure.client import sources
-from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.choices import ClientWorkload
 from millrace.measure.client.model import ClientFile, Note, RecipeChoice
 from millrace.measure.client.served import ServedShare
 from millrace.system.errors import Refused
@@ -39,14 +39,14 @@ NOTES = [
 ]
 
 
-def refuse(served: ServedShare, profile: ClientProfile) -> None:
+def refuse(served: ServedShare, workload: ClientWorkload) -> None:
     """Verify that nothing in the cache can get old. Refused: the share or the workload changes files."""
-    if profile not in (ClientProfile.TRAINING, ClientProfile.DATALOADER):
-        raise Refused(f"the local cache (fsc) is for data sets that are read: use --profile training, not {profile}")
+    if workload not in (ClientWorkload.TRAINING, ClientWorkload.DATALOADER):
+        raise Refused(f"the local cache (fsc) is for data sets that are read: use --workload training, not {workload}")
     if not served.read_only:
         raise Refused(
             f"the local cache (fsc) is for read-only shares, and {served.name} can be written: use a share with "
-            "--profile dataset-ro"
+            "--type dataset-ro"
         )
 
 

@@ -3,7 +3,7 @@
 
 from typing import Literal
 
-from millrace.measure.client.choices import ClientProfile, Gpu, Protocol
+from millrace.measure.client.choices import ClientWorkload, Gpu, Protocol
 from millrace.system.documents import Contract
 
 
@@ -72,7 +72,7 @@ class Expect(Contract):
 
     schema_version: Literal[1] = 1
     share: str
-    profile: ClientProfile
+    workload: ClientWorkload
     protocol: Protocol
     fstype: Literal["nfs", "cifs"]
     source: str
@@ -96,7 +96,7 @@ class Recipe(Contract):
 
     schema_version: Literal[1] = 1
     share: str
-    profile: ClientProfile
+    workload: ClientWorkload
     protocol: Protocol
     host: str
     mountpoint: str

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from millrace.measure.client import gpu, kerberos, local_cache, mount, recipes, sources, tls, trunking
-from millrace.measure.client.choices import ClientProfile, Protocol, RecipeWish
+from millrace.measure.client.choices import ClientWorkload, Protocol, RecipeWish
 from millrace.measure.client.model import ClientFile, Expect, Note, Recipe, RecipeChoice
 from millrace.measure.client.mount import MountStep
 from millrace.measure.client.served import ServedShare
@@ -27,19 +27,19 @@ def recipe(served: ServedShare, wanted: RecipeWish, protocol: Protocol) -> Recip
 
     Refused: the share is not served in this way. BadInput: an address of the client is none.
     """
-    profile = wanted.profile
-    _refuse(served, profile, protocol)
+    workload = wanted.workload
+    _refuse(served, workload, protocol)
     if protocol.is_rdma:
         served = served.over_rdma()
     if wanted.local_cache:
-        local_cache.refuse(served, profile)
+        local_cache.refuse(served, workload)
     trunked = protocol.is_trunked
     addresses = (
         trunking.lane_addresses(served.addresses, protocol.is_rdma) if trunked else [str(served.addresses[0].ip)]
     )
     options = [
-        *recipes.nfs_common(_transport(profile, protocol)),
-        *recipes.NFS_CACHING[profile],
+        *recipes.nfs_common(_transport(workload, protocol)),
+        *recipes.NFS_CACHING[workload],
         *required_options(served),
         *(local_cache.OPTIONS if wanted.local_cache else []),
     ]
@@ -58,14 +58,14 @@ def recipe(served: ServedShare, wanted: RecipeWish, protocol: Protocol) -> Recip
     mounts = [main, *_lane_mounts(main, served, addresses, named=host is not None)] if trunked else [main]
     return Recipe(
         share=served.name,
-        profile=profile,
+        workload=workload,
         protocol=protocol,
         host=name,
         mountpoint=main.mountpoint,
         source=main.source,
         options=options,
-        left_out=[*recipes.NFS_LEFT_OUT[profile], *recipes.MODULE_LEFT_OUT],
-        files=[_modprobe(profile), *_tls_files(served), *(local_cache.files() if wanted.local_cache else [])],
+        left_out=[*recipes.NFS_LEFT_OUT[workload], *recipes.MODULE_LEFT_OUT],
+        files=[_modprobe(workload), *_tls_files(served), *(local_cache.files() if wanted.local_cache else [])],
         prepare=[*(tls.PREPARE if served.tls else []), *(local_cache.PREPARE if wanted.local_cache else [])],
         fstab=[mount.fstab(mounting) for mounting in mounts],
         fstab_commands=mount.activation(mounts, enable=False),
@@ -73,7 +73,7 @@ def recipe(served: ServedShare, wanted: RecipeWish, protocol: Protocol) -> Recip
         units=[unit for mounting in mounts for unit in mount.units(mounting)],
         commands=[line for mounting in mounts for line in mount.commands(mounting)],
         notes=[
-            *_notes(served, profile, protocol, addresses),
+            *_notes(served, workload, protocol, addresses),
             *gpu.notes(wanted),
             *(local_cache.NOTES if wanted.local_cache else []),
         ],
@@ -83,21 +83,21 @@ def recipe(served: ServedShare, wanted: RecipeWish, protocol: Protocol) -> Recip
     )
 
 
-def _refuse(served: ServedShare, profile: ClientProfile, protocol: Protocol) -> None:
+def _refuse(served: ServedShare, workload: ClientWorkload, protocol: Protocol) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
     if served.closed:
         raise Refused(f"no client can mount {served.name}: {CLOSED}")
-    if profile is ClientProfile.KVCACHE and served.read_only:
+    if workload is ClientWorkload.KVCACHE and served.read_only:
         raise Refused(f"the share {served.name} is read-only, and a KV cache is written: create a share of its own")
     if protocol.is_rdma and served.xprtsec:
         raise Refused(f"the share {served.name} asks for TLS, which is for TCP only: use --protocol nfs-tcp")
 
 
-def _transport(profile: ClientProfile, protocol: Protocol) -> list[RecipeChoice]:
+def _transport(workload: ClientWorkload, protocol: Protocol) -> list[RecipeChoice]:
     if protocol.is_rdma:
         return recipes.rdma_trunked() if protocol.is_trunked else recipes.rdma()
-    return recipes.trunked() if protocol.is_trunked else recipes.tcp(profile)
+    return recipes.trunked() if protocol.is_trunked else recipes.tcp(workload)
 
 
 def required_options(served: ServedShare) -> list[RecipeChoice]:
@@ -138,11 +138,11 @@ def _selected(addresses: Sequence[Address], chosen: Sequence[str]) -> list[Addre
     return [one for one in addresses if str(one.ip) in chosen]
 
 
-def _modprobe(profile: ClientProfile) -> ClientFile:
+def _modprobe(workload: ClientWorkload) -> ClientFile:
     text = render(
         "client/modprobe.j2",
-        profile=profile,
-        parameters=recipes.module_parameters(profile),
+        workload=workload,
+        parameters=recipes.module_parameters(workload),
         left_out=recipes.MODULE_LEFT_OUT,
     )
     return ClientFile(path=MODPROBE, mode="0644", text=text)
@@ -156,7 +156,7 @@ def _tls_files(served: ServedShare) -> list[ClientFile]:
 _KVCACHE = [
     Note(
         text="Give a KV cache a share of its own with a size, so that it cannot fill the pool: "
-        "millrace share create kvcache --profile checkpoint --size 10T. The engine evicts blocks at its own "
+        "millrace share create kvcache --type checkpoint --size 10T. The engine evicts blocks at its own "
         "limit, which must be lower.",
         source=sources.KVCACHE,
     ),
@@ -168,7 +168,7 @@ _KVCACHE = [
 ]
 
 
-def _notes(served: ServedShare, profile: ClientProfile, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
+def _notes(served: ServedShare, workload: ClientWorkload, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
     notes = [
         Note(
             text="The first mount of a server sets nconnect for all its mounts: unmount existing ones first.",
@@ -185,7 +185,7 @@ def _notes(served: ServedShare, profile: ClientProfile, protocol: Protocol, addr
             source=sources.MOUNTD,
         ),
         *kerberos.notes(served, protocol),
-        *(_KVCACHE if profile is ClientProfile.KVCACHE else []),
+        *(_KVCACHE if workload is ClientWorkload.KVCACHE else []),
     ]
     if served.tls and served.xprtsec:
         notes += tls.notes(served.tls, served.xprtsec)
@@ -204,13 +204,13 @@ def _expect(
     options: Sequence[RecipeChoice],
     addresses: Sequence[str],
 ) -> Expect:
-    profile, rdma = wanted.profile, protocol.is_rdma
+    workload, rdma = wanted.workload, protocol.is_rdma
     printed = [_PRINTED.get(choice.option, choice.option) for choice in options if choice.option not in _NOT_PRINTED]
     trunked = protocol.is_trunked
-    single = recipes.RDMA_CONNECTIONS if rdma else recipes.TCP_CONNECTIONS[profile]
+    single = recipes.RDMA_CONNECTIONS if rdma else recipes.TCP_CONNECTIONS[workload]
     return Expect(
         share=served.name,
-        profile=profile,
+        workload=workload,
         protocol=protocol,
         fstype="nfs",
         source=served.path,
@@ -218,7 +218,7 @@ def _expect(
         options={key: value for key, _, value in (text.partition("=") for text in printed)},
         lanes=trunking.connections(addresses, rdma) if trunked else single,
         lane_addresses=list(addresses) if trunked else [],
-        modules=recipes.module_parameters(profile),
+        modules=recipes.module_parameters(workload),
         encrypted=served.xprtsec is not None,
         mtu=served.mtu,
         gpu=wanted.gpu,

@@ -5,7 +5,7 @@ Where a talk and the kernel of today disagree the kernel wins, and the option is
 """
 
 from millrace.measure.client import sources
-from millrace.measure.client.choices import ClientProfile
+from millrace.measure.client.choices import ClientWorkload
 from millrace.measure.client.model import ModuleParameter, Note, RecipeChoice
 
 NFS_PORT = 2049
@@ -19,22 +19,22 @@ TRUNKED_CONNECTIONS = 8
 CHANNELS = 8
 
 TCP_CONNECTIONS = {
-    ClientProfile.TRAINING: 16,
-    ClientProfile.CHECKPOINT: 16,
-    ClientProfile.DATALOADER: 8,
-    ClientProfile.KVCACHE: 16,
-    ClientProfile.MIXED: 8,
+    ClientWorkload.TRAINING: 16,
+    ClientWorkload.CHECKPOINT: 16,
+    ClientWorkload.DATALOADER: 8,
+    ClientWorkload.KVCACHE: 16,
+    ClientWorkload.MIXED: 8,
 }
 
 # max_session_slots, max_session_cb_slots, callback_nr_threads: the upper ends of the talk's ranges. One client that
-# mounts with several profiles takes the larger numbers: they are ceilings, and there is one module.
+# mounts with several workloads takes the larger numbers: they are ceilings, and there is one module.
 _MODULE = {
-    ClientProfile.TRAINING: (256, 64, 12),
-    ClientProfile.CHECKPOINT: (256, 64, 12),
-    ClientProfile.DATALOADER: (128, 32, 16),
+    ClientWorkload.TRAINING: (256, 64, 12),
+    ClientWorkload.CHECKPOINT: (256, 64, 12),
+    ClientWorkload.DATALOADER: (128, 32, 16),
     # not in the talk: every request of the LLM server waits for its blocks
-    ClientProfile.KVCACHE: (256, 64, 12),
-    ClientProfile.MIXED: (192, 48, 12),
+    ClientWorkload.KVCACHE: (256, 64, 12),
+    ClientWorkload.MIXED: (192, 48, 12),
 }
 
 
@@ -42,12 +42,12 @@ def _choice(option: str, reason: str, source: str) -> RecipeChoice:
     return RecipeChoice(option=option, reason=reason, source=source)
 
 
-def module_parameters(profile: ClientProfile) -> list[ModuleParameter]:
+def module_parameters(workload: ClientWorkload) -> list[ModuleParameter]:
     """Return what /etc/modprobe.d sets for the NFS client."""
     names = ("max_session_slots", "max_session_cb_slots", "callback_nr_threads")
     return [
         ModuleParameter(module="nfs", parameter=name, at_least=value)
-        for name, value in zip(names, _MODULE[profile], strict=True)
+        for name, value in zip(names, _MODULE[workload], strict=True)
     ]
 
 
@@ -98,9 +98,9 @@ def nfs_common(transport: list[RecipeChoice]) -> list[RecipeChoice]:
     ]
 
 
-def tcp(profile: ClientProfile) -> list[RecipeChoice]:
+def tcp(workload: ClientWorkload) -> list[RecipeChoice]:
     """Return the options for one server address over TCP."""
-    count = TCP_CONNECTIONS[profile]
+    count = TCP_CONNECTIONS[workload]
     reason = f"{count} connections; each carries about 2.5 GB/s of reads or 1.6 GB/s of writes"
     return [
         _choice("proto=tcp", "transport protocol", sources.TALK_MOUNT),
@@ -159,26 +159,26 @@ def rdma_trunked() -> list[RecipeChoice]:
 
 
 NFS_CACHING = {
-    ClientProfile.TRAINING: [
+    ClientWorkload.TRAINING: [
         _choice("acregmin=60", "datasets do not change while they are read", sources.TALK_MOUNT),
         _choice("acregmax=600", "datasets do not change while they are read", sources.TALK_MOUNT),
         _choice("acdirmin=60", "new files become visible after 60 s", sources.TALK_MOUNT),
         _choice("acdirmax=600", "new files become visible after at most 600 s", sources.TALK_MOUNT),
     ],
-    ClientProfile.CHECKPOINT: [
+    ClientWorkload.CHECKPOINT: [
         _choice(_POSITIVE, "prevents a cached 'no such file' when another node resumes", sources.TALK_CACHING),
     ],
-    ClientProfile.DATALOADER: [
+    ClientWorkload.DATALOADER: [
         _choice(
             _POSITIVE, "caches existing names only; missing names are looked up on the server", sources.TALK_CACHING
         ),
     ],
-    ClientProfile.KVCACHE: [
+    ClientWorkload.KVCACHE: [
         _choice(_POSITIVE, "a block that one node saved is found by the others at once", sources.NFS_MANUAL),
         _choice("acregmin=60", "blocks do not change after they are written", sources.NFS_MANUAL),
         _choice("acregmax=600", "blocks do not change after they are written", sources.NFS_MANUAL),
     ],
-    ClientProfile.MIXED: [
+    ClientWorkload.MIXED: [
         _choice(_POSITIVE, "files that other clients create are visible immediately", sources.TALK_CACHING),
     ],
 }
@@ -190,8 +190,8 @@ _NFS_LEFT_OUT = [
 ]
 
 NFS_LEFT_OUT = {
-    ClientProfile.TRAINING: [_choice("lookupcache=all", "the default", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
-    ClientProfile.CHECKPOINT: [
+    ClientWorkload.TRAINING: [_choice("lookupcache=all", "the default", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
+    ClientWorkload.CHECKPOINT: [
         _choice(
             "acdirmin=60, acdirmax=600",
             "would hide a new checkpoint from other nodes for 60 s; the defaults are 30 and 60 s",
@@ -199,8 +199,11 @@ NFS_LEFT_OUT = {
         ),
         *_NFS_LEFT_OUT,
     ],
-    ClientProfile.DATALOADER: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
-    ClientProfile.KVCACHE: [
+    ClientWorkload.DATALOADER: [
+        _choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL),
+        *_NFS_LEFT_OUT,
+    ],
+    ClientWorkload.KVCACHE: [
         _choice(
             "nocto",
             "would skip the check on open, and show half a block to a node that opens it while it is written",
@@ -208,7 +211,7 @@ NFS_LEFT_OUT = {
         ),
         *_NFS_LEFT_OUT,
     ],
-    ClientProfile.MIXED: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
+    ClientWorkload.MIXED: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
 }
 
 
@@ -276,9 +279,9 @@ SMB_DIRECT_NOTES = [
 ]
 
 
-def smb_caching(profile: ClientProfile, leases: bool) -> list[RecipeChoice]:
-    """Return the caching options of a profile; `leases`: whether the server grants them."""
-    if profile is ClientProfile.CHECKPOINT:
+def smb_caching(workload: ClientWorkload, leases: bool) -> list[RecipeChoice]:
+    """Return the caching options of a workload; `leases`: whether the server grants them."""
+    if workload is ClientWorkload.CHECKPOINT:
         return [
             _choice(
                 "cache=none",
@@ -287,7 +290,7 @@ def smb_caching(profile: ClientProfile, leases: bool) -> list[RecipeChoice]:
             ),
             _choice("actimeo=0", "always reads file sizes and times from the server", sources.TALK_CIFS_TABLE),
         ]
-    if profile in (ClientProfile.MIXED, ClientProfile.KVCACHE):
+    if workload in (ClientWorkload.MIXED, ClientWorkload.KVCACHE):
         return []
     attributes = [_choice("actimeo=60", "datasets do not change while they are read", sources.CIFS_CLIENT)]
     if leases:

@@ -67,7 +67,7 @@ def served(
     # As serve/share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same
     # tree.
     transport = _transport_security(share.nfs)
-    one_tree = share.both or share.profile == "mixed"
+    one_tree = share.both or share.type == "mixed"
     return ServedShare(
         name=share.name,
         path=f"{mountpoint}/{share.name}",
@@ -78,7 +78,7 @@ def served(
         nfs=share.nfs.enabled,
         smb=share.smb.enabled and not share.smb.direct,
         direct=share.smb.enabled and share.smb.direct,
-        read_only=share.profile == "dataset-ro" or _all_read_only(share.nfs),
+        read_only=share.type == "dataset-ro" or _all_read_only(share.nfs),
         sec=_security(share.nfs),
         xprtsec=transport,
         posix=not one_tree and not share.smb.time_machine,

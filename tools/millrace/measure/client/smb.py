@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from millrace.measure.client import mount, recipes, sources
-from millrace.measure.client.choices import ClientProfile, Protocol
+from millrace.measure.client.choices import ClientWorkload, Protocol
 from millrace.measure.client.model import ClientFile, Expect, Note, Recipe, RecipeChoice
 from millrace.measure.client.mount import MountStep
 from millrace.measure.client.served import ServedShare
@@ -28,7 +28,7 @@ USER = Rule(
 
 
 def recipe(
-    served: ServedShare, profile: ClientProfile, protocol: Protocol, host: str | None, user: str | None
+    served: ServedShare, workload: ClientWorkload, protocol: Protocol, host: str | None, user: str | None
 ) -> Recipe:
     """Return the recipe. Refused: the share is not on SMB. BadInput: `user` is no name of a user."""
     if served.direct:
@@ -39,14 +39,14 @@ def recipe(
     credentials = _credentials(served, user or DEFAULT_USER)
     options = [
         *recipes.smb_common(served.posix),
-        *recipes.smb_caching(profile, served.leases),
+        *recipes.smb_caching(workload, served.leases),
         *_required_options(served),
     ]
     left_out = [*recipes.SMB_LEFT_OUT, *([] if served.posix else recipes.SMB_MIXED_LEFT_OUT)]
-    return _recipe(served, profile, protocol, name, credentials, options, left_out, _notes(served, credentials.path))
+    return _recipe(served, workload, protocol, name, credentials, options, left_out, _notes(served, credentials.path))
 
 
-def direct_recipe(served: ServedShare, profile: ClientProfile, host: str | None, user: str | None) -> Recipe:
+def direct_recipe(served: ServedShare, workload: ClientWorkload, host: str | None, user: str | None) -> Recipe:
     """Return the recipe of a mount over SMB Direct.
 
     Refused: the share is not on it, or no RDMA device has an address. BadInput: `user` is no name of a user.
@@ -56,14 +56,14 @@ def direct_recipe(served: ServedShare, profile: ClientProfile, host: str | None,
     served = served.over_rdma()
     name = host_name(host) if host else str(served.addresses[0].ip)
     credentials = _credentials(served, user or DEFAULT_USER)
-    options = [*recipes.smb_direct(), *recipes.smb_caching(profile, True), *_required_options(served)]
+    options = [*recipes.smb_direct(), *recipes.smb_caching(workload, True), *_required_options(served)]
     notes = [*_notes(served, credentials.path)[:1], *recipes.SMB_DIRECT_NOTES]
-    return _recipe(served, profile, Protocol.SMB_RDMA, name, credentials, options, recipes.SMB_DIRECT_LEFT_OUT, notes)
+    return _recipe(served, workload, Protocol.SMB_RDMA, name, credentials, options, recipes.SMB_DIRECT_LEFT_OUT, notes)
 
 
 def _recipe(
     served: ServedShare,
-    profile: ClientProfile,
+    workload: ClientWorkload,
     protocol: Protocol,
     name: str,
     credentials: ClientFile,
@@ -80,7 +80,7 @@ def _recipe(
     )
     return Recipe(
         share=served.name,
-        profile=profile,
+        workload=workload,
         protocol=protocol,
         host=name,
         mountpoint=main.mountpoint,
@@ -96,7 +96,7 @@ def _recipe(
         commands=mount.commands(main),
         notes=notes,
         zone=None,
-        expect=_expect(served, profile, protocol, options),
+        expect=_expect(served, workload, protocol, options),
     )
 
 
@@ -139,12 +139,14 @@ def _notes(served: ServedShare, credentials: str) -> list[Note]:
     return notes
 
 
-def _expect(served: ServedShare, profile: ClientProfile, protocol: Protocol, options: Sequence[RecipeChoice]) -> Expect:
+def _expect(
+    served: ServedShare, workload: ClientWorkload, protocol: Protocol, options: Sequence[RecipeChoice]
+) -> Expect:
     # multichannel is printed as max_channels.
     printed = [choice.option for choice in options if choice.option != "multichannel"]
     return Expect(
         share=served.name,
-        profile=profile,
+        workload=workload,
         protocol=protocol,
         fstype="cifs",
         source=served.name,

@@ -9,7 +9,7 @@ from millrace.measure.client.model import GpuSettings, Recipe, RecipeChoice
 def lines(recipe: Recipe) -> list[str]:
     """Return the whole recipe in the order in which it is applied."""
     rows = [
-        f"# Share {recipe.share}, workload {recipe.profile}, {recipe.protocol}. Run on the client as root.",
+        f"# Share {recipe.share}, workload {recipe.workload}, {recipe.protocol}. Run on the client as root.",
         "# Apply these files first, then one of A, B or C; all three mount the same.",
     ]
     for file in recipe.files:

@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from millrace.measure.bench.verbs import PROFILES as LOADS
-from millrace.measure.client.choices import Accelerator, ClientProfile, Gpu, Model, Protocol, RecipeWish
+from millrace.measure.client.choices import Accelerator, ClientWorkload, Gpu, Model, Protocol, RecipeWish
 from millrace.measure.client.kubernetes_verbs import kubernetes
+from millrace.serve.config.completion import SHARES, USERS
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from millrace.measure.client.model import Recipe
 
-_share = click.option("--share", metavar="NAME", help="Share name; optional if only one share exists.")
+_share = click.option(
+    "--share", metavar="NAME", shell_complete=SHARES, help="Share name; optional if only one share exists."
+)
 _host = click.option("--host", metavar="NAME", help="Host name of this server for clients [default: an IP address].")
 _OPTIONS = (
     click.option(
-        "--profile",
-        type=click.Choice([one.value for one in ClientProfile]),
+        "--workload",
+        type=click.Choice([one.value for one in ClientWorkload]),
         help="Workload of the client; with --gpu [default: training].",
     ),
     click.option(
@@ -38,12 +42,12 @@ _OPTIONS = (
         "client_addresses",
         metavar="ADDRESS",
         multiple=True,
-        help="Address of an RDMA port of the client, for cufile.json; repeat it.",
+        help="Address of an RDMA port of the client, for cufile.json; repeatable.",
     ),
     click.option("--local-cache", is_flag=True, help="Keep a read-only data set on local drives (fsc, cachefilesd)."),
     _share,
 )
-_user = click.option("--user", metavar="NAME", help="SMB user, NAME or DOMAIN\\NAME.")
+_user = click.option("--user", metavar="NAME", shell_complete=USERS, help="SMB user, NAME or DOMAIN\\NAME.")
 
 
 def _chosen(command: "Callable[..., None]") -> "Callable[..., None]":
@@ -53,7 +57,7 @@ def _chosen(command: "Callable[..., None]") -> "Callable[..., None]":
     return command
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def client() -> None:
     """Print mount recipes and check programs for clients."""
 
@@ -116,7 +120,7 @@ def check_script(gpu: str | None) -> None:
     "profiles",
     multiple=True,
     type=click.Choice(LOADS),
-    help="Workload to measure; repeatable [default: all].",
+    help="Benchmark profile to measure; repeatable [default: all].",
 )
 @click.option("--seconds", type=float, help="Length of one repeat in seconds, 1 to 3600.")
 @click.option("--repeats", type=int, help="Repeats of each workload, 1 to 100.")
@@ -151,13 +155,14 @@ def zone(host: str | None, show: Output) -> None:
 
 
 @client.command()
+@click.option("--client-memory", metavar="SIZE", required=True, help="Memory of one client, for example 512G.")
 @_share
 @click.option(
     "--model",
     "models",
     multiple=True,
     type=click.Choice([model.value for model in Model]),
-    help="Workload of MLPerf Storage; repeat it [default: all].",
+    help="Workload of MLPerf Storage; repeatable [default: all].",
 )
 @click.option(
     "--accelerator",
@@ -167,7 +172,6 @@ def zone(host: str | None, show: Output) -> None:
 )
 @click.option("--accelerators", type=int, help="Number of accelerators [default: the forecast].")
 @click.option("--clients", type=int, default=1, help="Number of clients that run the benchmark.")
-@click.option("--client-memory", metavar="SIZE", required=True, help="Memory of one client, for example 512G.")
 @click.option("--name", default="millrace", metavar="NAME", help="Name of the system in the submission.")
 @click.option(
     "--results", default="/var/tmp/mlperf-results", metavar="DIRECTORY", help="Directory for results on the clients."
@@ -191,7 +195,7 @@ def mlperf(share: str | None, models: "Sequence[str]", client_memory: str, show:
 
 
 def _recipe(
-    profile: str | None,
+    workload: str | None,
     protocol: str | None,
     gpu: str | None,
     client_addresses: "Sequence[str]",
@@ -209,11 +213,11 @@ def _recipe(
     from millrace.system.errors import BadInput, Refused
 
     if not gpu:
-        for option, value in (("--profile", profile), ("--protocol", protocol)):
+        for option, value in (("--workload", workload), ("--protocol", protocol)):
             if not value:
                 raise BadInput(f"{option} is missing: millrace client recipe --help lists the choices")
     wanted = RecipeWish(
-        profile=ClientProfile(profile or ClientProfile.TRAINING),
+        workload=ClientWorkload(workload or ClientWorkload.TRAINING),
         protocol=Protocol(protocol) if protocol else None,
         host=host,
         user=user,

@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 import click
 
 from millrace.measure.bench.result.choices import Format
+from millrace.system.completion import completes
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millrace.measure.tuner.run.outputs import TunerProgress, TunerRequest
 
+
+def _ids() -> list[str]:
+    from millrace.measure.tuner.run.store import ids
+
+    return [*ids(), "latest"]
+
+
+_RUNS = completes(_ids)
 _lines = prints("millrace.measure.tuner.run.outputs:TunerProgress", lines=True, words="Print progress as JSON lines.")
 
 
@@ -30,7 +40,7 @@ def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
     return verb
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def tuner() -> None:
     """Measure which runtime settings suit this server, and apply the best."""
 
@@ -163,7 +173,7 @@ def list_(show: Output) -> None:
 
 
 @tuner.command()
-@click.argument("name", metavar="RUN", default="latest")
+@click.argument("name", metavar="RUN", default="latest", shell_complete=_RUNS)
 @prints("millrace.measure.tuner.model:TunerRun")
 def show(name: str, show: Output) -> None:
     """Show one run: what mattered, and the winner beside the plan's settings and the kernel's defaults."""
@@ -174,7 +184,7 @@ def show(name: str, show: Output) -> None:
 
 
 @tuner.command()
-@click.argument("name", metavar="RUN", default="latest")
+@click.argument("name", metavar="RUN", default="latest", shell_complete=_RUNS)
 @prints("millrace.measure.tuner.run.outputs:Applied")
 def apply(name: str, show: Output) -> None:
     """Put the winner of a run into the policy and in force; `tuner revert` removes it."""
@@ -197,7 +207,7 @@ def revert(show: Output) -> None:
 
 
 @tuner.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN", shell_complete=_RUNS)
 @click.option("--format", "kind", type=click.Choice(get_args(Format)), default="xlsx", help="File format.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def export(name: str, kind: Format, output: BinaryIO) -> None:

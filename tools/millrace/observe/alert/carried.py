@@ -10,8 +10,8 @@ from millrace.observe.alert import routes
 from millrace.observe.alert.model import MailRoute, Route, Routes, WebhookRoute
 from millrace.serve.config.carried import Carried, register
 from millrace.system.command import command
-from millrace.system.documents import sentence
 from millrace.system.errors import BadInput
+from millrace.system.model_errors import sentence
 from millrace.system.run import Runner
 from millrace.system.text import shown
 

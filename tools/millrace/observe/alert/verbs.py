@@ -14,6 +14,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, table
 from millrace.system.run import attempt
 from millrace.system.text import shown
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.observe.alert.model import AlertList, Route, RouteList, TestReport
@@ -32,7 +33,7 @@ _ca = click.option(
 _daily = click.option("--daily", metavar="HH:MM", help="Send a sign of life every day at this local time.")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def alert() -> None:
     """Report problems by mail, webhook or syslog: once when they begin, once when they end."""
 
@@ -74,12 +75,12 @@ def deliver() -> None:
     service.run()
 
 
-@alert.group()
+@alert.group(cls=VerbGroup)
 def route() -> None:
     """Manage where alerts go."""
 
 
-@route.group()
+@route.group(cls=VerbGroup)
 def add() -> None:
     """Add a route by mail, webhook or syslog."""
 

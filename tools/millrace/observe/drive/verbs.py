@@ -3,10 +3,12 @@
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def drive() -> None:
     """List, show, test, replace, add, remove, locate and erase the drives of this server."""
 
@@ -24,10 +26,10 @@ def list_(show: Output) -> None:
 
 
 @drive.command("show")
-@click.argument("serial")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
 @prints("millrace.storage.drive.drive_model:DriveReport")
 def show_(serial: str, show: Output) -> None:
-    """Show everything that is known of the drive SERIAL."""
+    """Show everything that is known of DRIVE (serial number, bay or device)."""
     from millrace.observe.drive.rows import row
     from millrace.observe.drive.text import details
     from millrace.storage.drive.drive_model import DriveReport

@@ -3,6 +3,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
@@ -52,13 +53,15 @@ class Status(Contract):
 
     `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
     the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
-    what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
+    what could not be read, and why. `uptime` is the seconds since this server was started. `fed` is how many
+    accelerators it keeps busy; null is not known.
     """
 
     schema_version: Literal[1] = 1
     product: Literal["Millrace"] = "Millrace"
     version: str
     hostname: str
+    uptime: int
     addresses: list[Address]
     health: Health
     next: list[str]
@@ -80,6 +83,7 @@ def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> St
     return Status(
         version=image_version(),
         hostname=socket.gethostname(),
+        uptime=round(time.monotonic()),
         addresses=[_address(port.name, address) for port in reached for address in port.addresses],
         health=health,
         next=_next(health),

@@ -7,6 +7,7 @@ import click
 
 from millrace.system.jobs.kinds import JobName
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.observe.jobs.listing import JobStatus
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _name = click.argument("name", metavar="NAME", type=click.Choice(get_args(JobName)))
 
 
-@click.group("job")
+@click.group("job", cls=VerbGroup)
 def job() -> None:
     """List, follow and cancel long work: builds, drive changes, erasures, tests, benchmarks, updates."""
 

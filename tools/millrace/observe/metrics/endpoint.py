@@ -17,7 +17,7 @@ from millrace.system.run import Runner, must
 
 PORT = 19100
 UNIT, PORT_UNIT = "millrace-metrics.service", "millrace-firewall@metrics.service"
-COLLECT, COLLECTOR = "millrace-metrics-collect.service", "millrace-metrics-collector.service"
+COLLECT = "millrace-metrics-collect.service"
 NODE_EXPORTER = ("millrace-node-exporter.socket", "millrace-node-exporter.service")
 MOST_ADDRESSES = 64
 # Of a token that an administrator chooses. It is kept as a plain hash, so it must be too long to be guessed.
@@ -66,7 +66,7 @@ def turn_off(run: Runner) -> MetricsEndpoint:
         settings_file().unlink(missing_ok=True)
         token_file().unlink(missing_ok=True)
         # all by name: systemctl waits for what it names, not for what systemd stops with it
-        must(run, ["systemctl", "stop", UNIT, PORT_UNIT, COLLECTOR, *NODE_EXPORTER])
+        must(run, ["systemctl", "stop", UNIT, PORT_UNIT, *NODE_EXPORTER])
         paths.metrics_file().unlink(missing_ok=True)
     return status()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.observe.metrics.model import MetricsEndpoint
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _endpoint = prints("millrace.observe.metrics.model:MetricsEndpoint")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=VerbGroup, invoke_without_command=True)
 @click.pass_context
 def metrics(context: click.Context) -> None:
     """Print Millrace's own metrics in the text format of Prometheus; `on` serves them to a monitoring system.
@@ -71,12 +72,22 @@ def status(show: Output) -> None:
 
 @metrics.command(hidden=True)
 def write() -> None:
-    """Collect into /run/millrace/metrics.txt; what millrace-metrics-collect.service runs."""
-    from millrace.observe.metrics.collect import collect
+    """Keep the history; while metrics are served, collect them. What millrace-metrics-collect.service runs."""
+    from millrace.observe.history.sampler import sample
+    from millrace.observe.metrics.endpoint import settings_file
     from millrace.system import paths
-    from millrace.system.files import write_text
 
-    write_text(paths.metrics_file(), collect())
+    try:
+        if settings_file().exists():
+            from millrace.observe.metrics.collect import collect
+            from millrace.system.files import write_text
+
+            text = collect()
+            # they may have been switched off meanwhile
+            if settings_file().exists():
+                write_text(paths.metrics_file(), text)
+    finally:
+        sample()
 
 
 @metrics.command(hidden=True)

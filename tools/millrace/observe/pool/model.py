@@ -53,12 +53,14 @@ class LiveBackend(Contract):
 class PoolState(Contract):
     """The pool as it is now. `notes` are what could not be read, and why.
 
-    `backends` are the parts of external devices that it lies on; then it has no arrays.
+    `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is the title of its
+    plan, null where that cannot be read.
     """
 
     schema_version: Literal[1] = 1
     created: str
     plan_sha256: str
+    plan: str | None = None
     arrays: list[LiveArray]
     backends: list[LiveBackend] = Field(default_factory=list)
     filesystem: LiveFilesystem

@@ -5,6 +5,8 @@ import os
 
 from millrace.inventory.places import bays
 from millrace.observe.pool.model import LiveBackend, LiveFilesystem, PoolState, ShareUsage
+from millrace.plan.current import plan_in_force
+from millrace.plan.model import Plan
 from millrace.serve.share.desired import shares
 from millrace.serve.share.usage import usage
 from millrace.storage.array.devices import partition_device
@@ -19,7 +21,7 @@ from millrace.system.errors import MillraceError
 from millrace.system.mounts import mounted
 from millrace.system.printing import Cell, notes, table
 from millrace.system.run import Runner, attempt
-from millrace.system.text import pace, size
+from millrace.system.text import moment, pace, size
 
 
 def state(pool: Pool, run: Runner = attempt) -> PoolState:
@@ -31,12 +33,22 @@ def state(pool: Pool, run: Runner = attempt) -> PoolState:
     return PoolState(
         created=pool.created,
         plan_sha256=pool.plan_sha256,
+        plan=_plan(notes),
         arrays=live_arrays(pool, bays()),
         backends=[_backend(part) for part in external_device.parts(pool)],
         filesystem=filesystem,
         shares=_shares(pool, used, notes),
         notes=notes,
     )
+
+
+def _plan(notes: list[str]) -> str | None:
+    try:
+        found = plan_in_force()
+    except MillraceError as error:
+        notes.append(str(error))
+        return None
+    return found.proposal.title if found is not None and isinstance(found.proposal, Plan) else None
 
 
 def _backend(one: OnPartition) -> LiveBackend:
@@ -98,6 +110,8 @@ def lines(pool: PoolState) -> list[str]:
         f"external device {backend.serial} ({backend.role}): {backend.device or 'missing'}" for backend in pool.backends
     ]
     said += ["", *table(("Share", "Used"), [(share.name, _used(share)) for share in pool.shares])]
+    if pool.plan:
+        said += ["", f"Plan in force: {pool.plan}, of {moment(pool.created)}; settings and reasons: millrace plan"]
     return said + [f"note: {note}" for note in pool.notes]
 
 

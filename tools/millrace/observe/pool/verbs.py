@@ -8,12 +8,13 @@ import click
 from millrace.system.errors import Failed
 from millrace.system.output import Output, prints
 from millrace.system.users import as_root
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     pass
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def pool() -> None:
     """Show and verify the pool of this server."""
 

@@ -22,6 +22,10 @@ JOURNAL_LINES, WARNING_LINES = 10_000, 3_000
 LARGEST = 16 << 20
 
 
+# A week, in hours.
+HISTORY_SECONDS, HISTORY_POINTS = 7 * 86_400, 168
+
+
 @dataclass(frozen=True)
 class ArchivePart:
     """One file: its name in the archive, what it is, and how it is made. `opaque`: it is anonymous already."""
@@ -46,6 +50,7 @@ def parts() -> list[ArchivePart]:
         _document("clock.json", "jumps of the clock in this boot", paths.clock_file()),
         _document("health.json", "last health check", paths.health_file()),
         _document("heartbeat.json", "last read and fsync on the pool", paths.heartbeat_file()),
+        ArchivePart("history.json", "millrace history --since 7d", _history),
         _document("inventory.json", "inventory of this boot", paths.inventory_file()),
         _tool(
             "journal-warnings.txt",
@@ -167,3 +172,9 @@ def _metrics() -> bytes:
     from millrace.observe.metrics.collect import collect
 
     return collect().encode()
+
+
+def _history() -> bytes:
+    from millrace.observe.history.query import history
+
+    return history([], HISTORY_SECONDS, HISTORY_POINTS).model_dump_json().encode()

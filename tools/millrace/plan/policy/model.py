@@ -6,7 +6,7 @@ server can use them is verified where the decision is made (see millrace.plan.ov
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -28,6 +28,19 @@ NESTED = {"raid50", "raid60"}
 DEVICE = re.compile(r"/dev/(disk/by-id/)?[A-Za-z0-9][A-Za-z0-9._:+-]*")
 # What the kernel gives the next disk that it finds: another disk has it after a restart.
 KERNEL_NAME = re.compile(r"/dev/(nvme|sd|vd|xvd|hd|dm-|md|loop)\w*")
+
+
+When = Literal["now", "boot", "new pool"]
+"""When a changed key takes effect: at once, at the next boot, or only in a pool that is made later."""
+
+
+def key(meaning: str, default: Any = None, when: When = "now", **limits: Any) -> Any:
+    """Return a key of the policy with its documentation, which stands here alone.
+
+    `default` None leaves the decision to the planner or to what the meaning names; `limits` are those of `Field`.
+    """
+    value = {"default_factory": default} if callable(default) else {"default": default}
+    return Field(**value, description=meaning, json_schema_extra={"when": when}, **limits)
 
 
 class Section(Contract):
@@ -55,14 +68,17 @@ def _pages(value: int) -> int:
 
 
 class NfsPolicy(Section):
-    """`networks` in CIDR form: the clients that NFS is exported to. `privileged_ports`: only ports below 1024.
+    """Clients of NFS."""
 
-    `copy_from`: addresses of the servers that this server may copy files from when a client asks it to.
-    """
-
-    networks: list[str] = Field(default_factory=list)
-    privileged_ports: bool = True
-    copy_from: list[str] = Field(default_factory=list)
+    networks: list[str] = key(
+        "client networks of NFS, CIDR, /8 (IPv6 /16) or longer; without it the networks confirmed with `millrace share "
+        "networks set`",
+        list,
+    )
+    privileged_ports: bool = key("whether mounts come from client ports below 1024 only", True)
+    copy_from: list[str] = key(
+        "addresses of the servers that this server may copy files from when a client asks it to", list
+    )
 
     @field_validator("networks")
     @classmethod
@@ -81,13 +97,14 @@ class NfsPolicy(Section):
 
 
 class DrivesPolicy(Section):
-    """`exclude`: serials of drives that stay out of the pool, whatever is on them.
+    """Drives of this server."""
 
-    `replace`: whether a blank drive that is put in the bay of a missing member is used in its place without a question.
-    """
-
-    exclude: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
-    replace: Literal["ask", "same-bay"] = "ask"
+    exclude: list[Annotated[str, Field(min_length=1)]] = key(
+        "serial numbers of drives that Millrace does not use", list
+    )
+    replace: Literal["ask", "same-bay"] = key(
+        "whether a blank drive in the bay of a missing member replaces it automatically", "ask"
+    )
 
     @field_validator("exclude")
     @classmethod
@@ -97,13 +114,15 @@ class DrivesPolicy(Section):
 
 
 class SmbDirectPolicy(Section):
-    """Where shares over SMB Direct are served: `ports`, the names of network ports; without one it is off.
+    """Where shares over SMB Direct are served."""
 
-    `trusted_network`: that only trusted machines reach these ports, because nothing is signed or encrypted there.
-    """
-
-    ports: list[Annotated[str, names.interface]] = Field(default_factory=list)
-    trusted_network: bool = False
+    ports: list[Annotated[str, names.interface]] = key(
+        "network ports for shares over SMB Direct: a port of each RDMA device; without one it is off", list
+    )
+    trusted_network: bool = key(
+        "true: only trusted machines reach these ports, where nothing is signed or encrypted; required with `ports`",
+        False,
+    )
 
     @field_validator("ports")
     @classmethod
@@ -123,18 +142,21 @@ class SmbDirectPolicy(Section):
 
 
 class LayoutPolicy(Section):
-    """`resilience`: how many drives of each leg may fail. `spares`: hot spares in all. `chunk_kib`: of each leg.
+    """The arrays of a new pool."""
 
-    `backend`: `md` makes arrays of the drives of this server, `external` takes the device that [external] names.
-    """
-
-    backend: Literal["md", "external"] = "md"
-    resilience: Literal["single", "double"] | None = None
-    level: Literal["raid1", "raid5", "raid6", "raid50", "raid60"] | None = None
-    legs: int | None = Field(None, ge=1, le=64)
-    spares: int | None = Field(None, ge=0, le=64)
-    chunk_kib: Annotated[int, Field(ge=4, le=4096), AfterValidator(_power_of_two)] | None = None
-    bitmap_chunk_mib: Annotated[int, Field(ge=1, le=4096), AfterValidator(_power_of_two)] | None = None
+    backend: Literal["md", "external"] = key(
+        "md: arrays of the drives of this server; external: the device of [external]", "md", "new pool"
+    )
+    resilience: Literal["single", "double"] | None = key("drives of each leg that may fail", None, "new pool")
+    level: Literal["raid1", "raid5", "raid6", "raid50", "raid60"] | None = key("RAID level", None, "new pool")
+    legs: int | None = key("number of legs", None, "new pool", ge=1, le=64)
+    spares: int | None = key("number of hot spares in all", None, "new pool", ge=0, le=64)
+    chunk_kib: Annotated[int, Field(ge=4, le=4096), AfterValidator(_power_of_two)] | None = key(
+        "chunk of each leg in KiB, a power of two", None, "new pool"
+    )
+    bitmap_chunk_mib: Annotated[int, Field(ge=1, le=4096), AfterValidator(_power_of_two)] | None = key(
+        "bytes for each bit of the bitmap in MiB, a power of two", None, "new pool"
+    )
 
     @model_validator(mode="after")
     def keys_agree(self) -> "LayoutPolicy":
@@ -158,30 +180,38 @@ def _device(name: str) -> str:
 
 
 class ExternalPolicy(Section):
-    """The device of backend `external`: one that something else than Millrace keeps, such as another RAID or a SAN.
+    """The device of backend `external`: one that another RAID or a SAN keeps."""
 
-    `devices` has one name that no restart changes, `log` that of a second device for the log of XFS. `io_min_kib` and
-    `io_opt_kib` are chunk and full stripe of the device, where it does not report them.
-    """
-
-    devices: list[Annotated[str, AfterValidator(_device)]] = Field(default_factory=list)
-    log: Annotated[str, AfterValidator(_device)] | None = None
-    io_min_kib: Annotated[int, Field(ge=4, le=65536), AfterValidator(_pages)] | None = None
-    io_opt_kib: Annotated[int, Field(ge=4, le=65536), AfterValidator(_pages)] | None = None
+    devices: list[Annotated[str, AfterValidator(_device)]] = key(
+        "a device of another RAID or a SAN: its name in /dev/disk/by-id", list, "new pool"
+    )
+    log: Annotated[str, AfterValidator(_device)] | None = key(
+        "a second device for the log of XFS; without it the log is inside the file system", None, "new pool"
+    )
+    io_min_kib: Annotated[int, Field(ge=4, le=65536), AfterValidator(_pages)] | None = key(
+        "chunk of the device in KiB; without it the value that the device reports", None, "new pool"
+    )
+    io_opt_kib: Annotated[int, Field(ge=4, le=65536), AfterValidator(_pages)] | None = key(
+        "full stripe of the device in KiB; without it the value that the device reports", None, "new pool"
+    )
 
 
 class LogPolicy(Section):
-    """Where the XFS log goes: two small drives, a partition on the data drives, or inside the file system."""
+    """The XFS log of a new pool."""
 
-    mode: Literal["pair", "partition", "internal"] | None = None
-    size_mib: int | None = Field(None, ge=64, le=2038)
+    mode: Literal["pair", "partition", "internal"] | None = key(
+        "pair: on two small drives; partition: on the data drives; internal: inside XFS", None, "new pool"
+    )
+    size_mib: int | None = key("size of the XFS log in MiB", None, "new pool", ge=64, le=2038)
 
 
 class XfsPolicy(Section):
-    """`mount_options_extra` come after the planned ones and replace those of the same name."""
+    """The file system of a new pool."""
 
-    agcount: int | None = Field(None, ge=4, le=65536)
-    mount_options_extra: list[str] = Field(default_factory=list)
+    agcount: int | None = key("number of allocation groups", None, "new pool", ge=4, le=65536)
+    mount_options_extra: list[str] = key(
+        "added to the planned mount options; replaces those of the same name", list, "new pool"
+    )
 
     @field_validator("mount_options_extra")
     @classmethod
@@ -202,22 +232,26 @@ IoMode = Literal["buffered", "dontcache", "direct"]
 
 
 class NfsdPolicy(Section):
-    """`threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
+    """The NFS server."""
 
-    `localio`: whether NFS clients on the server itself may go around nfsd. `io_cache_read` and `io_cache_write` are
-    for all shares.
-    """
-
-    threads: int | None = Field(None, ge=1, le=8192)
-    threads_min: int | None = Field(None, ge=1, le=1024)
-    pool_mode: Literal["global", "pernode"] | None = None
-    max_block_size: Annotated[int, Field(ge=4096, le=4 << 20), AfterValidator(_blocks)] | None = None
+    threads: int | None = key("threads of nfsd in all", ge=1, le=8192)
+    threads_min: int | None = key("least threads of each pool of threads", ge=1, le=1024)
+    pool_mode: Literal["global", "pernode"] | None = key("one pool of threads, or one for each NUMA node", when="boot")
+    max_block_size: Annotated[int, Field(ge=4096, le=4 << 20), AfterValidator(_blocks)] | None = key(
+        "largest read or write of NFS in bytes, a multiple of 4096", when="boot"
+    )
     # the kernel takes 10 to 3600
-    lease_time: int | None = Field(None, ge=10, le=3600)
-    grace_time: int | None = Field(None, ge=10, le=3600)
-    localio: bool | None = None
-    io_cache_read: IoMode | None = None
-    io_cache_write: IoMode | None = None
+    lease_time: int | None = key("seconds after which the state of a silent client may go", when="boot", ge=10, le=3600)
+    grace_time: int | None = key(
+        "seconds in which clients reclaim their locks after a start", when="boot", ge=10, le=3600
+    )
+    localio: bool | None = key("false: NFS clients on the server itself go through nfsd")
+    io_cache_read: IoMode | None = key(
+        "how nfsd reads files of all shares; without effect under Secure Boot; without it buffered"
+    )
+    io_cache_write: IoMode | None = key(
+        "how nfsd writes files of all shares; without effect under Secure Boot; without it buffered"
+    )
 
     @model_validator(mode="after")
     def grace_covers_a_lease(self) -> "NfsdPolicy":
@@ -231,72 +265,99 @@ class NfsdPolicy(Section):
 
 
 class SmbdPolicy(Section):
-    """`max_credits`: requests, or 64 KiB of a large one, that a connection over SMB may have under way.
+    """The SMB server."""
 
-    `aio_min_bytes`: the smallest read or write in bytes that smbd does beside others; smaller ones it does one by one.
-    """
-
-    max_credits: int | None = Field(None, ge=128, le=32768)
-    aio_min_bytes: int | None = Field(None, ge=1, le=64 << 20)
+    max_credits: int | None = key(
+        "credits of each connection over SMB: requests under way, of which a large one counts once for each 64 KiB; "
+        "without it Samba's 8192",
+        ge=128,
+        le=32768,
+    )
+    aio_min_bytes: int | None = key(
+        "smallest read or write of SMB in bytes that is asynchronous; without it Samba's 1, all of them",
+        ge=1,
+        le=64 << 20,
+    )
 
 
 class PortsPolicy(Section):
-    """`rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
+    """The data ports."""
 
-    `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
-    `most_queues`: how many queues a port has at most; `rx_ring` and `tx_ring`: descriptors of each of its rings.
-    """
-
-    rx_usecs: Annotated[int, Field(ge=0, le=1000)] | Literal["adaptive"] | None = None
-    interrupt_cores: int | None = Field(None, ge=1, le=1024)
-    most_queues: int | None = Field(None, ge=1, le=1024)
-    rx_ring: int | None = Field(None, ge=64, le=65536)
-    tx_ring: int | None = Field(None, ge=64, le=65536)
+    rx_usecs: Annotated[int, Field(ge=0, le=1000)] | Literal["adaptive"] | None = key(
+        "microseconds that each data port waits for more packets before an interrupt; without it the driver's"
+    )
+    interrupt_cores: int | None = key(
+        "cores of its NUMA node that take the interrupts of each data port; without it one for each queue",
+        ge=1,
+        le=1024,
+    )
+    most_queues: int | None = key(
+        "queues of each data port at most; without it one for each core of its NUMA node", ge=1, le=1024
+    )
+    rx_ring: int | None = key(
+        "descriptors of each receive ring of the data ports; without it the driver's", ge=64, le=65536
+    )
+    tx_ring: int | None = key(
+        "descriptors of each transmit ring of the data ports; without it the driver's", ge=64, le=65536
+    )
 
 
 class MdPolicy(Section):
-    """Settings of each parity array. The ranges are those of the kernel.
+    """Each parity array, and its members. The ranges are those of the kernel."""
 
-    `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
-    `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
-    `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
-    `direct_degraded_reads`: whether reads of a degraded array that need no missing drive bypass md's stripe cache.
-    """
-
-    group_thread_cnt: int | None = Field(None, ge=0, le=256)
-    stripe_cache_size: int | None = Field(None, ge=256, le=32768)
-    sync_speed_max_kib: int | None = Field(None, ge=1000, le=100_000_000)
-    rebuild_min_kib: int | None = Field(None, ge=1000, le=100_000_000)
-    read_ahead_kib: int | None = Field(None, ge=0, le=1 << 20)
-    member_requests: int | None = Field(None, ge=4, le=65536)
-    member_max_kib: Annotated[int, Field(ge=4, le=1 << 16), AfterValidator(_pages)] | None = None
-    discard: Literal["never"] | None = None
-    direct_degraded_reads: bool | None = None
+    group_thread_cnt: int | None = key("threads of each parity array", ge=0, le=256)
+    stripe_cache_size: int | None = key("stripes in the cache of each parity array", ge=256, le=32768)
+    sync_speed_max_kib: int | None = key("limit of a rebuild in KiB/s", ge=1000, le=100_000_000)
+    rebuild_min_kib: int | None = key(
+        "least rate of a rebuild beside clients, in KiB/s of each drive, while its array survives a failure and the "
+        "priority is balanced; without it by the remaining redundancy",
+        ge=1000,
+        le=100_000_000,
+    )
+    read_ahead_kib: int | None = key("read-ahead in KiB", ge=0, le=1 << 20)
+    member_requests: int | None = key(
+        "requests that wait in the queue of each drive in an array; without it the kernel's", ge=4, le=65536
+    )
+    member_max_kib: Annotated[int, Field(ge=4, le=1 << 16), AfterValidator(_pages)] | None = key(
+        "largest request to each drive in an array in KiB; without it the kernel's"
+    )
+    discard: Literal["never"] | None = key("never: the pool is not trimmed, even if every drive guarantees zeroes")
+    direct_degraded_reads: bool | None = key("false: all reads of a degraded array go through md's stripe cache")
 
 
 class ScrubPolicy(Section):
-    """When arrays are checked: in `window`, local time; `every` how often; `rate_kib` of each drive in KiB/s at most.
+    """When arrays are checked and the pool is trimmed."""
 
-    The pool is trimmed in the same window. `never` leaves checks to `millrace pool scrub start`. Without a rate it
-    follows from the size of the drives, the window and the period (plan/scrub.py).
-    """
-
-    window: Annotated[str, AfterValidator(checked_window)] = "Sun 01:00-07:00"
-    every: Literal["week", "month", "quarter", "never"] = "month"
-    rate_kib: int | None = Field(None, ge=1000, le=100_000_000)
+    window: Annotated[str, AfterValidator(checked_window)] = key(
+        "when arrays are checked and the pool is trimmed, local time: a day (Mon to Sun, or daily) and two times",
+        "Sun 01:00-07:00",
+    )
+    every: Literal["week", "month", "quarter", "never"] = key(
+        "how often arrays are checked; never: only by `millrace pool scrub start`", "month"
+    )
+    rate_kib: int | None = key(
+        "limit of a check in KiB/s of each drive; without it the rate that follows from the size of the drives, the "
+        "window and the period",
+        ge=1000,
+        le=100_000_000,
+    )
 
 
 class SysctlPolicy(Section):
-    """`dirty_bytes`: where writers start to wait, in bytes."""
+    """Memory of the kernel."""
 
-    dirty_bytes: Annotated[int, Field(ge=1 << 20), AfterValidator(_blocks)] | None = None
+    dirty_bytes: Annotated[int, Field(ge=1 << 20), AfterValidator(_blocks)] | None = key(
+        "dirty page cache in bytes at which writers wait, a multiple of 4096"
+    )
 
 
 class JournalPolicy(Section):
-    """`forward`: the URL of the receiver of the journal. `ca`: a PEM file, the authority of its certificate."""
+    """Forwarding of the journal."""
 
-    forward: Annotated[str, AfterValidator(names.collector)] | None = None
-    ca: str | None = None
+    forward: Annotated[str, AfterValidator(names.collector)] | None = key("URL of the host that receives the journal")
+    ca: str | None = key(
+        "absolute path of a PEM file: the authority of that host's certificate; without it those of the system"
+    )
 
     @field_validator("ca")
     @classmethod

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from millrace.plan.policy.model import Policy
 from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
+from millrace.system.model_errors import problem
 
 
 def load_policy() -> Policy:
@@ -38,10 +39,7 @@ def parse_policy(text: str, origin: str) -> Policy:
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{origin} is not valid TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        problem = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        raise BadInput(f"{origin}: {key}: {problem}") from error
+        raise BadInput(f"{origin}: {problem(error)}") from error
 
 
 def source() -> Path | None:

@@ -6,6 +6,7 @@ that was edited years later must not close the shares of a pool that exists.
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,15 +51,25 @@ def in_force() -> Policy:
     return found.policy
 
 
+def last_good() -> Policy:
+    """Return the policy that was in force last; the defaults where none was yet."""
+    kept = _last_good()
+    return kept[0] if kept is not None else Policy()
+
+
 def save_last_good() -> None:
-    """Keep the policy that can be read now as the last good one; keep nothing of one that cannot be read."""
+    """Keep the policy that can be read now as the last good one; keep nothing of one that cannot be read.
+
+    A boot drive that does not take it keeps nobody from being served: the one before stays the last good one.
+    """
     path = source()
     try:
         text = path.read_text() if path is not None else ""
         parse_policy(text, str(path))
     except (BadInput, OSError, UnicodeDecodeError):
         return
-    write_text(last_good_file(), text)
+    with suppress(OSError):
+        write_text(last_good_file(), text)
 
 
 def _last_good() -> tuple[Policy, str] | None:

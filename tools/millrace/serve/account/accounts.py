@@ -4,11 +4,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millrace.serve.config.model import Config, Group, User
-from millrace.system import paths
+from millrace.serve.account import second_factor
+from millrace.serve.config.model import ADMIN, Config, Group, Person, User
+from millrace.system import paths, roles
 from millrace.system.account_files import AccountFiles, editing, running
 from millrace.system.errors import Failed, Refused
-from millrace.system.files import secret_file
+from millrace.system.files import secret_file, write_text
 from millrace.system.names import several
 from millrace.system.run import Runner, must
 from millrace.system.smb_passwords import (
@@ -23,10 +24,9 @@ from millrace.system.wait import wait_until
 
 # The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
-CONSOLE_SHELL, NO_SHELL = "/usr/lib/millrace/console-only", "/usr/sbin/nologin"
-# Its members pass neither into the pool nor into /var/tmp (tmpfiles.d/millrace-console.conf): hiding pages is no
-# boundary, the browser of a user can start any program as that user.
-CONSOLE_GROUP = "millrace-console"
+CONSOLE_SHELL, NO_SHELL, SHELL = "/usr/lib/millrace/console-only", "/usr/sbin/nologin", "/bin/bash"
+# Who has a shell has a home; pam_mkhomedir(8) makes it at the first sign-in (pam-configs/millrace-home).
+HOMES = "/home"
 
 # SMB accounts are locked as those of the system are (/etc/security/faillock.conf): attempts, then minutes; pdbedit(8).
 SMB_LOCKOUT = {"bad lockout attempt": 10, "lockout duration": 15, "reset count minutes": 15}
@@ -46,27 +46,28 @@ class Made:
     groups: dict[str, None] = field(default_factory=dict)
 
 
-def ensure(users: Sequence[User], groups: Sequence[Group], run: Runner) -> Made:
+def ensure(users: Sequence[User], groups: Sequence[Group], run: Runner, admin: Person | None = None) -> Made:
     """Make these accounts what they should be, all in one change of the files: nothing is written where none differs.
 
-    A user has a group of the same name and number, and can log in nowhere except perhaps to the web console. A new one
-    has no password. Refused: the system has another account of a name, or another program changes accounts now; none is
-    changed then. Failed: another account has a number.
+    A user has a group of the same name and number; where one signs in follows from the role. `admin` is what the
+    administrator of the first boot should be. A new account has no password. Refused: the system has another account of
+    a name, or another program changes accounts now; none is changed then. Failed: another account has a number.
     """
     every = [*groups, *(Group(name=user.name, gid=user.uid) for user in users)]
-    due = _ensured(AccountFiles(), users, every)
+    write_keys({user.name: user for user in users if user.role} | ({ADMIN: admin} if admin else {}))
+    due = _ensured(AccountFiles(), users, every, admin)
     if due is None:
         return Made()
     _refuse_held("passwd", {user.name: user.uid for user in users if user.name in due.users}, run)
     _refuse_held("group", {group.name: group.gid for group in every if group.name in due.groups}, run)
     with editing() as files:
-        made = _ensured(files, users, every) or Made()
+        made = _ensured(files, users, every, admin) or Made()
     return Made(made.users, {group.name: None for group in groups if group.name in made.groups})
 
 
 def render(config: Config, run: Runner) -> list[User]:
     """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet."""
-    made = ensure(config.users, config.groups, run).users
+    made = ensure(config.users, config.groups, run, config.admin).users
     _enforce_smb_lockout(run)
     return [user for user in config.users if user.name in made]
 
@@ -93,6 +94,9 @@ def remove(users: Sequence[str], groups: Sequence[str], run: Runner) -> None:
     """
     remove_smb(users, run)
     busy = _end_sessions(users, run)
+    for name in users:
+        (paths.ssh_keys_dir() / name).unlink(missing_ok=True)
+        second_factor.remove(name)
     if users or groups:
         with editing() as files:
             files.remove_users(name for name in users if name not in busy)
@@ -122,7 +126,7 @@ def _end_sessions(users: Sequence[str], run: Runner) -> list[str]:
     return wait_until(remaining, lambda names: not names, PAUSES)
 
 
-def _ensured(files: AccountFiles, users: Sequence[User], groups: Sequence[Group]) -> Made | None:
+def _ensured(files: AccountFiles, users: Sequence[User], groups: Sequence[Group], admin: Person | None) -> Made | None:
     """Make accounts in the files what they should be; return what was missing, None where nothing differed.
 
     Refused: the files have another account of a name.
@@ -144,9 +148,52 @@ def _ensured(files: AccountFiles, users: Sequence[User], groups: Sequence[Group]
             files.add_user(user.name, user.uid, NO_SHELL)
             made.users[user.name] = None
         files.complete(user.name)
-        files.set_shell(user.name, CONSOLE_SHELL if user.console else NO_SHELL)
-        files.set_groups(user.name, [*user.groups, CONSOLE_GROUP] if user.console else user.groups)
+        _set_person(files, user)
+    if admin is not None and files.uid(ADMIN) is not None:
+        files.set_groups(ADMIN, (files.groups(ADMIN) - {second_factor.GROUP}) | second_factor.groups(ADMIN))
+        files.set_full_name(ADMIN, admin.full_name)
+        _set_lock(files, ADMIN, admin)
     return made if files.changed() else None
+
+
+def _set_person(files: AccountFiles, user: User) -> None:
+    """Shell, home, groups and lock of a user, as its role has them."""
+    if user.role is None:
+        files.set_shell(user.name, NO_SHELL)
+        files.set_groups(user.name, user.groups)
+        return
+    with_shell = user.role != "viewer"
+    files.set_shell(user.name, SHELL if with_shell else CONSOLE_SHELL)
+    files.set_home(user.name, f"{HOMES}/{user.name}" if with_shell else "")
+    files.set_full_name(user.name, user.full_name)
+    files.set_groups(user.name, {*user.groups, *roles.GROUPS[user.role], *second_factor.groups(user.name)})
+    _set_lock(files, user.name, user)
+
+
+def _set_lock(files: AccountFiles, name: str, person: Person) -> None:
+    if person.locked:
+        files.lock(name)
+    else:
+        files.unlock(name)
+
+
+def write_keys(people: Mapping[str, Person]) -> None:
+    """Write the SSH keys of people where sshd reads them, and remove the files of those who have none.
+
+    Not in a home directory: there its user may put a link in the place of the file.
+    """
+    for name, person in people.items():
+        path = paths.ssh_keys_dir() / name
+        if person.keys:
+            write_text(path, "".join(f"{key}\n" for key in person.keys))
+        else:
+            path.unlink(missing_ok=True)
+
+
+def end_sessions(names: Sequence[str], run: Runner) -> None:
+    """End the sessions of people who lost rights: what runs as root for them runs in these."""
+    for name in names:
+        run(["loginctl", "terminate-user", name])
 
 
 def _refuse_held(database: str, numbers: Mapping[str, int], run: Runner) -> None:
@@ -190,6 +237,12 @@ def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
         raise Refused("reading password hashes requires root; run this command with sudo") from error
     wanted, fields = set(names), [line.split(":") for line in text.splitlines()]
     return {one[0]: one[1] for one in fields if one[0] in wanted and one[1].startswith("$")}
+
+
+def can_sign_in(names: Sequence[str]) -> list[str]:
+    """Return those of these accounts that a password or an SSH key opens."""
+    files = AccountFiles()
+    return [name for name in names if files.has_password(name) or (paths.ssh_keys_dir() / name).exists()]
 
 
 def set_hashes(config: Config, shadow: Mapping[str, str], nt: Mapping[str, str], run: Runner) -> None:

@@ -15,6 +15,7 @@ from millrace.system.command import command
 from millrace.system.documents import Contract, checked
 from millrace.system.errors import BadInput, MillraceError, Refused
 from millrace.system.names import account_name
+from millrace.system.roles import Role
 from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
@@ -42,10 +43,19 @@ class AccountReport(Contract):
     done: str
 
 
-def create_user(name: str, groups: Sequence[str], password: str, run: Runner, console: bool = False) -> User:
+def create_user(
+    name: str,
+    groups: Sequence[str],
+    password: str,
+    run: Runner,
+    role: Role | None = None,
+    full_name: str = "",
+    keys: Sequence[str] = (),
+) -> User:
     """Create a user with one password for login and SMB; nothing remains where that fails.
 
-    BadInput: the name or the password is not valid, or the name is taken. Refused: the caller is not root.
+    With a role it manages this server and opens no share. BadInput: the name or the password is not valid, or the name
+    is taken. Refused: the caller is not root.
     """
     only_root()
 
@@ -53,32 +63,28 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner, co
         _refuse_taken(config, name)
         strong_password(name, password, run)
         number = accounts.free_number(config, run, name)
-        user = checked(lambda: User(name=name, uid=number, groups=list(groups), console=console))
+        user = checked(
+            lambda: User(name=name, uid=number, groups=list(groups), role=role, full_name=full_name, keys=list(keys))
+        )
         return config.model_copy(update={"users": [*config.users, user]})
 
     made = Reconciliation([AccountChange(run), PasswordChange(name, password, run)])
-    config = store.change(invoking_user(), f"user create {name}", mutate, made)
+    what = f"user create {name}" if role is None else f"access create {name}, {role}"
+    config = store.change(invoking_user(), what, mutate, made)
     _make_homes(config)
     return _existing_user(config, name)
 
 
-def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None = None) -> User:
-    """Set all groups of a user; with `console` also its access to the web console.
-
-    Refused: there is no such user, or a share names it and `console` would keep it from opening shares.
-    """
+def set_user(name: str, groups: Sequence[str], run: Runner) -> User:
+    """Set all groups of a user. Refused: there is no such user of shares."""
     only_root()
 
     def mutate(config: Config) -> Config:
-        before = _existing_user(config, name)
-        with_console = before.console if console is None else console
-        if with_console and not before.console:
-            _refuse_share_user(config, name)
-        user = checked(lambda: User(name=name, uid=before.uid, groups=list(groups), console=with_console))
+        before = _share_user(config, name)
+        user = checked(lambda: User.model_validate(before.model_dump() | {"groups": list(groups)}))
         return config.model_copy(update={"users": [user if one.name == name else one for one in config.users]})
 
-    access = "" if console is None else f", {'with' if console else 'without'} web console access"
-    what = f"user set {name}: groups {', '.join(groups) or 'none'}{access}"
+    what = f"user set {name}: groups {', '.join(groups) or 'none'}"
     config = store.change(invoking_user(), what, mutate, Reconciliation([AccountChange(run)]))
     _make_homes(config)
     return _existing_user(config, name)
@@ -96,11 +102,11 @@ def change_password(name: str, password: str, run: Runner) -> None:
 
 
 def remove_user(name: str, run: Runner) -> None:
-    """Remove a user; its files remain. Refused: there is no such user, or a share names it."""
+    """Remove a user; its files remain. Refused: there is no such user of shares, or a share names it."""
     only_root()
 
     def mutate(config: Config) -> Config:
-        _existing_user(config, name)
+        _share_user(config, name)
         holder = next((one.name for one in config.shares if name in one.smb.users), None)
         if holder:
             raise Refused(
@@ -151,21 +157,18 @@ def _refuse_taken(config: Config, name: str) -> None:
         raise BadInput(f"user or group {name} already exists")
 
 
-def _refuse_share_user(config: Config, name: str) -> None:
-    """A user with web console access has no other access: a second account opens shares."""
-    holder = next((one.name for one in config.shares if name in one.smb.users), None)
-    if holder:
-        raise Refused(
-            f"the share {holder} names {name}, and a user of the web console opens no share: "
-            f"make another user for it, or take {name} off the share first ({command('millrace share set', holder)})"
-        )
-
-
 def _existing_user(config: Config, name: str) -> User:
     found = config.user(name)
     if found is None:
         raise Refused(f"user {name} does not exist: millrace user list")
     return found
+
+
+def _share_user(config: Config, name: str) -> User:
+    user = _existing_user(config, name)
+    if user.role is not None:
+        raise Refused(f"{name} manages this server as {user.role}: {command('millrace access list')}")
+    return user
 
 
 def _existing_group(config: Config, name: str) -> Group:
@@ -177,7 +180,7 @@ def _existing_group(config: Config, name: str) -> Group:
 
 def _make_homes(config: Config) -> None:
     """Create missing homes on existing shares where the pool is mounted; else the next rendering of the shares does."""
-    if not any(share.profile == "home" for share in config.shares):
+    if not any(share.type == "home" for share in config.shares):
         return
     from millrace.serve.share.server import this_server
 
@@ -186,5 +189,5 @@ def _make_homes(config: Config) -> None:
     except MillraceError:
         return
     for share in shares:
-        if share.profile == "home":
+        if share.type == "home":
             directories.create(share)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import GROUPS, USERS
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.account.edit import GroupList, UserList
@@ -19,16 +21,12 @@ if TYPE_CHECKING:
 
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 _account = prints("millrace.serve.account.edit:AccountReport")
-_groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
-
-_console = click.option(
-    "--console/--no-console",
-    default=None,
-    help="Allow sign-in to the web console, read-only, without a shell and without shares.",
+_groups = click.option(
+    "--group", "groups", multiple=True, metavar="GROUP", shell_complete=GROUPS, help="Group of the user; repeatable."
 )
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def user() -> None:
     """Manage users: one user ID for NFS and SMB, one password."""
 
@@ -36,42 +34,40 @@ def user() -> None:
 @user.command("list")
 @prints("millrace.serve.account.edit:UserList")
 def list_users(show: Output) -> None:
-    """List users."""
+    """List users of shares; who manages this server is in `millrace access list`."""
     from millrace.serve.account.edit import UserList
     from millrace.serve.config.store import load
 
-    show(UserList(users=load().users), _users)
+    show(UserList(users=[user for user in load().users if user.role is None]), _users)
 
 
 @user.command("create")
 @click.argument("name")
 @_groups
-@_console
 @_stdin
 @_account
-def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, show: Output) -> None:
+def create_user(name: str, groups: tuple[str, ...], password_stdin: bool, show: Output) -> None:
     """Create a user; the password is prompted for, never read from the command line."""
     from millrace.serve.account.edit import create_user as create
 
-    made = create(name, groups, _password(password_stdin), attempt, bool(console))
+    made = create(name, groups, _password(password_stdin), attempt)
     _report(f"Created user {made.name} with UID {made.uid}.", show, user=made)
 
 
 @user.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_groups
-@_console
 @_account
-def set_user(name: str, groups: tuple[str, ...], console: bool | None, show: Output) -> None:
-    """Set the groups of a user, replacing all others, and the access to the web console."""
+def set_user(name: str, groups: tuple[str, ...], show: Output) -> None:
+    """Set the groups of a user, replacing all others."""
     from millrace.serve.account.edit import set_user as change
 
-    changed = change(name, groups, attempt, console)
+    changed = change(name, groups, attempt)
     _report(f"{name}: {', '.join(changed.groups) or 'no group'}", show, user=changed)
 
 
 @user.command()
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_stdin
 @_account
 def passwd(name: str, password_stdin: bool, show: Output) -> None:
@@ -83,7 +79,7 @@ def passwd(name: str, password_stdin: bool, show: Output) -> None:
 
 
 @user.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=USERS)
 @_account
 def remove_user(name: str, show: Output) -> None:
     """Remove a user; files of the user stay."""
@@ -97,12 +93,15 @@ def remove_user(name: str, show: Output) -> None:
 @prints("millrace.serve.account.edit:UserList")
 def render_users(show: Output) -> None:
     """Create missing accounts of the desired state."""
+    from millrace.serve.account import unfinished
     from millrace.serve.account.accounts import render
     from millrace.serve.account.edit import UserList
     from millrace.serve.config.store import config_lock, load
 
     with config_lock():
-        made = render(load(), attempt)
+        config = load()
+        made = render(config, attempt)
+        unfinished.finish(config, attempt)
     show(UserList(users=made), _rendered)
 
 
@@ -114,7 +113,7 @@ def sync_smb() -> None:
     sync(sys.stdin.buffer, attempt)
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def group() -> None:
     """Manage groups of users."""
 
@@ -141,7 +140,7 @@ def create_group(name: str, show: Output) -> None:
 
 
 @group.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=GROUPS)
 @_account
 def remove_group(name: str, show: Output) -> None:
     """Remove a group; files of the group stay."""
@@ -152,10 +151,10 @@ def remove_group(name: str, show: Output) -> None:
 
 
 def _users(found: "UserList") -> Iterator[str]:
-    rows = [(one.name, one.uid, ", ".join(one.groups)) for one in found.users]
-    yield from table(("User", "UID", "Groups"), rows, right=("UID",))
-    if not found.users:
-        yield "No users besides admin."
+    from millrace.serve.config.model import ADMIN
+
+    rows = [(ADMIN, None, "administrator"), *((one.name, one.uid, ", ".join(one.groups)) for one in found.users)]
+    return table(("User", "UID", "Groups"), rows, right=("UID",))
 
 
 def _rendered(made: "UserList") -> Iterator[str]:

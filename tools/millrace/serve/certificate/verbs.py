@@ -8,6 +8,7 @@ import click
 
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.certificate.model import CertificateChange, TrustedAuthorities
@@ -17,7 +18,7 @@ _trusted = prints("millrace.serve.certificate.model:TrustedAuthorities")
 _file = click.File("r", encoding="ascii", errors="replace")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def certificate() -> None:
     """Manage the certificate of the web console and of NFS over TLS."""
 
@@ -76,7 +77,7 @@ def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, s
     _report(renewal.ensure() if if_needed else renewal.renew(names, own, authority), show)
 
 
-@certificate.group()
+@certificate.group(cls=VerbGroup)
 def trust() -> None:
     """Manage the CAs trusted for client certificates (mtls shares)."""
 

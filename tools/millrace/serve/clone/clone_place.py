@@ -56,7 +56,7 @@ def refuse_shares(config: Config, source: ClonePlace, target: ClonePlace, seal: 
             raise Refused(f"share {target.share} is sealed: choose another target")
     elif share is not None:
         raise Refused(f"share {target.share} already exists: choose another name, or a directory of it")
-    elif origin.profile == "home":
+    elif origin.type == "home":
         raise Refused(f"share {source.share} holds the homes of users, which stay private: clone to a directory of it")
 
 

@@ -242,7 +242,7 @@ def _share(config: Config, source: ClonePlace, target: ClonePlace, order: CloneO
         "sealed": order.seal,
     }
     if order.seal:
-        values["profile"] = "dataset-ro"
+        values["type"] = "dataset-ro"
         values["nfs"]["clients"] = [{**client, "access": "ro"} for client in values["nfs"]["clients"]]
         values["smb"]["time_machine"] = False
     return checked(lambda: DesiredShare.model_validate(values))

@@ -13,7 +13,8 @@ from threading import Event, Lock
 
 from millrace.system import reflink
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import Path, TooDeep, below, descend, entries, is_gone
+from millrace.system.trees.descend import descend, entries, is_gone
+from millrace.system.trees.opener import Opener, Place
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,10 +44,10 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
     """Count what is below an open directory, itself included. Failed: a part of it cannot be read."""
     tally, lock, stop = Tally(), Lock(), Event()
 
-    def visit(path: Path) -> list[str]:
+    def visit(path: Place) -> list[str]:
         own, inner = Tally(entries=1), []
         try:
-            with below(source, path) as at:
+            with opener.below(path) as at:
                 device = os.fstat(at).st_dev
                 for name, held in entries(at):
                     if stop.is_set():
@@ -57,9 +58,6 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
                         own.entries += 1
                         # a second name of a file shares its blocks
                         own.bytes += held.st_blocks * BLOCK // max(held.st_nlink, 1)
-        except TooDeep:
-            # for the progress of work that goes on without it; a clone fails there
-            own = Tally()
         except Failed as error:
             if not path or not is_gone(error):
                 raise
@@ -67,7 +65,8 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
             tally.entries, tally.bytes = tally.entries + own.entries, tally.bytes + own.bytes
         return inner
 
-    descend(visit, threads, lambda: tick(tally), stop.set)
+    with Opener(source) as opener:
+        descend(visit, threads, lambda: tick(tally), stop.set)
     return tally
 
 
@@ -78,25 +77,27 @@ class TreeClone:
     """
 
     def __init__(self, source: int, target: int, share: Callable[[int, int], None] = reflink.clone) -> None:
-        self._source, self._target, self._share = source, target, share
+        self._sources, self._targets = Opener(source), Opener(target)
+        self._target, self._share = target, share
         self._device = os.fstat(source).st_dev
         self._lock, self._linking = Lock(), Lock()
-        self._links: dict[tuple[int, int, int], Path] = {}
+        self._links: dict[tuple[int, int, int], tuple[Place, str]] = {}
         self._stop = Event()
         self.tally = Tally()
 
     def run(self, threads: int, tick: Callable[[Tally], None]) -> Tally:
         """Clone everything; what `tick` raises ends it. Failed, OSError: something cannot be cloned."""
-        descend(self._directory, threads, lambda: tick(self.tally), self._stop.set)
+        with self._sources, self._targets:
+            descend(self._directory, threads, lambda: tick(self.tally), self._stop.set)
         # XFS writes its log in order: with this directory, all that was done before is on the drives
         os.fsync(self._target)
         return self.tally
 
-    def _directory(self, path: Path) -> list[str]:
+    def _directory(self, path: Place) -> list[str]:
         """Fill one directory, which exists; its own times come last, and before anything below it, which keeps them."""
         inner = []
         try:
-            with below(self._source, path) as source, below(self._target, path) as target:
+            with self._sources.below(path) as source, self._targets.below(path) as target:
                 for name, held in entries(source):
                     if self._stop.is_set():
                         raise CloneStopped
@@ -111,7 +112,7 @@ class TreeClone:
             self._add(0, 0, changed=1)
         return inner
 
-    def _entry(self, path: Path, name: str, held: os.stat_result, source: int, target: int) -> bool:
+    def _entry(self, path: Place, name: str, held: os.stat_result, source: int, target: int) -> bool:
         """Clone one entry; return whether it is a directory, which is made empty."""
         kind = stat.S_IFMT(held.st_mode)
         try:
@@ -134,7 +135,7 @@ class TreeClone:
             self._add(0, 0, changed=1)
         return False
 
-    def _file(self, path: Path, name: str, source: int, target: int) -> int:
+    def _file(self, path: Place, name: str, source: int, target: int) -> int:
         with _opened(name, source) as file:
             held = os.fstat(file)
             if not stat.S_ISREG(held.st_mode):
@@ -148,10 +149,10 @@ class TreeClone:
                 known = self._links.get(key)
                 if known is None:
                     copied = self._data(name, file, target)
-                    self._links[key] = (*path, name)
+                    self._links[key] = (path, name)
                     return copied
-                with below(self._target, known[:-1]) as directory:
-                    os.link(known[-1], name, src_dir_fd=directory, dst_dir_fd=target, follow_symlinks=False)
+                with self._targets.below(known[0]) as directory:
+                    os.link(known[1], name, src_dir_fd=directory, dst_dir_fd=target, follow_symlinks=False)
         return 0
 
     def _data(self, name: str, found: int, target: int) -> int:

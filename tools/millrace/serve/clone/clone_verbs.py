@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import SHARES
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import notes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("source", metavar="SHARE[/DIRECTORY]")
+@click.argument("source", metavar="SHARE[/DIRECTORY]", shell_complete=SHARES)
 @click.argument("target", metavar="NEW-SHARE|SHARE/DIRECTORY")
 @click.option("--seal", is_flag=True, help="Make a share that no client can write until it is unsealed.")
 @click.option("--size", "limit", metavar="SIZE", help="Size limit of a new share, for example 500G or 10T.")
@@ -110,14 +111,14 @@ def clone_sweep() -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @prints("millrace.serve.share.model:ChangeReport")
 def unseal(name: str, show: Output) -> None:
     """Unseal the share NAME; it stays read-only until its type is changed. The journal records it."""
     from millrace.serve.share.edit import unseal_share
 
     def lines(report: "ChangeReport") -> list[str]:
-        writable = command("millrace share set", name, options=["--profile training"])
+        writable = command("millrace share set", name, options=["--type training"])
         return [f"{name} is no longer sealed; to make it writable: {writable}"]
 
     report = unseal_share(name)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from millrace.system.errors import Failed
 from millrace.system.text import shown
 from millrace.system.trees import nofollow
-from millrace.system.trees.descend import Path, below, entries
+from millrace.system.trees.descend import entries
+from millrace.system.trees.opener import Opener, Place
 
 BLOCK = 1 << 20
 PARTIAL = ".millrace-copy-"
@@ -40,18 +41,19 @@ class Copied:
 
 def count(source: int, tick: Callable[[], None], total: Copied) -> None:
     """Count entries and bytes of a tree into `total`. OSError: the source refuses."""
-    waiting: list[Path] = [()]
-    while waiting:
-        path = waiting.pop()
-        total.entries += 1
-        with suppress(PermissionError, Failed), below(source, path) as directory:
-            for name, held in entries(directory):
-                if stat.S_ISDIR(held.st_mode):
-                    waiting.append((*path, name))
-                    continue
-                total.entries += 1
-                total.bytes += held.st_size if stat.S_ISREG(held.st_mode) else 0
-                tick()
+    waiting = [Place()]
+    with Opener(source) as opener:
+        while waiting:
+            path = waiting.pop()
+            total.entries += 1
+            with suppress(PermissionError, Failed), opener.below(path) as directory:
+                for name, held in entries(directory):
+                    if stat.S_ISDIR(held.st_mode):
+                        waiting.append(Place(path, name))
+                        continue
+                    total.entries += 1
+                    total.bytes += held.st_size if stat.S_ISREG(held.st_mode) else 0
+                    tick()
 
 
 @dataclass
@@ -62,29 +64,36 @@ class TreeCopy:
     target: int
     tick: Callable[[], None]
     done: Copied = field(default_factory=Copied)
-    _linked: dict[int, tuple[Path, str]] = field(default_factory=dict)
+    _linked: dict[int, tuple[Place, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._sources, self._targets = Opener(self.source), Opener(self.target)
 
     def run(self) -> Copied:
         """Copy everything. OSError: source or target refuse; what is complete stays, and another run goes on."""
-        waiting: list[Path] = [()]
-        directories: list[Path] = []
+        with self._sources, self._targets:
+            return self._all()
+
+    def _all(self) -> Copied:
+        waiting = [Place()]
+        directories: list[Place] = []
         while waiting:
             path = waiting.pop()
             directories.append(path)
-            waiting += [(*path, name) for name in self._directory(path)]
+            waiting += [Place(path, name) for name in self._directory(path)]
         # the inner ones first: writing into a directory changes its time
         for path in reversed(directories):
             with (
                 suppress(PermissionError, Failed),
-                below(self.source, path) as source,
-                below(self.target, path) as target,
+                self._sources.below(path) as source,
+                self._targets.below(path) as target,
             ):
                 _dress(source, target)
         return self.done
 
-    def _directory(self, path: Path) -> list[str]:
+    def _directory(self, path: Place) -> list[str]:
         inner = []
-        with self._readable(), below(self.source, path) as source, below(self.target, path) as target:
+        with self._readable(), self._sources.below(path) as source, self._targets.below(path) as target:
             for name, held in entries(source):
                 if stat.S_ISDIR(held.st_mode):
                     nofollow.make_directory(name, 0o700, target)
@@ -111,14 +120,14 @@ class TreeCopy:
                 raise
             self.done.unreadable += 1
 
-    def _hard_link(self, path: Path, name: str, held: os.stat_result, target: int) -> bool:
+    def _hard_link(self, path: Place, name: str, held: os.stat_result, target: int) -> bool:
         """Give a file that has a copy another name; return whether it has one."""
         if held.st_nlink < 2:
             return False
         first = self._linked.setdefault(held.st_ino, (path, name))
         if first == (path, name):
             return False
-        with suppress(FileNotFoundError, FileExistsError), below(self.target, first[0]) as directory:
+        with suppress(FileNotFoundError, FileExistsError), self._targets.below(first[0]) as directory:
             status = os.stat(first[1], dir_fd=directory, follow_symlinks=False)
             if status.st_size != held.st_size or status.st_mtime_ns != held.st_mtime_ns:
                 return False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import SHARES
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("source", metavar="ADDRESS:/PATH")
-@click.argument("target", metavar="SHARE[/DIRECTORY]")
+@click.argument("target", metavar="SHARE[/DIRECTORY]", shell_complete=SHARES)
 @prints("millrace.serve.clone.copy_model:CopyLine", lines=True, words="Print progress as JSON lines.")
 def copy(source: str, target: str, show: Output) -> None:
     """Copy what another server exports into a share, or into an existing directory of one.

@@ -6,7 +6,7 @@ Apart from the models, so that the command line shows its options without loadin
 
 from typing import Literal
 
-Profile = Literal["training", "checkpoint", "dataset-ro", "home", "mixed"]
+ShareType = Literal["training", "checkpoint", "dataset-ro", "home", "mixed"]
 Writing = Literal["together", "own", "some"]
 Access = Literal["ro", "rw"]
 Squash = Literal["root", "all", "none"]

@@ -4,7 +4,8 @@
 from typing import Literal
 
 from millrace.serve.config import files
-from millrace.serve.config.model import Config, DesiredModel
+from millrace.serve.config.model import Config
+from millrace.serve.config.network import DesiredModel
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Refused
 

@@ -1,21 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The desired state (`/var/lib/millrace/config.json`): what administrators decide, and nothing that can be computed."""
 
-from collections.abc import Iterable
-from ipaddress import ip_address, ip_interface
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from millrace.serve.config import domain_names
-from millrace.serve.config.choices import Access, Encryption, Profile, Security, Squash, Transport, Writing
-from millrace.system import names
+from millrace.serve.config.choices import Access, Encryption, Security, ShareType, Squash, Transport, Writing
+from millrace.serve.config.network import (
+    DesiredLink,
+    DesiredModel,
+    DesiredNetwork,
+    DesiredPort,
+    HostAddress,
+    Mac,
+    first_duplicate,
+)
+from millrace.system import names, ssh_keys
 from millrace.system.command import command
-from millrace.system.documents import Deferred
+from millrace.system.roles import Role
 
 SCHEMA: Final = 1
-ADMIN = "admin"  # made at first boot, not kept here; every share may name it
+ADMIN = "admin"  # made at first boot, always an administrator; every share may name it
+
+LAST_ADMINISTRATOR = (
+    "this would be the end of the last administrator who can sign in: make another one first, "
+    "millrace access create NAME --role administrator"
+)
+# Lines of a file that sshd reads at each sign-in.
+MOST_KEYS = 50
 
 # Below the numbers that administrators give out by hand, above those of packages and of the administrator.
 FIRST_ID, LAST_ID = 2000, 59999
@@ -26,20 +40,16 @@ LAST_WITH_CHILDREN = (1 << 15) - 1
 # XFS counts quotas in KiB here; a limit below is a slip of the keyboard.
 SMALLEST_LIMIT = 1 << 20
 
-# More than any client uses: a Linux client takes 16 addresses of one server.
-MOST_ADDRESSES = 64
-
 ShareName = Annotated[str, names.share_name]
 AccountName = Annotated[str, names.account_name]
+FullName = Annotated[str, names.full_name]
+PublicKey = Annotated[str, AfterValidator(ssh_keys.normal)]
 SmbAccount = Annotated[str, domain_names.smb_account]
 Realm = Annotated[str, domain_names.realm]
 NetbiosName = Annotated[str, domain_names.netbios_name]
 Comment = Annotated[str, names.comment]
 Network = Annotated[str, names.network]
 Client = Annotated[str, names.client]
-HostAddress = Annotated[str, names.host_address]
-PortAddress = Annotated[str, AfterValidator(names.port_address)]
-Mac = Annotated[str, names.mac]
 
 
 def _limit(size: int) -> int:
@@ -58,12 +68,6 @@ def _squashed(number: int) -> int:
 SquashedId = Annotated[int, AfterValidator(_squashed)]
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
-
-
-class DesiredModel(Deferred):
-    """Unknown keys and wrong types are refused, nothing is converted."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class NfsClient(DesiredModel):
@@ -100,7 +104,7 @@ class Nfs(DesiredModel):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        twice = _first_duplicate(one.client for one in self.clients)
+        twice = first_duplicate(one.client for one in self.clients)
         if twice:
             raise ValueError(f"the NFS client {twice} is named twice")
         return self
@@ -130,7 +134,7 @@ class Smb(DesiredModel):
     @model_validator(mode="after")
     def _once(self) -> Self:
         for values in (self.users, self.groups, self.networks):
-            twice = _first_duplicate(values)
+            twice = first_duplicate(values)
             if twice:
                 raise ValueError(f"{twice} is named twice for SMB")
         if self.enabled and not self.users and not self.groups:
@@ -166,7 +170,7 @@ class DesiredShare(DesiredModel):
     """
 
     name: ShareName
-    profile: Profile
+    type: ShareType
     comment: Comment = ""
     size: Bytes | None = None
     soft_size: Bytes | None = None
@@ -182,7 +186,7 @@ class DesiredShare(DesiredModel):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         # a release that does not know the seal exports a dataset-ro read-only as well
-        if self.sealed and self.profile != "dataset-ro":
+        if self.sealed and self.type != "dataset-ro":
             raise ValueError(
                 f"share {self.name} is sealed and stays a dataset-ro: {command('millrace share unseal', self.name)}"
             )
@@ -203,23 +207,23 @@ class DesiredShare(DesiredModel):
             )
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
-        if self.profile == "dataset-ro":
+        if self.type == "dataset-ro":
             writer = next((client.client for client in self.nfs.clients if client.access == "rw"), None)
             if writer:
                 raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
-        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
+        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.type == "dataset-ro"):
             raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
         if self.smb.enabled and self.smb.direct:
             self._refuse_beside_direct()
         foreign = next((name for name in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(name)), None)
-        if foreign and self.profile == "home":
+        if foreign and self.type == "home":
             raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
         return self
 
     def _refuse_beside_direct(self) -> None:
-        if self.profile == "home":
+        if self.type == "home":
             raise ValueError(f"{self.name} holds homes, which SMB Direct does not serve: choose another type")
-        if self.nfs.enabled and self.profile != "dataset-ro":
+        if self.nfs.enabled and self.type != "dataset-ro":
             raise ValueError(
                 f"SMB Direct needs {self.name} for itself: switch NFS off, or make it a dataset-ro, which nobody writes"
             )
@@ -227,7 +231,7 @@ class DesiredShare(DesiredModel):
     @property
     def both(self) -> bool:
         """Whether two protocols write one tree, which ends client caches of SMB. facts: NFS writers break no leases."""
-        return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
+        return self.nfs.enabled and self.smb.enabled and self.type != "dataset-ro"
 
     @property
     def named_groups(self) -> list[str]:
@@ -235,13 +239,47 @@ class DesiredShare(DesiredModel):
         return [*self.smb.groups, *([] if self.group is None or self.group in self.smb.groups else [self.group])]
 
 
-class User(DesiredModel):
-    """A local user; its own group has the same name and number. `console`: has read-only web console access."""
+class Person(DesiredModel):
+    """A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
+
+    full_name: FullName = ""
+    keys: list[PublicKey] = Field(default_factory=list, max_length=MOST_KEYS)
+    locked: bool = False
+
+    @model_validator(mode="after")
+    def _each_key_once(self) -> Self:
+        twice = first_duplicate(" ".join(key.split()[:2]) for key in self.keys)
+        if twice:
+            raise ValueError("this SSH key is there already")
+        return self
+
+
+class User(Person):
+    """A local user; its own group has the same name and number.
+
+    `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+    `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
+    """
 
     name: AccountName
     uid: AccountId
     groups: list[AccountName] = Field(default_factory=list)
+    role: Role | None = None
     console: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_releases(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        role = values.get("role", "viewer" if values.get("console") is True else None)
+        return {**values, "role": role, "console": role == "viewer"}
+
+    @model_validator(mode="after")
+    def _is_a_person(self) -> Self:
+        if self.role is None and (self.full_name or self.keys or self.locked):
+            raise ValueError(f"{self.name} has no role: only people with a role have a full name, keys or a lock")
+        return self
 
 
 class Group(DesiredModel):
@@ -249,24 +287,6 @@ class Group(DesiredModel):
 
     name: AccountName
     gid: AccountId
-
-
-class DesiredPort(DesiredModel):
-    """Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card."""
-
-    mac: Mac
-    name: str = Field(min_length=1, max_length=15)
-    addresses: list[PortAddress] = Field(min_length=1, max_length=MOST_ADDRESSES)
-    gateway: HostAddress | None = None
-    dhcp: bool = False
-
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        if self.gateway is not None:
-            gateway = ip_address(self.gateway)
-            if not any(gateway in ip_interface(one).network for one in self.addresses):
-                raise ValueError(f"the gateway {gateway} is in no network of the addresses of {self.name}")
-        return self
 
 
 class NfsServer(DesiredModel):
@@ -280,7 +300,7 @@ class NfsServer(DesiredModel):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        twice = _first_duplicate(self.networks)
+        twice = first_duplicate(self.networks)
         if twice:
             raise ValueError(f"the client network {twice} is named twice")
         return self
@@ -313,6 +333,7 @@ class Config(DesiredModel):
     """The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
 
     `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+    `admin` is the administrator of the first boot.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -326,12 +347,16 @@ class Config(DesiredModel):
     nfs: NfsServer = Field(default_factory=NfsServer)
     management: list[Mac] = Field(default_factory=list)
     domain: Domain | None = None
+    network: DesiredNetwork = Field(default_factory=DesiredNetwork)
+    admin: Person = Field(default_factory=Person)
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        _refuse_locked_out(self)
         _refuse_duplicates(self)
         _refuse_unknown_accounts(self)
         _refuse_other_domains(self)
+        _refuse_torn_bonds(self)
         return self
 
     def share(self, name: str) -> DesiredShare | None:
@@ -342,49 +367,61 @@ class Config(DesiredModel):
         """Return the user of this name; None if there is none."""
         return next((one for one in self.users if one.name == name), None)
 
+    @property
+    def people(self) -> dict[str, tuple[Person, Role]]:
+        """Who signs in to this server, by account, with the role."""
+        others = {user.name: (user, user.role) for user in self.users if user.role is not None}
+        return {ADMIN: (self.admin, "administrator"), **others}
+
+    @property
+    def administrators(self) -> list[str]:
+        """The accounts that are administrators and not locked."""
+        return [name for name, (person, role) in self.people.items() if role == "administrator" and not person.locked]
+
     def group(self, name: str) -> Group | None:
         """Return the group of this name; None if there is none."""
         return next((one for one in self.groups if one.name == name), None)
 
     def port(self, mac: str) -> DesiredPort | None:
-        """Return the fixed addresses of a port; None if it has none."""
+        """Return what was decided of a port; None where DHCP or a credential decides."""
         return next((one for one in self.ports if one.mac == mac), None)
+
+    @property
+    def links(self) -> list[DesiredLink]:
+        """The ports, bonds and VLANs of which something was decided."""
+        return [*self.ports, *self.network.bonds, *self.network.vlans]
 
 
 def first_config() -> Config:
     """Return the state of a server without any decision: the share `data`."""
-    data = DesiredShare(name="data", profile="mixed", project=FIRST_PROJECT, writing="together")
+    data = DesiredShare(name="data", type="mixed", project=FIRST_PROJECT, writing="together")
     return Config(shares=[data], next_project=FIRST_PROJECT + 1)
 
 
-def _first_duplicate(values: Iterable[str]) -> str | None:
-    seen: set[str] = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
-
-
 def _refuse_duplicates(config: Config) -> None:
-    twice = _first_duplicate(share.name for share in config.shares)
+    twice = first_duplicate(share.name for share in config.shares)
     if twice:
         raise ValueError(f"share {twice} already exists")
     accounts = [ADMIN, *(user.name for user in config.users), *(group.name for group in config.groups)]
-    twice = _first_duplicate(accounts)
+    twice = first_duplicate(accounts)
     if twice:
         raise ValueError(f"user or group {twice} already exists")
     numbers = [str(user.uid) for user in config.users] + [str(group.gid) for group in config.groups]
     for what, twice in (
-        ("user or group number", _first_duplicate(numbers)),
-        ("project number", _first_duplicate(str(share.project) for share in config.shares)),
-        ("fsid", _first_duplicate(str(share.fsid) for share in config.shares if share.fsid)),
-        ("port", _first_duplicate(port.mac for port in config.ports)),
-        ("management port", _first_duplicate(config.management)),
-        ("address", _first_duplicate(address.partition("/")[0] for port in config.ports for address in port.addresses)),
+        ("user or group number", first_duplicate(numbers)),
+        ("project number", first_duplicate(str(share.project) for share in config.shares)),
+        ("fsid", first_duplicate(str(share.fsid) for share in config.shares if share.fsid)),
+        ("port", first_duplicate(port.mac for port in config.ports)),
+        ("management port", first_duplicate(config.management)),
+        ("address", first_duplicate(address.partition("/")[0] for link in config.links for address in link.addresses)),
     ):
         if twice:
             raise ValueError(f"the {what} {twice} is used twice")
+
+
+def _refuse_locked_out(config: Config) -> None:
+    if not config.administrators:
+        raise ValueError(LAST_ADMINISTRATOR)
 
 
 def _refuse_unknown_accounts(config: Config) -> None:
@@ -418,3 +455,13 @@ def _refuse_other_domains(config: Config) -> None:
                 raise ValueError(f"{name} is of a domain, and this server is in none: millrace domain join")
             if not name.startswith(f"{config.domain.workgroup}{domain_names.SEPARATOR}"):
                 raise ValueError(f"{name} is of another domain: this server is in {config.domain.workgroup}")
+
+
+def _refuse_torn_bonds(config: Config) -> None:
+    """A port of a bond has nothing of its own: what it had is that of the bond."""
+    for bond in config.network.bonds:
+        for port in bond.members:
+            if config.port(port.mac):
+                raise ValueError(f"{port.name} is part of {bond.name} and cannot have settings of its own")
+            if port.mac in config.management:
+                raise ValueError(f"{port.name} is a management port and cannot be part of {bond.name}")

@@ -7,7 +7,8 @@ holds for what a change adds or alters, and a server that has it from before kee
 
 from ipaddress import ip_address, ip_interface
 
-from millrace.serve.config.model import Config, DesiredPort, DesiredShare
+from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.config.network import DesiredLink
 from millrace.system import names
 from millrace.system.command import command
 from millrace.system.errors import BadInput
@@ -25,9 +26,9 @@ def refuse(old: Config, new: Config) -> None:
         if share != known.get(share.name):
             _share(share)
     _seals(old, new)
-    for port in new.ports:
-        if port != old.port(port.mac):
-            _port(port)
+    for link in new.links:
+        if link not in old.links:
+            _link(link)
     accounts = {user.name for user in new.users} | {group.name for group in new.groups}
     before = {user.name for user in old.users} | {group.name for group in old.groups}
     for name in sorted((accounts - before) & PRIVILEGED):
@@ -60,10 +61,10 @@ def _share(share: DesiredShare) -> None:
         )
 
 
-def _port(port: DesiredPort) -> None:
+def _link(link: DesiredLink) -> None:
     try:
-        names.interface(port.name)
+        names.interface(link.name)
     except ValueError as error:
         raise BadInput(str(error)) from error
-    if port.gateway in {str(ip_interface(one).ip) for one in port.addresses}:
-        raise BadInput(f"the gateway {ip_address(port.gateway)} is an address of {port.name} itself: name the router's")
+    if link.gateway in {str(ip_interface(one).ip) for one in link.addresses}:
+        raise BadInput(f"the gateway {ip_address(link.gateway)} is an address of {link.name} itself: name the router's")

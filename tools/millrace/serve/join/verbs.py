@@ -8,6 +8,7 @@ import click
 from millrace.system.output import Output, prints
 from millrace.system.prompt import secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.domain.model import MembershipChange
@@ -16,7 +17,7 @@ _change = prints("millrace.serve.domain.model:MembershipChange")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def domain() -> None:
     """Join, leave or show an Active Directory domain (SMB users, Kerberos for NFS)."""
 

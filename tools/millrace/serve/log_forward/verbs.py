@@ -4,9 +4,10 @@
 import click
 
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def journal() -> None:
     """Forward the journal to another host."""
 

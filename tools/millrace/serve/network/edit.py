@@ -1,80 +1,285 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Give a port fixed addresses, or return it to DHCP; keep it for management."""
+"""Changes of the network: links with their addresses, bonds, VLANs, routes, name servers and time servers."""
 
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_interface
 
-from millrace.serve.config import store
-from millrace.serve.config.model import Config, DesiredPort
-from millrace.serve.network.addressing import AddressChange
-from millrace.serve.network.links import PortLink, links, with_wanted
-from millrace.serve.network.model import PortReport
-from millrace.serve.network.served import ListenerChange
-from millrace.serve.render.reconcile import Reconciliation
+from millrace.serve.config.model import Config
+from millrace.serve.config.network import (
+    BondMode,
+    DesiredBond,
+    DesiredLink,
+    DesiredNetwork,
+    DesiredPort,
+    DesiredRoute,
+    DesiredVlan,
+)
+from millrace.serve.network import answering
+from millrace.serve.network.links import NetworkLink, desired, links
+from millrace.serve.network.model import NetworkChange
+from millrace.serve.network.trial import NetworkServer, try_change
 from millrace.serve.share.networks import on_management
-from millrace.serve.share.server import ShareServer, this_server
-from millrace.system import paths
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Refused
 from millrace.system.names import several
 from millrace.system.net import Interface
-from millrace.system.run import Runner, attempt
-from millrace.system.users import invoking_user, only_root
 
 DEFAULT = "default"
 
 
-def set_port(
-    name: str,
-    addresses: Sequence[str],
-    gateway: str | None,
-    dhcp: bool,
-    management: bool | None = None,
-    run: Runner = attempt,
-    pause: Callable[[float], None] = time.sleep,
-    server: Callable[[], ShareServer] = this_server,
-) -> PortReport:
-    """Give a port these fixed addresses (CIDR) and no others; kept only where they come up and are served.
+@dataclass(frozen=True)
+class LinkSettings:
+    """The options of a link. No address leaves the addresses as they are, `default` gives a port back to DHCP.
 
-    No address leaves them as they are, `default` returns the port to DHCP. `management` limits it to the web console.
-    BadInput: the options contradict each other, or there is no such port. Refused: another port has an address, the
-    port is part of a bond, or client networks include a management port.
+    `mtu` in bytes; 0 is the driver's.
     """
-    only_root()
-    if not addresses and (gateway or dhcp):
-        raise BadInput("--gateway and --dhcp go with the fixed addresses: give them with --address")
-    if not addresses and management is None:
-        raise BadInput("nothing to change: give --address, --management or --no-management")
-    link = _existing(name, run)
-    back = list(addresses) == [DEFAULT]
-    if back and (gateway or dhcp):
-        raise BadInput("--address default gives the port back to DHCP: leave --gateway and --dhcp out")
+
+    addresses: Sequence[str] = ()
+    gateway: str | None = None
+    dhcp: bool = False
+    mtu: int | None = None
+    management: bool | None = None
+
+    def check(self) -> None:
+        """Verify that the options go together. BadInput: they do not."""
+        if not self.addresses and self.gateway:
+            raise BadInput("--gateway goes with the static addresses: give them with --address")
+        if DEFAULT in self.addresses and (len(self.addresses) > 1 or self.gateway or self.dhcp):
+            raise BadInput("--address default gives the port back to DHCP: leave the other addresses and options out")
+        if not self.addresses and not self.dhcp and self.mtu is None and self.management is None:
+            raise BadInput("nothing to change: give --address, --dhcp, --mtu, --management or --no-management")
+
+    def values(self, before: DesiredLink | None) -> dict[str, object]:
+        """Return the fields of a link, with those of `before` that no option names."""
+        if self.addresses or self.dhcp:
+            addressing: dict[str, object] = {
+                "addresses": list(self.addresses),
+                "gateway": self.gateway,
+                "dhcp": self.dhcp,
+            }
+        else:
+            addressing = {
+                "addresses": before.addresses if before else [],
+                "gateway": before.gateway if before else None,
+                # a port of which nothing was decided has DHCP
+                "dhcp": before.dhcp if before else True,
+            }
+        size = (before.mtu if before else None) if self.mtu is None else self.mtu or None
+        return {**addressing, "mtu": size}
+
+
+def set_link(name: str, settings: LinkSettings, host: NetworkServer) -> NetworkChange:
+    """Give a port, bond or VLAN these settings, until they are confirmed.
+
+    BadInput: the options contradict each other, or there is no such link. Refused: it is part of a bond, client
+    networks include a management port, or the change does not hold.
+    """
+    settings.check()
+    found = links(host.run)
+    link = _existing(name, found)
+    if link.part_of:
+        raise Refused(f"{name} is part of {link.part_of}, which has the addresses")
+    if link.kind != "port" and (settings.management is not None or DEFAULT in settings.addresses):
+        raise BadInput(f"{name} is a {link.kind}: --management and --address default are for ports")
 
     def mutate(config: Config) -> Config:
-        config = _with_management(config, link, management)
-        if not addresses:
+        config = _with_management(config, link, settings.management)
+        if DEFAULT in settings.addresses:
+            return _with_port(config, link.mac, None)
+        if not settings.addresses and not settings.dhcp and settings.mtu is None:
             return config
-        others = [port for port in config.ports if port.mac != link.mac]
-        if back:
-            return config.model_copy(update={"ports": others})
-        port = checked(
-            lambda: DesiredPort(mac=link.mac, name=name, addresses=list(addresses), gateway=gateway, dhcp=dhcp)
+        before = desired(link, config)
+        values = settings.values(before)
+        if link.kind == "port":
+            return _with_port(config, link.mac, checked(lambda: _port(link, values)))
+        if before is None:
+            raise Refused(f"{name} was not made by Millrace: remove it where it was made, then make it here")
+        return _with_network(config, _made_again(config, before, values))
+
+    flags = {True: ["management"], False: ["no management"], None: []}[settings.management]
+    flags += ["dhcp"] if settings.dhcp else []
+    flags += [f"mtu {settings.mtu or 'default'}"] if settings.mtu is not None else []
+    return try_change(f"set {name}: {several([*settings.addresses, *flags])}", mutate, host)
+
+
+def add_vlan(parent: str, number: int, settings: LinkSettings, host: NetworkServer) -> NetworkChange:
+    """Make a VLAN on a port or a bond, until it is confirmed; its name is `vlan` with its ID.
+
+    BadInput: the ID is out of range or taken, or there is no such link. Refused: the change does not hold.
+    """
+    link = _existing(parent, links(host.run))
+    if link.kind == "vlan" or link.part_of:
+        raise Refused(f"{parent} is {f'part of {link.part_of}' if link.part_of else 'a VLAN'}: name a port or a bond")
+    own = link.mac if link.kind == "port" else link.name
+
+    def mutate(config: Config) -> Config:
+        taken = next((one for one in config.network.vlans if one.vlan == number), None)
+        if taken:
+            raise BadInput(f"VLAN {number} exists already: {taken.name}; change it with millrace network set")
+        values = _without_dhcp(settings)
+        vlan = checked(
+            lambda: DesiredVlan.model_validate(
+                {**values, "name": f"vlan{number}", "vlan": number, "parent": own, "parent_name": parent}
+            )
         )
-        _refuse_taken(port, links(run))
-        return config.model_copy(update={"ports": [*others, port]})
+        return _with_network(config, {"vlans": [*config.network.vlans, vlan]})
 
-    # Without a pool nothing is served yet.
-    serving = [ListenerChange(server, link.mac)] if paths.pool_file().exists() else []
-    done = Reconciliation([AddressChange(run, pause), *serving])
-    flag = [] if management is None else ["management" if management else "no management"]
-    what = f"port set {name}: {several([*addresses, *flag])}"
-    config = store.change(invoking_user(), what, mutate, done)
-    now = next(port for port in with_wanted(links(run), config) if port.mac == link.mac)
-    return PortReport(serial=config.serial, port=now, verified=done.verified, warnings=done.warnings)
+    return try_change(f"vlan {number} on {parent}", mutate, host)
 
 
-def _with_management(config: Config, link: PortLink, management: bool | None) -> Config:
+def add_bond(
+    name: str, members: Sequence[str], mode: BondMode, settings: LinkSettings, host: NetworkServer
+) -> NetworkChange:
+    """Make a bond of ports, until it is confirmed; it takes over the static addresses that they have.
+
+    BadInput: there is no such port. Refused: a port is part of another bond, or no LACP partner responds.
+    """
+    found = links(host.run)
+    ports = [_existing(one, found) for one in members]
+    if any(link.name == name for link in found):
+        raise Refused(f"{name} exists already: choose another name, or millrace network remove {name}")
+    for port in ports:
+        if port.kind != "port" or port.part_of:
+            raise Refused(f"{port.name} is {f'part of {port.part_of}' if port.part_of else 'no port'}: name free ports")
+
+    def mutate(config: Config) -> Config:
+        macs = [port.mac for port in ports]
+        before = [port for port in config.ports if port.mac in macs]
+        values = _without_dhcp(settings)
+        if not settings.addresses and not settings.dhcp:
+            values |= {
+                "addresses": [address for port in before for address in port.addresses],
+                "gateway": next((port.gateway for port in before if port.gateway), None),
+                "dhcp": not any(port.addresses for port in before),
+            }
+        bond = checked(
+            lambda: DesiredBond.model_validate(
+                {
+                    **values,
+                    "name": name,
+                    "mode": mode,
+                    "members": [{"mac": port.mac, "name": port.name} for port in ports],
+                }
+            )
+        )
+        others = [port for port in config.ports if port.mac not in macs]
+        config = config.model_copy(update={"ports": others})
+        return _with_network(config, {"bonds": [*config.network.bonds, bond]})
+
+    return try_change(f"bond {name}: {', '.join(members)} ({mode})", mutate, host)
+
+
+def remove(name: str, host: NetworkServer) -> NetworkChange:
+    """Remove a bond or a VLAN, until that is confirmed. BadInput: there is none. Refused: a VLAN is on the bond."""
+
+    def mutate(config: Config) -> Config:
+        network = config.network
+        if name not in {one.name for one in (*network.bonds, *network.vlans)}:
+            raise BadInput(f"there is no bond or VLAN {name[:40]!r}: millrace network show")
+        above = next((one for one in network.vlans if one.parent == name), None)
+        if above:
+            raise Refused(f"{above.name} is on {name}: millrace network remove {above.name}")
+        bonds = [one for one in network.bonds if one.name != name]
+        vlans = [one for one in network.vlans if one.name != name]
+        return _with_network(config, {"bonds": bonds, "vlans": vlans})
+
+    return try_change(f"remove {name}", mutate, host)
+
+
+def set_dns(
+    servers: Sequence[str], search: Sequence[str], host: NetworkServer, answers: answering.Answers = answering.dns
+) -> NetworkChange:
+    """Use these name servers (addresses) and search domains; without, those of DHCP. BadInput: no address."""
+    return _set_servers("dns", servers, {"dns": list(servers), "search": list(search)}, host, answers)
+
+
+def set_ntp(servers: Sequence[str], host: NetworkServer, answers: answering.Answers = answering.ntp) -> NetworkChange:
+    """Use these time servers, by name or address; none leaves those of DHCP. BadInput: one is no host name."""
+    return _set_servers("ntp", servers, {"ntp": list(servers)}, host, answers)
+
+
+def set_routes(routes: Sequence[str], host: NetworkServer) -> NetworkChange:
+    """Replace all static routes; each is `NETWORK=GATEWAY`. BadInput: one is not. Refused: no link has its gateway."""
+    wanted = []
+    for text in routes:
+        network, equals, gateway = text.partition("=")
+        if not equals:
+            raise BadInput(f"{text[:60]!r} is not a route: write it like 10.2.0.0/16=10.1.0.1")
+        wanted.append({"network": network, "gateway": gateway})
+
+    def mutate(config: Config) -> Config:
+        made = [checked(lambda one=one: DesiredRoute.model_validate(one)) for one in wanted]  # type: ignore[misc]
+        return _with_network(config, {"routes": made})
+
+    return try_change(f"routes {several(list(routes)) if routes else 'none'}", mutate, host)
+
+
+def _set_servers(
+    what: str,
+    servers: Sequence[str],
+    values: dict[str, object],
+    host: NetworkServer,
+    answers: Callable[[str], bool],
+) -> NetworkChange:
+    def mutate(config: Config) -> Config:
+        return _with_network(config, values)
+
+    # before they are asked: a text that is no address goes nowhere
+    checked(lambda: DesiredNetwork.model_validate(values))
+    silent = [one for one in servers if not answers(one)]
+    warnings = [f"the {what.upper()} server {one} does not respond" for one in silent]
+    return try_change(f"{what} {several(list(servers)) if servers else 'default'}", mutate, host, warnings)
+
+
+def _existing(name: str, found: Sequence[NetworkLink]) -> NetworkLink:
+    link = next((one for one in found if one.name == name), None)
+    if link is None:
+        raise BadInput(f"there is no link {name[:40]!r}: there is {', '.join(one.name for one in found)}")
+    return link
+
+
+def _without_dhcp(settings: LinkSettings) -> dict[str, object]:
+    """The fields of a link that is made: without an address and DHCP it has none."""
+    if DEFAULT in settings.addresses:
+        raise BadInput("--address default is for ports: use --dhcp")
+    if settings.gateway and not settings.addresses:
+        raise BadInput("--gateway goes with the static addresses: give them with --address")
+    return {
+        "addresses": list(settings.addresses),
+        "gateway": settings.gateway,
+        "dhcp": settings.dhcp,
+        "mtu": settings.mtu or None,
+    }
+
+
+def _port(link: NetworkLink, values: dict[str, object]) -> DesiredPort:
+    return DesiredPort.model_validate({**values, "mac": link.mac, "name": link.name})
+
+
+def _with_port(config: Config, mac: str, port: DesiredPort | None) -> Config:
+    others = [one for one in config.ports if one.mac != mac]
+    return config.model_copy(update={"ports": [*others, *([port] if port else [])]})
+
+
+def _with_network(config: Config, values: dict[str, object]) -> Config:
+    network = checked(lambda: DesiredNetwork.model_validate({**dict(config.network), **values}))
+    return config.model_copy(update={"network": network})
+
+
+def _made_again(config: Config, before: DesiredLink, values: dict[str, object]) -> dict[str, object]:
+    """The bonds or VLANs with other settings of one of them."""
+
+    def changed(one: DesiredLink) -> DesiredLink:
+        return checked(lambda: type(one).model_validate({**dict(one), **values})) if one.name == before.name else one
+
+    return {
+        "bonds": [changed(one) for one in config.network.bonds],
+        "vlans": [changed(one) for one in config.network.vlans],
+    }
+
+
+def _with_management(config: Config, link: NetworkLink, management: bool | None) -> Config:
     """Refused where clients of a confirmed network would be on the port."""
     if management is None:
         return config
@@ -86,21 +291,3 @@ def _with_management(config: Config, link: PortLink, management: bool | None) ->
         if shared:
             raise Refused(f"the client network {shared}: confirm others first, millrace share networks set NETWORK…")
     return config.model_copy(update={"management": after})
-
-
-def _existing(name: str, run: Runner) -> PortLink:
-    found = links(run)
-    link = next((one for one in found if one.name == name), None)
-    if link is None:
-        raise BadInput(f"there is no Ethernet port {name[:40]!r}: there is {', '.join(one.name for one in found)}")
-    if link.part_of:
-        raise Refused(f"{name} is part of {link.part_of}, which has the addresses")
-    return link
-
-
-def _refuse_taken(port: DesiredPort, found: Sequence[PortLink]) -> None:
-    wanted = {one.partition("/")[0] for one in port.addresses}
-    for link in found:
-        taken = sorted(wanted & {one.partition("/")[0] for one in link.addresses}) if link.mac != port.mac else []
-        if taken:
-            raise Refused(f"{several(taken)} is an address of {link.name}: remove it there first")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NFS and SMB listen on the addresses of a port."""
+"""NFS and SMB listen on the addresses of the links that a change is about."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,16 +22,15 @@ _SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB
 
 
 class ListenerChange(RenderPart):
-    """The servers of NFS and SMB on the fixed addresses of a port, once these are up.
+    """The servers of NFS and SMB on the fixed addresses of the links that change, once these are up.
 
     A file that was edited by hand stays: nothing else of what is served has changed.
     """
 
     force = False
 
-    def __init__(self, server: Callable[[], ShareServer], mac: str) -> None:
+    def __init__(self, server: Callable[[], ShareServer]) -> None:
         self._server = server
-        self._mac = mac
 
     def prepare(self, change: Change) -> None:
         """Let smbd try again to listen on addresses that it did not accept before."""
@@ -45,12 +44,17 @@ class ListenerChange(RenderPart):
 
     def verify(self, change: Change) -> None:
         """Wait until both servers listen. Failed: one does not. A new management port has no listener."""
-        server, new = self._current, change.new
-        port = new.port(self._mac)
-        managed = self._mac in new.management
-        if port and not managed:
-            change.verified += _wait_listening(server, port.addresses)
-        if managed and self._mac not in change.old.management and is_active("smbd.service", server.run):
+        server, old, new = self._current, change.old, change.new
+        managed = set(new.management)
+        wanted = [
+            address
+            for link in new.links
+            if link not in old.links and getattr(link, "mac", "") not in managed
+            for address in link.addresses
+        ]
+        if wanted:
+            change.verified += _wait_listening(server, wanted)
+        if managed - set(old.management) and is_active("smbd.service", server.run):
             # It opens its listeners when it starts, and has one there.
             restart_smbd(server.run)
             change.warnings.append("the SMB server was restarted without this port: its sessions have ended")

@@ -60,7 +60,7 @@ def prepare(name: str, server: ShareServer) -> Share:
         raise Refused(f"share {name} does not exist: millrace share list")
     share = next(share for share in server.shares(store.load()) if share.name == name)
     if permissions.rule(share) is None:
-        raise Refused(f"share {name} has the type {share.profile}, which determines who may write: nothing to set")
+        raise Refused(f"share {name} has the type {share.type}, which determines who may write: nothing to set")
     return share
 
 

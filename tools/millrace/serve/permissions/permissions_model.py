@@ -29,8 +29,7 @@ class PermissionsReport(Contract):
     """What the walk found, and changed where `applied`: `entries` files and directories, `differ` of which had others.
 
     Left as they are: `linked` files with several names, which may be elsewhere too; `refused` ones, which are
-    immutable; `deep` directories, with all in them, and `deep_path` where one begins, null without any; links, pipes,
-    sockets, devices and what is mounted are not counted.
+    immutable; links, pipes, sockets, devices and what is mounted are not counted.
     """
 
     schema_version: Literal[1] = 1
@@ -42,8 +41,6 @@ class PermissionsReport(Contract):
     differ: Count
     linked: Count
     refused: Count
-    deep: Count = 0
-    deep_path: str | None = None
 
 
 PermissionsLine = PermissionsProgress | PermissionsReport

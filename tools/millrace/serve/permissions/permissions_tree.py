@@ -14,7 +14,8 @@ from threading import Event, Lock
 from millrace.serve.share.permissions import AccessRule
 from millrace.system import posix_acl
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import Path, TooDeep, below, descend, entries, is_gone
+from millrace.system.trees.descend import descend, entries, is_gone
+from millrace.system.trees.opener import Opener, Place
 
 _KNOWN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o777
@@ -36,8 +37,6 @@ class PermissionsTally:
     differ: int = 0
     linked: int = 0
     refused: int = 0
-    deep: int = 0
-    deep_path: str | None = None
 
     def add(self, other: "PermissionsTally") -> None:
         """Add the numbers of another tally."""
@@ -45,8 +44,6 @@ class PermissionsTally:
         self.differ += other.differ
         self.linked += other.linked
         self.refused += other.refused
-        self.deep += other.deep
-        self.deep_path = self.deep_path or other.deep_path
 
 
 class PermissionsWalk:
@@ -56,7 +53,7 @@ class PermissionsWalk:
     """
 
     def __init__(self, top: int, rule: AccessRule, gid: int | None, applies: bool) -> None:
-        self._top, self._rule, self._gid, self._applies = top, rule, gid, applies
+        self._opener, self._rule, self._gid, self._applies = Opener(top), rule, gid, applies
         self._device = os.fstat(top).st_dev
         self._default = None if rule.default is None else posix_acl.encode(rule.default)
         self._lock, self._stop = Lock(), Event()
@@ -67,13 +64,14 @@ class PermissionsWalk:
 
         What `tick` raises ends it. Failed, OSError: something cannot be read or changed.
         """
-        descend(self._directory, threads, lambda: tick(self.tally), self._stop.set)
+        with self._opener:
+            descend(self._directory, threads, lambda: tick(self.tally), self._stop.set)
         return self.tally
 
-    def _directory(self, path: Path) -> list[str]:
+    def _directory(self, path: Place) -> list[str]:
         seen, inner = PermissionsTally(), []
         try:
-            with below(self._top, path) as at:
+            with self._opener.below(path) as at:
                 if os.fstat(at).st_dev != self._device:
                     return []
                 if path:
@@ -90,8 +88,6 @@ class PermissionsWalk:
                     if seen.entries >= _OFTEN:
                         self._add(seen)
                         seen = PermissionsTally()
-        except TooDeep as error:
-            seen.deep, seen.deep_path = 1, error.path
         except (Failed, OSError) as error:
             if not path or not is_gone(error):
                 raise

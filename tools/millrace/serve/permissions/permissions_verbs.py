@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import SHARES
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("permissions")
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @click.option("--apply", "apply", is_flag=True, help="Set them; without it they are only compared.")
 @prints(
     "millrace.serve.permissions.permissions_model:PermissionsLine", lines=True, words="Print progress as JSON lines."
@@ -86,6 +87,3 @@ def _ended(report: "PermissionsReport") -> Iterator[str]:
         yield f"{report.linked} files have several names (hard links) and keep their permissions"
     if report.refused:
         yield f"{report.refused} files are immutable and keep their permissions"
-    if report.deep:
-        kept = "are nested too deep and keep their permissions, with all in them"
-        yield f"{report.deep} directories {kept}: in {report.deep_path}"

@@ -10,9 +10,11 @@ from pydantic import Field, JsonValue, ValidationError
 
 from millrace.serve.account import accounts
 from millrace.serve.config import carried
-from millrace.serve.config.model import AccountName, Config, DesiredModel
-from millrace.system.documents import sentence, write_model
+from millrace.serve.config.model import AccountName, Config
+from millrace.serve.config.network import DesiredModel
+from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Refused
+from millrace.system.model_errors import sentence
 from millrace.system.run import Runner
 from millrace.system.smb_passwords import nt_hashes
 from millrace.system.text import shown
@@ -45,7 +47,8 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
     """
     if not path.parent.is_dir():
         raise Refused(f"directory {path.parent} does not exist; create it or choose another file")
-    names = [user.name for user in config.users]
+    # who manages this server gets another password on the other one: no file opens a console
+    names = [user.name for user in config.users if user.role is None]
     made = Portable(
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         config=config,

@@ -10,6 +10,7 @@ from millrace.serve.account import accounts
 from millrace.serve.account.part import AccountChange
 from millrace.serve.config import carried, history, store
 from millrace.serve.config.model import Config
+from millrace.serve.network import trial
 from millrace.serve.network.addressing import AddressChange
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.render.registry import Say, silent
@@ -45,7 +46,8 @@ def rollback(
 
     `say` shows progress.
 
-    Refused: the change is not kept or never took effect. Failed: what it serves does not verify.
+    Refused: the change is not kept or never took effect, or a change of the network is not confirmed. Failed: what it
+    serves does not verify.
     """
     only_root()
     wanted = history.read(number)
@@ -62,7 +64,8 @@ def import_state(
 
     `say` shows progress.
 
-    Failed: the state does not verify, or, after it was replaced, a password or the rest cannot be set.
+    Refused: a change of the network is not confirmed. Failed: the state does not verify, or, after it was replaced, a
+    password or the rest cannot be set.
     """
     only_root()
     report = _replace("config import", portable.config, run, server, say, overwrite=True)
@@ -102,6 +105,7 @@ def _replace(
         # The domain knows its members by a password that is no part of any state: joining is not undone by this.
         return wanted.model_copy(update={"domain": old.domain})
 
+    trial.refuse_open()
     config = store.change(invoking_user(), what, mutate, done, overwrite=overwrite)
     domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
     return ReplaceReport(

@@ -12,6 +12,7 @@ from millrace.system.documents import Contract
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.revision.replace import ReplaceReport
@@ -36,7 +37,7 @@ class ConfigHistory(Contract):
     changes: list[HistoryEntry]
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def config() -> None:
     """Show, export, import or roll back the desired state of shares, users and groups."""
 
@@ -69,7 +70,7 @@ def diff(show: Output) -> None:
     """Compare rendered files with the desired state: what would change, what was edited by hand.
 
     Writes nothing. Files of shares are rendered by millrace share render (--force replaces edited files, copies are
-    kept), those of ports by millrace port set, forwarding of the journal by millrace journal apply.
+    kept), those of links by millrace network, forwarding of the journal by millrace journal apply.
     """
     from millrace.serve.revision.diff import diff as compare
     from millrace.serve.revision.diff import lines

@@ -54,7 +54,7 @@ class ShareChange(RenderPart):
         refuse_unmet(changed, run)
         _refuse_foreign_homes(changed)
         created: list[Share] = []
-        homes = {share.name for share in change.old.shares if share.profile == "home"}
+        homes = {share.name for share in change.old.shares if share.type == "home"}
         for share in changed:
             before = directories.close(share)
             # One that was of homes before stays closed.
@@ -185,4 +185,4 @@ def _refuse_foreign_homes(shares: Sequence[Share]) -> None:
 
 
 def _access_changed(before: DesiredShare, after: DesiredShare | None) -> bool:
-    return after is None or after.smb != before.smb or after.profile != before.profile
+    return after is None or after.smb != before.smb or after.type != before.type

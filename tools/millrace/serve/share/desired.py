@@ -17,6 +17,7 @@ from millrace.system import net
 from millrace.system.net import Interface
 
 ADMIN_UID = 1000
+NOBODY = "admin cannot sign in over it, as nothing counts wrong passwords there: name another user or a group"
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,13 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
     """Return one share with all computed values."""
     exports = _exports(wanted, nfs_networks(context.networks, config.nfs.networks))
     direct = _direct(wanted, context)
-    ruled = wanted.profile in ("dataset-ro", "home")
+    ruled = wanted.type in ("dataset-ro", "home")
     group = config.group(wanted.group) if wanted.group else None
     smb = _smb(wanted, smb_networks(context.networks, config.nfs.networks, context.ports, config.management))
     return Share(
         name=wanted.name,
         path=f"{context.mountpoint}/{wanted.name}",
-        profile=wanted.profile,
+        type=wanted.type,
         comment=wanted.comment,
         project=wanted.project,
         size=wanted.size,
@@ -68,7 +69,7 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         # The same after a move to other drives' slots, another when the pool was made again.
         fsid=wanted.fsid or uuid5(context.filesystem_uuid, wanted.name),
         smb=smb,
-        homes=_homes(wanted, config) if wanted.profile == "home" else {},
+        homes=_homes(wanted, config) if wanted.type == "home" else {},
         obstacle=_obstacle(wanted, exports, smb) or (direct.obstacle if direct else None),
         sealed=wanted.sealed,
         child_size=wanted.child_size,
@@ -99,7 +100,7 @@ def _obstacle(wanted: DesiredShare, exports: Sequence[NfsClient], smb: SmbAccess
 def _exports(wanted: DesiredShare, networks: Sequence[str]) -> list[NfsClient]:
     if not wanted.nfs.enabled:
         return []
-    if wanted.profile == "dataset-ro":
+    if wanted.type == "dataset-ro":
         default = [NfsClient(client=network, access="ro") for network in networks]
     else:
         default = [NfsClient(client=network) for network in networks]
@@ -114,7 +115,7 @@ def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
         groups=list(wanted.smb.groups),
         networks=list(wanted.smb.networks) or networks,
         # A home is private on its way, too.
-        encryption="required" if wanted.profile == "home" else wanted.smb.encryption,
+        encryption="required" if wanted.type == "home" else wanted.smb.encryption,
         time_machine=wanted.smb.time_machine,
         io_uring=wanted.smb.io_uring,
     )
@@ -123,7 +124,8 @@ def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
 def _direct(wanted: DesiredShare, context: ServerContext) -> DirectAccess | None:
     if not wanted.smb.enabled or not wanted.smb.direct:
         return None
-    return DirectAccess(users=list(wanted.smb.users), groups=list(wanted.smb.groups), obstacle=context.no_direct)
+    users, groups = [user for user in wanted.smb.users if user != ADMIN], list(wanted.smb.groups)
+    return DirectAccess(users=users, groups=groups, obstacle=context.no_direct or (None if users or groups else NOBODY))
 
 
 def _homes(wanted: DesiredShare, config: Config) -> dict[str, int]:

@@ -45,7 +45,7 @@ def lines(shown: ShareDetails) -> list[str]:
         directory += f", not as the rule says: {todo}"
     cells = {
         "Name": share.name,
-        "Type": share.profile,
+        "Type": share.type,
         "Comment": share.comment,
         "Path": share.path,
         "Used": space(share),

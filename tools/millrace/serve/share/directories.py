@@ -84,7 +84,7 @@ def close(share: Share) -> TopState | None:
     A share that becomes one of homes may have been open to all users until now.
     """
     path = _path(share)
-    if share.profile != "home" or not os.path.lexists(path):
+    if share.type != "home" or not os.path.lexists(path):
         return None
     with nofollow.directory(path) as at:
         if _is_closed(at):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.serve.config import store
-from millrace.serve.config.choices import Profile
+from millrace.serve.config.choices import ShareType
 from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.serve.share import directories, nfs, options, permissions, quota, smb
@@ -13,11 +13,12 @@ from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview
 from millrace.serve.share.server import ShareServer, this_server
+from millrace.storage.record.pool_file import known_pool
 from millrace.system.command import command
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.names import several, share_name
-from millrace.system.text import shown
+from millrace.system.text import shown, size
 from millrace.system.users import invoking_user, only_root
 
 Settings = Mapping[str, Any]
@@ -42,14 +43,16 @@ def set_share(name: str, settings: Settings, server: Callable[[], ShareServer] =
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
     """Return the change of the desired state that creates shares.
 
-    Refused: a user has web console access. BadInput: the type of a share determines who may write.
+    Refused: a user has web console access, or a size is above that of the pool. BadInput: the type of a share
+    determines who may write.
     """
     wanted = _typed(settings)
     for name in names:
-        _refuse_rule(name, wanted["share"].get("profile", "mixed"), wanted)
+        _refuse_rule(name, wanted["share"].get("type", "mixed"), wanted)
 
     def mutate(config: Config) -> Config:
-        _refuse_console_users(config, wanted)
+        _refuse_people(config, wanted)
+        _refuse_sizes(wanted)
         created = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
         return config.model_copy(update={"shares": [*config.shares, *created]})
 
@@ -60,7 +63,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
     """Return the change of the desired state that sets what `settings` name.
 
     BadInput: they name nothing, `name` is no name, or the type determines who may write. Refused: there is no such
-    share, or a user has web console access.
+    share, a user has web console access, or a size is above that of the pool.
     """
     wanted = _typed(settings)
     if not any(wanted.values()):
@@ -68,9 +71,10 @@ def setting(name: str, settings: Settings) -> store.Mutate:
 
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
-        _refuse_console_users(config, wanted)
+        _refuse_people(config, wanted)
+        _refuse_sizes(wanted)
         merged = _merged(before.model_dump(), wanted)
-        _refuse_rule(name, merged["profile"], wanted)
+        _refuse_rule(name, merged["type"], wanted)
         if merged["writing"] == "own" and "group" not in wanted["share"]:
             merged["group"] = None
         after = checked(lambda: DesiredShare.model_validate(merged))
@@ -163,7 +167,7 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
 def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
     # nobody else writes or deletes the backups of a Mac
     writing = "own" if wanted["smb"].get("time_machine") else "together"
-    base: dict[str, Any] = {"name": name, "profile": "mixed", "project": project, "writing": writing}
+    base: dict[str, Any] = {"name": name, "type": "mixed", "project": project, "writing": writing}
     group = wanted["share"].get("group")
     if group is not None and not {"users", "groups"} & set(wanted["smb"]):
         # the users who write open it; where others read, the administrator does
@@ -171,23 +175,34 @@ def _new(name: str, project: int, wanted: Typed) -> DesiredShare:
     return checked(lambda: DesiredShare.model_validate(_merged(base, wanted)))
 
 
-def _refuse_rule(name: str, profile: Profile, wanted: Typed) -> None:
+def _refuse_sizes(wanted: Typed) -> None:
+    """A limit above the size of the pool limits nothing, and is a typing error in most cases."""
+    pool = known_pool()
+    capacity = quota.pool_size(pool.filesystem.mountpoint) if pool is not None else None
+    for key in ("size", "soft_size", "child_size"):
+        limit = wanted["share"].get(key)
+        if capacity is not None and limit is not None and limit > capacity:
+            option = f"--{key.replace('_', '-')}"
+            raise Refused(
+                f"{option} {size(limit)} is above the size of the pool ({size(capacity)}): give less, or `none` for "
+                "no limit"
+            )
+
+
+def _refuse_rule(name: str, share_type: ShareType, wanted: Typed) -> None:
     """BadInput where an option names who writes in a share whose type says that."""
-    if profile in permissions.RULED and {"writing", "group"} & set(wanted["share"]):
+    if share_type in permissions.RULED and {"writing", "group"} & set(wanted["share"]):
         raise BadInput(
-            f"{name} has the type {profile}, which determines who may write: leave --writing and --group out"
+            f"{name} has the type {share_type}, which determines who may write: leave --writing and --group out"
         )
 
 
-def _refuse_console_users(config: Config, wanted: Typed) -> None:
-    """Refused where a named user has web console access, and so no share access (serve/account/accounts.py)."""
+def _refuse_people(config: Config, wanted: Typed) -> None:
+    """Refused where a named user manages this server: it opens no share (serve/account/accounts.py)."""
     found = (config.user(name) for name in wanted["smb"].get("users", ()))
-    looker = next((user.name for user in found if user and user.console), None)
+    looker = next((user.name for user in found if user and user.role), None)
     if looker:
-        raise Refused(
-            f"{looker} has web console access and cannot open shares: "
-            f"choose another user, or: {command('millrace user set', looker, options=['--no-console'])}"
-        )
+        raise Refused(f"{looker} manages this server and opens no share: choose another user, or create one")
 
 
 def _existing(config: Config, name: str) -> DesiredShare:
@@ -204,7 +219,7 @@ def _existing(config: Config, name: str) -> DesiredShare:
 def _typed(settings: Settings) -> Typed:
     """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
     share: dict[str, Any] = {
-        key: settings[key] for key in ("profile", "comment", "writing") if settings.get(key) is not None
+        key: settings[key] for key in ("type", "comment", "writing") if settings.get(key) is not None
     }
     share |= {
         key: options.size(settings[key]) for key in ("size", "soft_size", "child_size") if settings.get(key) is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from millrace.serve.share import nfs
 from millrace.serve.share.model import Share
-from millrace.system import names, paths
+from millrace.system import names, nfsd, paths
 from millrace.system.errors import Failed
 from millrace.system.run import Result, Runner, last_words, must
 
@@ -28,12 +28,16 @@ def reload(shares: Sequence[Share], run: Runner) -> list[str]:
     of ours is not in the table after it.
     """
     result = run(["exportfs", "-ra"])
-    if result.status == 0 and not result.err.strip():
-        return []
-    exported = table(run)
-    lost = [share.name for share in shares if share.exports and share.path not in exported]
+    is_silent = result.status == 0 and not result.err.strip()
+    # exportfs that cannot write its table exits with 0 and leaves the old one (nfs-utils 3.1, xtab_write())
+    exported = nfsd.exported() if is_silent else table(run)
+    wanted = [share for share in shares if share.exports and exported is not None]
+    lost = [share.name for share in wanted if _is_lost(share, exported or {}, is_silent)]
     if lost:
-        raise Failed(f"exportfs does not export {', '.join(lost)}: {_complaints(result)[-1]}")
+        why = "it did not write its table of exports" if is_silent else _complaints(result)[-1]
+        raise Failed(f"exportfs does not export {', '.join(lost)}: {why}")
+    if is_silent:
+        return []
     return [f"exportfs reported: {line}" for line in _complaints(result)]
 
 
@@ -46,17 +50,24 @@ def table(run: Runner) -> Table:
     return found
 
 
-def missing(share: Share, exported: Table) -> list[str]:
-    """Return the clients of a share that the table lacks.
+def lacks(directory: str, clients: Sequence[str], exported: Table) -> list[str]:
+    """Return those of the clients of a directory that the table lacks.
 
     A network or a netgroup is in it as it was written, a host by any name that it resolves to: those are counted.
     """
-    entries = exported.get(share.path, [])
-    written = [client for client in share.networks if names.is_network(client) or client.startswith("@")]
+    entries = exported.get(directory, [])
+    written = [client for client in clients if names.is_network(client) or client.startswith("@")]
     lost = [client for client in written if client not in entries]
-    hosts = [client for client in share.networks if client not in written]
+    hosts = [client for client in clients if client not in written]
     others = [client for client in entries if client not in written]
     return lost or (hosts if len(others) < len(hosts) else [])
+
+
+def _is_lost(share: Share, exported: Table, is_silent: bool) -> bool:
+    """Whether the table lacks a share, or, where nothing was wrong with the files, one of its networks."""
+    # a host whose name does not resolve is a warning of exportfs, and closes the share to nobody else
+    clients = [client for client in share.networks if names.is_network(client)] if is_silent else []
+    return share.path not in exported or bool(lacks(share.path, clients, exported))
 
 
 def _has_entries(path: Path) -> bool:

@@ -22,7 +22,8 @@ from millrace.system import paths
 from millrace.system.run import Runner, must
 from millrace.system.smb_passwords import PDBEDIT
 from millrace.system.trees import nofollow
-from millrace.system.trees.descend import Path, below, descend, entries
+from millrace.system.trees.descend import descend, entries
+from millrace.system.trees.opener import Opener, Place
 
 NTACL = "security.NTACL"
 
@@ -94,7 +95,7 @@ def homes(shares: Sequence[Share]) -> list[Home]:
     return [
         Home(paths.ROOT / share.path.lstrip("/") / name, name, uid)
         for share in shares
-        if share.profile == "home" and share.smb is not None
+        if share.type == "home" and share.smb is not None
         for name, uid in share.homes.items()
     ]
 
@@ -161,23 +162,23 @@ def count(
     ends the walk.
     """
     for home in some:
-        with gone_is_fine(), nofollow.directory(home.path) as at:
-            visit = _Visit(at, sid, known, counted, replace)
+        with gone_is_fine(), nofollow.directory(home.path) as at, Opener(at) as opener:
+            visit = _Visit(opener, sid, known, counted, replace)
             descend(visit, 1, tick, visit.stop.set)
 
 
 @dataclass
 class _Visit:
-    home: int
+    home: Opener
     sid: str
     known: Rids
     counted: SidCount
     replace: bool
     stop: Event = field(default_factory=Event)
 
-    def __call__(self, path: Path) -> list[str]:
+    def __call__(self, path: Place) -> list[str]:
         inner: list[str] = []
-        with gone_is_fine(), below(self.home, path) as at:
+        with gone_is_fine(), self.home.below(path) as at:
             self._look(at)
             device = os.fstat(at).st_dev
             for name, status in entries(at):

@@ -8,6 +8,7 @@ client that joins the inode of one share with the identity of another would be s
 
 import re
 import secrets
+import stat
 from pathlib import Path
 
 from millrace.system import paths
@@ -33,8 +34,9 @@ def ensure() -> bool:
     path = file()
     if path.exists():
         if _WRITTEN.fullmatch(path.read_text(errors="replace")):
-            # A file that was restored may have come with another mode.
-            path.chmod(0o600)
+            # A file that was restored may have come with another mode; a boot drive may be read-only.
+            if stat.S_IMODE(path.stat().st_mode) != 0o600:
+                path.chmod(0o600)
             return False
         path.unlink()
     return write_text(path, f"{secrets.token_hex(BYTES)}\n", mode=0o600)

@@ -21,7 +21,7 @@ def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = a
 
 def rows(found: Sequence[Share]) -> list[str]:
     """Return the table of shares as lines; without shares there are none."""
-    cells = [(one.name, one.profile, space(one), served(one)) for one in found]
+    cells = [(one.name, one.type, space(one), served(one)) for one in found]
     return list(table(("Name", "Type", "Used", "Served"), cells))
 
 

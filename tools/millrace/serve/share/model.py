@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from millrace.serve.config.choices import Profile, Writing
+from millrace.serve.config.choices import ShareType, Writing
 from millrace.serve.config.model import NfsClient
 from millrace.system.documents import Contract
 
@@ -47,7 +47,7 @@ class Share(Contract):
 
     name: str
     path: str
-    profile: Profile
+    type: ShareType
     comment: str
     project: int
     size: int | None
@@ -76,7 +76,7 @@ class Share(Contract):
     @property
     def both(self) -> bool:
         """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
-        return self.nfs and self.smb is not None and self.profile != "dataset-ro"
+        return self.nfs and self.smb is not None and self.type != "dataset-ro"
 
 
 class ShareDetails(Contract):

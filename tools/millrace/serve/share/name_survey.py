@@ -13,6 +13,7 @@ from millrace.serve.share.smb_names import WORDS, Trouble, trouble
 from millrace.system.errors import Failed
 from millrace.system.text import printable_name
 from millrace.system.trees import descend, nofollow
+from millrace.system.trees.opener import Opener, Place
 
 # Of each kind.
 NAMED = 3
@@ -36,8 +37,8 @@ def survey(top: Path, folds_case: bool, clock: Clock = time.monotonic) -> list[s
     `folds_case`: the share takes names that differ only in case for one. It ends after SECONDS, with a sentence; what
     cannot be read is a sentence as well. Failed: `top` cannot be opened.
     """
-    with nofollow.directory(top) as at:
-        walk = _Survey(at, folds_case, clock, clock() + SECONDS)
+    with nofollow.directory(top) as at, Opener(at) as opener:
+        walk = _Survey(opener, folds_case, clock, clock() + SECONDS)
         try:
             descend.descend(walk, 1, lambda: None, walk.stop.set)
         except _SurveyOver:
@@ -52,10 +53,10 @@ class _Examples:
     number: int = 0
     names: list[str] = field(default_factory=list)
 
-    def add(self, path: tuple[str, ...]) -> None:
+    def add(self, path: Place, *name: str) -> None:
         self.number += 1
         if len(self.names) < NAMED:
-            self.names.append(printable_name(os.fsencode("/".join(path) or ".")))
+            self.names.append(printable_name(os.fsencode("/".join((*path, *name)) or ".")))
 
     def __str__(self) -> str:
         more = f" and {self.number - len(self.names)} more" if self.number > len(self.names) else ""
@@ -64,7 +65,7 @@ class _Examples:
 
 @dataclass
 class _Survey:
-    top: int
+    top: Opener
     folds_case: bool
     clock: Clock
     end: float
@@ -74,10 +75,10 @@ class _Survey:
     large: _Examples = field(default_factory=_Examples)
     stop: Event = field(default_factory=Event)
 
-    def __call__(self, path: descend.Path) -> list[str]:
+    def __call__(self, path: Place) -> list[str]:
         inner: list[str] = []
         try:
-            with descend.below(self.top, path) as at:
+            with self.top.below(path) as at:
                 self._directory(path, at, inner)
         except (Failed, OSError) as error:
             if not descend.is_gone(error):
@@ -94,7 +95,7 @@ class _Survey:
         if self.unread.number:
             yield f"directories cannot be read, and their names were not examined {self.unread}"
 
-    def _directory(self, path: descend.Path, at: int, inner: list[str]) -> None:
+    def _directory(self, path: Place, at: int, inner: list[str]) -> None:
         first: dict[str, str] | None = {} if self.folds_case else None
         device = os.fstat(at).st_dev
         for name, status in descend.entries(at):
@@ -111,7 +112,7 @@ class _Survey:
                     first = None
                     self.large.add(path)
             if kind is not None:
-                self.troubles.setdefault(kind, _Examples()).add((*path, name))
+                self.troubles.setdefault(kind, _Examples()).add(path, name)
 
     def _look(self) -> None:
         if self.stop.is_set() or self.clock() > self.end:

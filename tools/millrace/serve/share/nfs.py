@@ -16,6 +16,14 @@ SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
 MODULE_OPTIONS = "etc/modprobe.d/millrace-nfs.conf"
 
+MOUNTD_WORKERS = 4
+"""Processes of mountd. The kernel asks it four kinds of questions: who an address is, what is exported to it, which
+export a handle is in, which groups a user has. One process answers them in turn: users whom nobody knows, each a
+question to winbind in a domain, would hold up the mounts of all clients. More would only ask winbind the same again,
+as each worker reads all questions of a kind that wait. How many wait needs no limit of its own: each holds a thread of
+nfsd until it is answered or given up, after 5 s at most (kernel 7.2, net/sunrpc/cache.c, cache_wait_req()), and is
+forgotten after 120 s."""
+
 # Handles of one export are worth nothing in another (serve/share/handle_key.py).
 SIGNED = "sign_fh"
 
@@ -69,7 +77,7 @@ def settings(nfsd: Nfsd, rdma: bool, scope: str) -> str:
     """Return the text of nfs.conf.d/millrace.conf."""
     from millrace.system.render import render
 
-    return render(f"{SETTINGS}.j2", nfsd=nfsd, rdma=rdma, scope=scope)
+    return render(f"{SETTINGS}.j2", nfsd=nfsd, rdma=rdma, scope=scope, mountd_workers=MOUNTD_WORKERS)
 
 
 def environment(nfsd: Nfsd) -> str:

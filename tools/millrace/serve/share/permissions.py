@@ -10,14 +10,14 @@ import os
 import stat
 from typing import NamedTuple
 
-from millrace.serve.config.choices import Profile, Writing
+from millrace.serve.config.choices import ShareType, Writing
 from millrace.serve.config.model import DesiredShare
 from millrace.serve.share.model import Share
 from millrace.system import posix_acl
 from millrace.system.errors import Failed
 
 # Types that have a rule of their own: nobody writes, or each user has a directory.
-RULED: frozenset[Profile] = frozenset({"dataset-ro", "home"})
+RULED: frozenset[ShareType] = frozenset({"dataset-ro", "home"})
 
 
 class AccessRule(NamedTuple):
@@ -43,7 +43,7 @@ class TopState(NamedTuple):
 
 def rule(share: Share | DesiredShare) -> AccessRule | None:
     """Return the rule of a share; None for a type that has its own."""
-    if share.profile in RULED or share.writing is None:
+    if share.type in RULED or share.writing is None:
         return None
     return _rule(share.writing, share.group is not None)
 
@@ -117,9 +117,9 @@ def rule_of(seen: TopState) -> tuple[Writing, int | None] | None:
 
 def words(share: Share) -> str:
     """Return the rule for writing in a share, in words."""
-    if share.profile == "dataset-ro":
+    if share.type == "dataset-ro":
         return "nobody writes"
-    if share.profile == "home" or share.writing is None:
+    if share.type == "home" or share.writing is None:
         return "each user has a private directory"
     if share.writing == "own":
         return "all users of the share create files; each user changes only their own"

@@ -13,7 +13,8 @@ from threading import Event
 
 from millrace.system import reflink
 from millrace.system.errors import Failed
-from millrace.system.trees.descend import DEEPEST, Path, TooDeep, below, descend, entries, is_gone
+from millrace.system.trees.descend import descend, entries, is_gone
+from millrace.system.trees.opener import Opener, Place
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Projects:
 
 XFS = Projects()
 
-Held = tuple[Path, str]
+Held = tuple[Place, str]
 """A file that a client has a delegation of: its directory, and its name there."""
 
 
@@ -42,18 +43,14 @@ def count(
 
     From the top down: what is created meanwhile is created with the new project, or listed after that was set. Links,
     pipes, sockets and devices are skipped, as xfs_quota does, and so is what is mounted below. `tick` is called at
-    least every second; what it raises ends the walk. OSError, Failed: something refuses the project. TooDeep: a
-    directory lies too deep.
+    least every second; what it raises ends the walk. OSError, Failed: something refuses the project.
     """
     device, stop = os.fstat(top).st_dev, Event()
     held: list[Held] = []
 
-    def visit(path: Path) -> list[str]:
+    def visit(path: Place) -> list[str]:
         inner: list[str] = []
-        # what is not counted would be no part of a limit
-        if len(path) > DEEPEST:
-            raise TooDeep(path)
-        with gone_is_fine(), below(top, path) as at:
+        with gone_is_fine(), opener.below(path) as at:
             if os.fstat(at).st_dev != device:
                 return []
             if projects.of(at) != project:
@@ -69,7 +66,8 @@ def count(
                     held.append((path, name))
         return inner
 
-    descend(visit, threads, tick, stop.set)
+    with Opener(top) as opener:
+        descend(visit, threads, tick, stop.set)
     return held
 
 
@@ -77,23 +75,19 @@ def again(top: int, held: list[Held], project: int, projects: Projects) -> list[
     """Count files that clients held to a project; return those that are still held. OSError: one refuses it."""
     device = os.fstat(top).st_dev
     still: list[Held] = []
-    for path, name in held:
-        with gone_is_fine(), below(top, path) as at:
-            if not _move(name, at, device, project, projects):
-                still.append((path, name))
+    with Opener(top) as opener:
+        for path, name in held:
+            with gone_is_fine(), opener.below(path) as at:
+                if not _move(name, at, device, project, projects):
+                    still.append((path, name))
     return still
 
 
 @contextmanager
 def gone_is_fine() -> Iterator[None]:
-    """Skip what a client removed or replaced meanwhile: what is in its place is looked for after the next change.
-
-    What a client made too deep is skipped as well: one user does not end the work in what belongs to all.
-    """
+    """Skip what a client removed or replaced meanwhile: what is in its place is looked for after the next change."""
     try:
         yield
-    except TooDeep:
-        return
     except (Failed, OSError) as error:
         if not is_gone(error):
             raise

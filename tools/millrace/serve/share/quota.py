@@ -53,6 +53,15 @@ def project_names(shares: Sequence[Share]) -> str:
     return _HEADER + "".join(f"{share.name}:{share.project}\n" for share in shares)
 
 
+def pool_size(mountpoint: str) -> int | None:
+    """Return the size of the pool in bytes; None where it is not mounted or cannot be asked."""
+    try:
+        space = os.statvfs(paths.ROOT / mountpoint.lstrip("/")) if mounted(mountpoint) is not None else None
+    except OSError:
+        return None
+    return space.f_blocks * space.f_frsize if space is not None else None
+
+
 def enabled(mountpoint: str) -> bool:
     """Whether the pool is mounted with project quotas; only its next mount can change that."""
     found = mounted(mountpoint)

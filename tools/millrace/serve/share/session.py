@@ -128,7 +128,7 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> ClientSession | None:
     except FileNotFoundError:
         # The client disconnected meanwhile.
         return None
-    host = _host(info.get("address", ""))
+    host = address(info.get("address", ""))
     slots = info.get("session slots", "")
     return ClientSession(
         protocol="nfs",
@@ -163,7 +163,9 @@ def _smb_session(session: dict[str, Any], opened: Counter[str]) -> ClientSession
     cipher = str(session.get("encryption", {}).get("cipher", "-"))
     return ClientSession(
         protocol="smb",
-        host=_host(_plain(str(channels[0]["remote_address"]) if channels else str(session.get("remote_machine", "")))),
+        host=address(
+            _plain(str(channels[0]["remote_address"]) if channels else str(session.get("remote_machine", "")))
+        ),
         name=str(session.get("username", "")),
         version=str(session.get("session_dialect", "")),
         transport="tcp",
@@ -180,7 +182,7 @@ def _connections(run: Runner) -> Counter[str]:
     if result.status != 0:
         raise Failed(f"ss does not list the connections of NFS clients: {last_words(result)}")
     rows: Sequence[list[str]] = [line.split() for line in result.out.splitlines()]
-    return Counter(_host(row[-1]) for row in rows if row)
+    return Counter(address(row[-1]) for row in rows if row)
 
 
 def _plain(address: str) -> str:
@@ -188,7 +190,7 @@ def _plain(address: str) -> str:
     return re.sub(r"^ipv[46]:", "", address)
 
 
-def _host(address: str) -> str:
-    """An address without its port and brackets; IPv4 within IPv6 as IPv4."""
-    match = re.fullmatch(r"\[(.*)\]:\d+", address) or re.fullmatch(r"(.*):\d+", address)
-    return (match[1] if match else address).removeprefix("::ffff:")
+def address(end: str) -> str:
+    """Return an address without its port and brackets; IPv4 within IPv6 as IPv4."""
+    match = re.fullmatch(r"\[(.*)\]:\d+", end) or re.fullmatch(r"(.*):\d+", end)
+    return (match[1] if match else end).removeprefix("::ffff:")

@@ -8,6 +8,7 @@ import click
 
 from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, table
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.share.session import SessionList
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 HEADERS = ("Client", "Protocol", "Version", "Transport", "Lanes", "Open files", "Name")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def session() -> None:
     """List connected clients."""
 

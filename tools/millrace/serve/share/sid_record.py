@@ -32,7 +32,7 @@ def sample(shares: Sequence[Share], pool: Pool, run: Runner) -> None:
     new = {
         share.name: file_sids.named(file_sids.homes([share]), run)
         for share in shares
-        if share.profile == "home" and share.smb is not None
+        if share.type == "home" and share.smb is not None
     }
     if new:
         every = {**recorded(pool), **new}

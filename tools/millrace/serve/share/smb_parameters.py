@@ -25,7 +25,7 @@ _FAST = {
 _LOOSE_STAT = {"smbd getinfo ask sharemode": "no", "smbd search ask sharemode": "no"}
 
 # The masks keep the owner's execute bit: smbd allows full control of a file only to who has all of rwx.
-_PROFILES: dict[str, dict[str, str]] = {
+_TYPES: dict[str, dict[str, str]] = {
     "training": {**_FAST, **_LOOSE_STAT, "create mask": "0764", "directory mask": "2775"},
     # A checkpoint that was flushed is on the drives, whatever the defaults become.
     "checkpoint": {**_FAST, "strict sync": "yes", "create mask": "0760", "directory mask": "2770"},
@@ -64,11 +64,11 @@ def parameters(share: Share) -> dict[str, str]:
     """Return the lines of a share's section, in their order; empty for a share that is not on SMB."""
     if share.smb is None:
         return {}
-    home = share.profile == "home"
+    home = share.type == "home"
     return {
         **({"comment": share.comment} if share.comment else {}),
         "path": f"{share.path}/%u" if home else share.path,
-        "read only": "yes" if share.profile == "dataset-ro" else "no",
+        "read only": "yes" if share.type == "dataset-ro" else "no",
         "guest ok": "no",
         **_people(share.smb, with_checker=not home),
         "hosts allow": " ".join(["127.0.0.1", "::1", *share.smb.networks]),
@@ -86,7 +86,7 @@ def masks(share: Share) -> dict[str, str]:
     """
     rule = permissions.rule(share)
     if rule is None or rule.default is None:
-        return {name: value for name, value in _PROFILES[share.profile].items() if name.endswith("mask")}
+        return {name: value for name, value in _TYPES[share.type].items() if name.endswith("mask")}
     return {"create mask": f"{0o700 | rule.default & 0o066:04o}", "directory mask": f"{rule.mode:04o}"}
 
 
@@ -103,10 +103,10 @@ def _quoted(name: str) -> str:
 
 
 def _behaviour(share: Share) -> dict[str, str]:
-    own = _PROFILES[share.profile]
+    own = _TYPES[share.type]
     if share.smb is not None and not share.smb.io_uring and "io_uring" in own.get("vfs objects", ""):
         own = {**own, "vfs objects": _STACK}
-    if not share.both and share.profile != "mixed":
+    if not share.both and share.type != "mixed":
         return own
     kept = {name: value for name, value in own.items() if name not in _LOOSE_STAT}
     return {**kept, **_BOTH}

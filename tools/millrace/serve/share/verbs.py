@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from millrace.serve.config.choices import Encryption, Profile, Writing
+from millrace.serve.config.choices import Encryption, ShareType, Writing
+from millrace.serve.config.completion import GROUPS, SHARES, USERS
 from millrace.storage.record.pool_file import known_pool
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.share.model import ChangeReport, RenderReport, SidReport, VerifyReport
@@ -18,16 +20,16 @@ _change_or_preview = prints(
     "millrace.serve.share.model:ChangeReport", {"--dry-run": "millrace.serve.share.model:Preview"}
 )
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the result; change nothing.")
-_profile = click.option(
-    "--profile",
-    type=click.Choice(get_args(Profile)),
+_type = click.option(
+    "--type",
+    type=click.Choice(get_args(ShareType)),
     help="Share type; mixed serves one tree over NFS and SMB.",
 )
 
 
 def _settings(function: Any) -> Any:
     """The options that create and set share."""
-    for option in (
+    options = (
         click.option("--comment", help="Comment, one line, shown to SMB clients."),
         click.option(
             "--size", metavar="SIZE", help="Size limit, for example 500G or 10T (powers of 1024); `none` removes it."
@@ -46,7 +48,9 @@ def _settings(function: Any) -> Any:
             help="Users who may write: all users of the share or, with --group, its members (together, the "
             "default); each user their own files (own); the members of --group, while all others read (some).",
         ),
-        click.option("--group", metavar="GROUP", help="Group of the users who write; `none` removes it."),
+        click.option(
+            "--group", metavar="GROUP", shell_complete=GROUPS, help="Group of the users who write; `none` removes it."
+        ),
         click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve the share over NFS."),
         click.option(
             "--nfs-client",
@@ -54,13 +58,25 @@ def _settings(function: Any) -> Any:
             multiple=True,
             metavar="CLIENT",
             help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all anonuid=2000 "
-            "sec=krb5:krb5p xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
+            "sec=krb5:krb5p xprtsec=tls'; repeatable; 'default' is the client networks (share networks list).",
         ),
         click.option("--smb/--no-smb", "smb", default=None, help="Serve the share over SMB."),
         click.option(
-            "--smb-user", "smb_users", multiple=True, help="User allowed over SMB; repeatable [default: admin]."
+            "--smb-user",
+            "smb_users",
+            multiple=True,
+            metavar="USER",
+            shell_complete=USERS,
+            help="User allowed over SMB; repeatable [default: admin].",
         ),
-        click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
+        click.option(
+            "--smb-group",
+            "smb_groups",
+            multiple=True,
+            metavar="GROUP",
+            shell_complete=GROUPS,
+            help="Group whose members are allowed over SMB; repeatable.",
+        ),
         click.option(
             "--smb-network",
             "smb_networks",
@@ -76,12 +92,13 @@ def _settings(function: Any) -> Any:
             help="Serve it over RDMA by the kernel instead of Samba, unsigned and unencrypted (policy: smb_direct).",
         ),
         click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
-    ):
+    )
+    for option in reversed(options):
         function = option(function)
     return function
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def share() -> None:
     """Manage shares over NFS and SMB."""
 
@@ -100,7 +117,7 @@ def list_(show: Output) -> None:
 
 
 @share.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @prints("millrace.serve.share.model:ShareDetails")
 def show_(name: str, show: Output) -> None:
     """Show one share, its rule for writing, and the owner, group and mode of its directory."""
@@ -111,7 +128,7 @@ def show_(name: str, show: Output) -> None:
 
 @share.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@_profile
+@_type
 @_settings
 @_dry_run
 @_change_or_preview
@@ -126,8 +143,8 @@ def create(names: tuple[str, ...], dry_run: bool, show: Output, **settings: Any)
 
 
 @share.command("set")
-@click.argument("name")
-@_profile
+@click.argument("name", shell_complete=SHARES)
+@_type
 @_settings
 @_dry_run
 @_change_or_preview
@@ -142,7 +159,7 @@ def set_(name: str, dry_run: bool, show: Output, **settings: Any) -> None:
 
 
 @share.command()
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @click.option("--delete-data", metavar="NAME", help="Also delete the data; repeat NAME to confirm.")
 @_change
 def remove(name: str, delete_data: str | None, show: Output) -> None:
@@ -153,7 +170,7 @@ def remove(name: str, delete_data: str | None, show: Output) -> None:
 
 
 @share.command()
-@click.argument("names", nargs=-1, metavar="[NAME]…")
+@click.argument("names", nargs=-1, metavar="[NAME]…", shell_complete=SHARES)
 @prints("millrace.serve.share.model:VerifyReport")
 def verify(names: tuple[str, ...], show: Output) -> None:
     """Verify shares: open them over NFS and SMB, from this server."""
@@ -192,7 +209,7 @@ def render(force: bool, show: Output) -> None:
     show(report, lambda report: _rendered(report, force))
 
 
-@share.group()
+@share.group(cls=VerbGroup)
 def networks() -> None:
     """Manage the client networks, which apply to NFS shares without named clients."""
 

@@ -83,7 +83,7 @@ def _files(share: Share, host: ShareServer) -> list[str]:
     """What SMB clients cannot see, open or tell apart in a share that they can open, in sentences."""
     if share.smb is None:
         return []
-    troubles = survey(paths.ROOT / share.path.lstrip("/"), share.profile != "dataset-ro")
+    troubles = survey(paths.ROOT / share.path.lstrip("/"), share.type != "dataset-ro")
     some, sid = file_sids.homes([share]), machine_sid.recorded(host.pool)
     if some and sid is not None:
         troubles += _former_sids(some, sid, host)

@@ -73,7 +73,7 @@ def _compared(shares: Sequence[Share], gone: Sequence[str], domain: Domain | Non
         return None
     table = exports.table(run)
     for share in exported:
-        lost = exports.missing(share, table)
+        lost = exports.lacks(share.path, share.networks, table)
         if lost:
             raise Failed(f"the export of {share.name} to {', '.join(lost)} is not in the table: does the name resolve?")
     still = [path for path in gone if path in table]

@@ -107,7 +107,7 @@ def _open_each(shares: Sequence[Share], credentials: str, run: Runner) -> None:
             f"the SMB server failed to open {several([share.name for share in shares])}: {_error_text(result)}"
         )
     for share, answer in zip(shares, answers, strict=True):
-        if share.profile == "home":
+        if share.type == "home":
             # The account has no home here: to be kept out is the right answer.
             if _DENIED not in answer:
                 raise Failed(f"{share.name} is accessible over SMB without permission: {answer}")

@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from millrace.serve.volume.connected import connected
-from millrace.serve.volume.model import MOST_EXPORTED, Exports, Volume, VolumeExport
-from millrace.serve.volume.serve import CLOSED, Volumes, rows, settle
+from millrace.serve.volume.model import MOST_EXPORTED, Exports, HostAddress, Volume, VolumeExport
+from millrace.serve.volume.serve import CLOSED, Volumes, rows, settle, within
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.names import several
@@ -19,10 +19,14 @@ from millrace.system.nvme import FIRST_PORT, Nqn, Secret, Transport
 
 @dataclass(frozen=True)
 class VolumeOrder:
-    """How a volume is to be exported; `secrets` are those of the hosts, in their order, or none."""
+    """How a volume is to be exported; `secrets` are those of the hosts, in their order, or none.
+
+    `addresses` are where the hosts are: addresses or networks.
+    """
 
     transport: Transport
     hosts: Sequence[str]
+    addresses: Sequence[str]
     shared: bool = False
     secrets: Sequence[str] = field(default_factory=tuple)
 
@@ -30,8 +34,9 @@ class VolumeOrder:
 def verified(order: VolumeOrder, name: str, volumes: Volumes) -> VolumeOrder:
     """Verify what was typed and what it needs; return it in its normal form.
 
-    BadInput: a host or a secret is none, or their numbers differ. Refused: no client network is confirmed, there is no
-    RDMA device, or several hosts would write one volume.
+    BadInput: a host, an address or a secret is none, or the numbers of hosts and secrets differ. Refused: an address is
+    in no client network, no client network is confirmed, there is no RDMA device, or several hosts would write one
+    volume.
     """
     if not order.hosts:
         raise BadInput(f"volume {name} needs a host to be exported to: --host with the NQN of /etc/nvme/hostnqn there")
@@ -48,9 +53,11 @@ def verified(order: VolumeOrder, name: str, volumes: Volumes) -> VolumeOrder:
     secrets = checked(lambda: [TypeAdapter(Secret).validate_python(secret) for secret in order.secrets])
     if order.transport == "rdma" and not has_rdma_device():
         raise Refused(f"volume {name} cannot be exported over RDMA: this server has no RDMA device; use tcp")
-    if not volumes.networks():
+    networks = volumes.networks()
+    if not networks:
         raise Refused(CLOSED)
-    return VolumeOrder(order.transport, hosts, order.shared, secrets)
+    addresses = _addresses(name, order.addresses, networks)
+    return VolumeOrder(order.transport, hosts, addresses, order.shared, secrets)
 
 
 def added(exports: Exports, uuid: UUID, order: VolumeOrder) -> Exports:
@@ -61,6 +68,7 @@ def added(exports: Exports, uuid: UUID, order: VolumeOrder) -> Exports:
         port=before.port if before else _free_port(exports),
         hosts=list(order.hosts),
         shared=order.shared,
+        addresses=list(order.addresses),
     )
     secrets = exports.secrets | dict(zip(order.hosts, order.secrets, strict=False))
     return exports.model_copy(update={"volumes": {**exports.volumes, uuid: export}, "secrets": secrets})
@@ -101,6 +109,20 @@ def refuse_connected(name: str, volume: Volume, volumes: Volumes, remedy: str) -
         raise Refused(f"whether a host is connected to volume {name} is not known: {error}; {remedy}") from error
     if hosts:
         raise Refused(f"volume {name} is connected by {several([host.address for host in hosts])}: {remedy}")
+
+
+def _addresses(name: str, typed: Sequence[str], networks: Sequence[str]) -> list[str]:
+    if not typed:
+        raise BadInput(f"volume {name} needs the address of its host: --address with an address or a network")
+    addresses = checked(lambda: [TypeAdapter(HostAddress).validate_python(address) for address in typed])
+    outside = [address for address in addresses if not within(address, networks)]
+    if outside:
+        verb = "is" if len(outside) == 1 else "are"
+        raise Refused(
+            f"{several(outside)} {verb} in no client network, and volumes are served in client networks only: "
+            "millrace share networks list"
+        )
+    return addresses
 
 
 def _free_port(exports: Exports) -> int:

@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import Field
 
 from millrace.system.documents import Contract, Count
+from millrace.system.names import network
 from millrace.system.nvme import FIRST_PORT, Nqn, Secret, Transport
 from millrace.system.rule import Check, Rule
 
@@ -33,6 +34,8 @@ volume_size = Rule(
 )
 
 VolumeName = Annotated[str, volume_name]
+HostAddress = Annotated[str, network]
+"""An address (10.0.0.5/32) or a network of hosts."""
 
 
 class Volume(Contract):
@@ -55,12 +58,17 @@ class Volume(Contract):
 
 
 class VolumeExport(Contract):
-    """How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on."""
+    """How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
+
+    `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
+    export of an earlier release has.
+    """
 
     transport: Transport
     port: int = Field(ge=FIRST_PORT, lt=FIRST_PORT + MOST_EXPORTED)
     hosts: list[Nqn] = Field(min_length=1)
     shared: bool = False
+    addresses: list[HostAddress] = Field(default_factory=list)
 
 
 class Exports(Contract):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the documents on the pool to what hosts can connect: what millrace-volumes.service does, and what it shows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from pathlib import Path
 
 from millrace.serve.config import store as state
@@ -13,6 +13,7 @@ from millrace.serve.volume import carrier, target
 from millrace.serve.volume.carrier import Xfs
 from millrace.serve.volume.configfs import Configfs, Nvmet
 from millrace.serve.volume.connected import connected
+from millrace.serve.volume.enforced import asks_for_secrets
 from millrace.serve.volume.model import Exports, Volume, VolumeExport, VolumeList, VolumeRow
 from millrace.serve.volume.store import Store
 from millrace.serve.volume.target import DesiredTarget, Subsystem
@@ -27,7 +28,11 @@ from millrace.system.units import is_active
 
 UNIT = "millrace-volumes.service"
 CLOSED = "volumes are closed until a client network is confirmed: millrace share networks list"
-_SETS = ("volume_ports", "volume_clients4", "volume_clients6")
+UNENFORCED = (
+    "the kernel does not ask hosts for their secret (module nvmet of Debian): install an image that was built without "
+    "--stock-modules, or export the volume to a host without a secret"
+)
+_SETS = ("volume_ports", "volume_hosts4", "volume_hosts6")
 _FLUSH = "".join(f"flush set inet millrace {one}\n" for one in _SETS)
 
 
@@ -38,6 +43,7 @@ class Volumes:
     server: ShareServer
     tree: Configfs = field(default_factory=Nvmet)
     xfs: Xfs = carrier.XFS
+    asks: Callable[[], bool] = asks_for_secrets
 
     @property
     def store(self) -> Store:
@@ -54,10 +60,18 @@ class Volumes:
         return nfs_networks(self.server.context.networks, state.load().nfs.networks)
 
     def goal(self, exports: Exports) -> DesiredTarget:
-        """Return what nvmet should serve, on the addresses of all ports but those of management."""
+        """Return what nvmet should serve, on the addresses of all ports but those of management.
+
+        No volume of a host with a secret, where the kernel does not ask for it.
+        """
         ports = for_clients(self.server.ports, state.load().management)
         addresses = [one.ip for port in ports for one in port.addresses]
-        return target.wanted(self._all(), exports, addresses)
+        left = {uuid: export for uuid, export in exports.volumes.items() if not self.unenforced(export, exports)}
+        return target.wanted(self._all(), exports.model_copy(update={"volumes": left}), addresses)
+
+    def unenforced(self, export: VolumeExport, exports: Exports) -> bool:
+        """Whether a host of this export has a secret that the kernel would not ask for."""
+        return any(host in exports.secrets for host in export.hosts) and not self.asks()
 
     def _all(self) -> dict[str, tuple[Volume, str]]:
         store = self.store
@@ -120,17 +134,40 @@ def fill(volumes: Volumes) -> list[str]:
 
 
 def firewall(exports: Exports, networks: Sequence[str]) -> str:
-    """Return the rules that let the client networks reach the ports of exported volumes, over TCP."""
-    ports = sorted(str(export.port) for export in exports.volumes.values() if export.transport == "tcp")
-    families = {4: "volume_clients4", 6: "volume_clients6"}
+    """Return the rules that let hosts reach the ports of their volumes, over TCP, from inside the client networks."""
+    exported = sorted((one for one in exports.volumes.values() if one.transport == "tcp"), key=lambda one: one.port)
     text = "# SPDX-License-Identifier: Apache-2.0\n# Written by millrace-volumes.service.\n" + _FLUSH
-    if ports:
-        text += f"add element inet millrace volume_ports {{ {', '.join(ports)} }}\n"
-    for version, name in families.items():
-        named = [network for network in networks if ip_network(network).version == version]
-        if named:
-            text += f"add element inet millrace {name} {{ {', '.join(named)} }}\n"
+    if exported:
+        text += _elements("volume_ports", [str(export.port) for export in exported])
+    for version in (4, 6):
+        pairs = [
+            f"{network} . {export.port}"
+            for export in exported
+            for network in _collapsed(export.addresses or networks, version)
+            if within(str(network), networks)
+        ]
+        if pairs:
+            text += _elements(f"volume_hosts{version}", pairs)
     return text
+
+
+def within(address: str, networks: Iterable[str]) -> bool:
+    """Whether an address or a network is inside one of `networks`."""
+    inner = ip_network(address)
+    outer = [found for found in map(ip_network, networks) if found.version == inner.version]
+    return any(inner.subnet_of(found) for found in outer)  # type: ignore[arg-type]
+
+
+def _collapsed(networks: Iterable[str], version: int) -> list[IPv4Network | IPv6Network]:
+    """Networks that do not overlap: a set of the firewall refuses others."""
+    named = [network for network in networks if ip_network(network).version == version]
+    return [
+        *(collapse_addresses(map(IPv4Network, named)) if version == 4 else collapse_addresses(map(IPv6Network, named)))
+    ]
+
+
+def _elements(name: str, elements: Sequence[str]) -> str:
+    return f"add element inet millrace {name} {{ {', '.join(elements)} }}\n"
 
 
 def rows(volumes: Volumes) -> list[VolumeRow]:
@@ -144,7 +181,8 @@ def record(volumes: Volumes) -> None:
     """Write how volumes are to /run/millrace/volumes.json, for health: it does not open the pool."""
     found = rows(volumes)
     if found:
-        write_model(paths.volumes_file(), VolumeList(volumes=found))
+        # who may connect and from where is nothing for a console user
+        write_model(paths.volumes_file(), VolumeList(volumes=found), 0o600)
     else:
         paths.volumes_file().unlink(missing_ok=True)
 
@@ -152,7 +190,9 @@ def record(volumes: Volumes) -> None:
 def _row(name: str, volume: Volume, served: Subsystem | None, exports: Exports, volumes: Volumes) -> VolumeRow:
     path, export = volumes.store.data(name), exports.volumes.get(volume.uuid)
     problem, hosts = None, []
-    if served is not None and export is not None:
+    if export is not None and volumes.unenforced(export, exports):
+        problem = UNENFORCED
+    elif served is not None and export is not None:
         problem = target.missing(served, volumes.tree) or (None if volumes.networks() else CLOSED)
         try:
             hosts = connected(export, volumes.run)

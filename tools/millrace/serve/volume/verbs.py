@@ -9,6 +9,7 @@ import click
 from millrace.system.nvme import Transport
 from millrace.system.output import Output, prints
 from millrace.system.printing import Cell, fields, table
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.serve.volume.export import VolumeOrder
@@ -22,6 +23,13 @@ def _hosts(function: Any) -> Any:
     """The options that say who may connect."""
     for option in (
         click.option("--host", "hosts", multiple=True, metavar="NQN", help="NQN of an allowed host; repeatable."),
+        click.option(
+            "--address",
+            "addresses",
+            multiple=True,
+            metavar="ADDRESS",
+            help="Address or network of the hosts: the firewall lets in no other; repeatable.",
+        ),
         click.option("--shared", is_flag=True, help="Allow several hosts; NVMe reservations are on."),
         click.option(
             "--dhchap-stdin",
@@ -33,7 +41,7 @@ def _hosts(function: Any) -> Any:
     return function
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def volume() -> None:
     """Manage volumes: block devices of the pool for hosts that connect over NVMe/TCP or NVMe/RDMA."""
 
@@ -73,6 +81,7 @@ def create(
     typed_size: str,
     transport: Transport | None,
     hosts: tuple[str, ...],
+    addresses: tuple[str, ...],
     shared: bool,
     dhchap_stdin: bool,
     show: Output,
@@ -81,9 +90,11 @@ def create(
     from millrace.serve.volume import edit
     from millrace.system.errors import BadInput
 
-    if transport is None and (hosts or shared or dhchap_stdin):
-        raise BadInput("--host, --shared and --dhchap-stdin are for an exported volume: add --export tcp or rdma")
-    order = _order(transport, hosts, shared, dhchap_stdin) if transport else None
+    if transport is None and (hosts or addresses or shared or dhchap_stdin):
+        raise BadInput(
+            "--host, --address, --shared and --dhchap-stdin are for an exported volume: add --export tcp or rdma"
+        )
+    order = _order(transport, hosts, addresses, shared, dhchap_stdin) if transport else None
     _report(edit.create(name, typed_size, order), show)
 
 
@@ -106,12 +117,18 @@ def resize(name: str, typed_size: str, show: Output) -> None:
 @_hosts
 @_change
 def export(
-    name: str, transport: Transport, hosts: tuple[str, ...], shared: bool, dhchap_stdin: bool, show: Output
+    name: str,
+    transport: Transport,
+    hosts: tuple[str, ...],
+    addresses: tuple[str, ...],
+    shared: bool,
+    dhchap_stdin: bool,
+    show: Output,
 ) -> None:
     """Export the volume NAME to the named hosts, in the place of those before."""
     from millrace.serve.volume import edit
 
-    _report(edit.export_volume(name, _order(transport, hosts, shared, dhchap_stdin)), show)
+    _report(edit.export_volume(name, _order(transport, hosts, addresses, shared, dhchap_stdin)), show)
 
 
 @volume.command()
@@ -146,7 +163,7 @@ def remove(name: str, delete_data: str | None, show: Output) -> None:
     from millrace.system.prompt import repeated
 
     if delete_data is None:
-        delete_data = repeated("Name of the volume, which is removed with all its data", "--delete-data")
+        delete_data = repeated("Name of the volume, which is removed with all its data", "--delete-data NAME")
     _report(edit.remove(name, delete_data), show)
 
 
@@ -182,13 +199,15 @@ def sweep() -> None:
         volumes.store.sweep(volumes.run)
 
 
-def _order(transport: Transport, hosts: Sequence[str], shared: bool, dhchap_stdin: bool) -> "VolumeOrder":
+def _order(
+    transport: Transport, hosts: Sequence[str], addresses: Sequence[str], shared: bool, dhchap_stdin: bool
+) -> "VolumeOrder":
     from millrace.serve.volume.export import VolumeOrder
     from millrace.system.prompt import secret
 
     title = "DH-HMAC-CHAP secret"
     secrets = [secret(title, True, "--dhchap-stdin") for _ in hosts] if dhchap_stdin else []
-    return VolumeOrder(transport, hosts, shared, secrets)
+    return VolumeOrder(transport, hosts, addresses, shared, secrets)
 
 
 def _report(report: "VolumeReport", show: Output) -> None:
@@ -236,6 +255,7 @@ def _details(row: "VolumeRow") -> Iterator[str]:
         pairs.append(("Cloned from", str(row.origin)))
     if row.export is not None:
         pairs.append(("Allowed hosts", row.export.hosts or None))
+        pairs.append(("From", row.export.addresses or "all client networks"))
         pairs.append(("Authentication", "DH-HMAC-CHAP" if row.authenticated else "hosts are known by their NQN alone"))
     yield from fields(pairs)
     if row.export is not None:

@@ -10,7 +10,7 @@ from millrace.system.output import Output, prints
 from millrace.system.users import as_root
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option("--returned", is_flag=True, hidden=True, help="Re-add members that are back while the arrays run.")
 @prints("millrace.storage.record.model:Pool")
 def assemble(returned: bool, show: Output) -> None:

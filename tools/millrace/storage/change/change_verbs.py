@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm
 
@@ -36,11 +37,11 @@ def _confirmed(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("old")
-@click.option("--with", "new", metavar="NEW", help="The serial number of the new drive. [default: the one that fits]")
+@click.argument("old", metavar="OLD", type=DRIVE)
+@click.option("--with", "new", metavar="NEW", type=DRIVE, help="The new drive. [default: the one that fits]")
 @_confirmed
 def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
-    """Replace the drive with the serial number OLD by a blank one and rebuild the arrays.
+    """Replace the drive OLD (serial number, bay or device) by a blank one and rebuild the arrays.
 
     A drive that can be read stays in use until its data is copied. An interrupted replacement goes on at the next boot.
     """
@@ -50,10 +51,10 @@ def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: b
 
 
 @click.command()
-@click.argument("serial")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
 @_confirmed
 def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
-    """Make the blank drive SERIAL a hot spare."""
+    """Make the blank DRIVE (serial number, bay or device) a hot spare."""
     from millrace.storage.change.spares import addition
     from millrace.storage.drive.drive_rows import row
     from millrace.storage.drive.facts import facts
@@ -64,10 +65,10 @@ def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output)
 
 
 @click.command()
-@click.argument("serial")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
 @_confirmed
 def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
-    """Take the hot spare or faulty member SERIAL out of its arrays; it may be pulled then."""
+    """Take DRIVE, a hot spare or faulty member, out of its arrays; it may be pulled then."""
     from millrace.storage.change.spares import removal
 
     _change(serial, lambda server: removal(server, serial), _Confirmation(yes, digest, dry_run), show)

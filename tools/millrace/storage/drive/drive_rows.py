@@ -54,7 +54,9 @@ def only(rows: Sequence[DriveRow], serial: str) -> DriveRow:
     # a drive that reports none cannot be named by it
     found = [one for one in rows if serial and one.serial == serial]
     if not found:
-        raise Refused(f"no drive has the serial number {shown(serial)}; for all of them: millrace drive list")
+        raise Refused(
+            f"no drive has the serial number, bay or device name {shown(serial)}; for all of them: millrace drive list"
+        )
     if len(found) > 1:
         names = ", ".join(one.name or "-" for one in found)
         raise Refused(f"{len(found)} drives have the serial number {shown(serial)}: {names}; pull one of them")

@@ -3,16 +3,17 @@
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
 
 
 @click.command()
-@click.argument("serial")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
 @click.option("--seconds", type=click.IntRange(1, 3600), default=60, show_default=True, help="How long the LED blinks.")
 @click.option("--off", is_flag=True, help="Switch it off.")
 @prints("millrace.storage.drive.drive_model:LocatedDrive")
 def locate(serial: str, seconds: int, off: bool, show: Output) -> None:
-    """Light the LED of the drive SERIAL, until Ctrl-C or the seconds are over.
+    """Light the LED of DRIVE (serial number, bay or device), until Ctrl-C or the seconds are over.
 
     Where the kernel has no LED of the bay, the drive is read so that its activity LED blinks, one second on, one off.
     """

@@ -18,7 +18,6 @@ from millrace.storage.erase.overwrite import SMALLEST
 from millrace.storage.record.erasure import RUNNING
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
-from millrace.system.text import shown
 
 TESTABLE = ("blank", "too small")
 LEFT = (drive_tests.INTERRUPTED, drive_tests.CANCELLED)
@@ -26,27 +25,6 @@ PASSES = 3
 ASSUMED = 1_000_000_000
 """Bytes/s of each pass, for what is expected before anything was measured."""
 QUICK_MINUTES = 10
-
-
-def find(rows: Sequence[DriveRow], name: str) -> DriveRow:
-    """Return the drive with this serial number, else in this bay, else with this kernel name or device.
-
-    Refused: there is none, or several.
-    """
-    kernel = name.removeprefix("/dev/")
-    for drives in (
-        [row for row in rows if name and row.serial == name],
-        [row for row in rows if row.bay is not None and row.bay == name],
-        [row for row in rows if row.name is not None and row.name == kernel],
-    ):
-        if len(drives) > 1:
-            names = ", ".join(row.name or "-" for row in drives)
-            raise Refused(f"{len(drives)} drives answer to {shown(name)}: {names}; name one by its serial number")
-        if drives:
-            return drives[0]
-    raise Refused(
-        f"no drive has the serial number, bay or device name {shown(name)}; for all of them: millrace drive list"
-    )
 
 
 def candidates(facts: ServerFacts, rows: Sequence[DriveRow], policy: Policy) -> list[str]:

@@ -3,11 +3,12 @@
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
 
 
 @click.command("test")
-@click.argument("drives", metavar="[DRIVE]...", nargs=-1)
+@click.argument("drives", metavar="[DRIVE]…", nargs=-1, type=DRIVE)
 @click.option("--all-candidates", is_flag=True, help="Test all blank drives that a pool may be made of.")
 @click.option("--quick", is_flag=True, help="Test a sample across each drive, in minutes. [default: all of it]")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -29,7 +30,7 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
     from millrace.inventory.drive_tests import DriveTests, by_serial
     from millrace.plan.policy.policy_in_force import in_force
     from millrace.storage.array.machine import Linux
-    from millrace.storage.drive.drive_rows import rows
+    from millrace.storage.drive.drive_rows import only, rows
     from millrace.storage.drive.facts import facts
     from millrace.storage.drive_test import may_test, testable, testing_job
     from millrace.storage.drive_test.testing_text import before_tests, cancelled, test_bar
@@ -49,7 +50,7 @@ def test_(drives: tuple[str, ...], all_candidates: bool, quick: bool, yes: bool,
     serials = may_test.distinct(
         may_test.candidates(known, drive_rows, in_force())
         if all_candidates
-        else [may_test.find(drive_rows, name).serial for name in drives]
+        else [only(drive_rows, serial).serial for serial in drives]
     )
     ready = testable.ready(system, serials, quick)
     show.text(before_tests([candidate.row for candidate in ready], quick))

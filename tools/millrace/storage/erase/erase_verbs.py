@@ -3,12 +3,15 @@
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
 
 
 @click.command()
-@click.argument("serial")
-@click.option("--serial-again", metavar="SERIAL", help="Repeat SERIAL to confirm; without it, SERIAL is prompted for.")
+@click.argument("serial", metavar="DRIVE", type=DRIVE)
+@click.option(
+    "--serial-again", metavar="SERIAL", help="Serial number of the drive, to confirm; without it, it is prompted for."
+)
 @click.option(
     "--foreign",
     is_flag=True,
@@ -16,7 +19,7 @@ from millrace.system.output import Output, prints
 )
 @prints("millrace.storage.record.erasure:EraseLine", lines=True, words="Print progress as JSON lines.")
 def erase(serial: str, serial_again: str | None, foreign: bool, show: Output) -> None:
-    """Erase the drive SERIAL: all of its data is lost.
+    """Erase DRIVE (serial number, bay or device): all of its data is lost.
 
     Members of the pool and the boot drive are never erased. The drive erases itself where it can, else zeros are
     written and read back. Closing this terminal does not stop it; `millrace drive list` shows how far it is.
@@ -36,7 +39,7 @@ def erase(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
     ready = erase_job.ready(system, serial, foreign)
     show.text(before_erase(ready.row))
     if serial_again is None:
-        decision.confirm(serial, repeated("Serial number of the drive to erase", "--serial-again"))
+        decision.confirm(serial, repeated("Serial number of the drive to erase", "--serial-again SERIAL"))
     order = erase_job.start(system, ready, foreign)
     ended = show.each(erase_job.follow(system, order), erase_bar)
     if not isinstance(ended, Erasure) or ended.state != "done":

@@ -8,6 +8,7 @@ import click
 
 from millrace.system.nvme import FIRST_PORT, Transport
 from millrace.system.output import Output, prints
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.storage.fabrics.fabrics_model import ConnectionList, ConnectionReport, ConnectionRow
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _change = prints("millrace.storage.fabrics.fabrics_model:ConnectionReport")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def backend() -> None:
     """Connect the external device of the pool over NVMe/TCP or NVMe/RDMA, now and at each boot."""
 

@@ -24,6 +24,8 @@ RECONNECT_SECONDS = 2
 FOR_EVER = -1
 """XFS shuts down at the first error of its device: requests wait for the target, however long it is away."""
 
+SECRETS = ("dhchap_secret", "dhchap_ctrl_secret")
+
 LIVE, MISSING = "live", "missing"
 
 # What the kernel answers, where its own words say nothing of a target.
@@ -118,11 +120,21 @@ def attach(one: FabricsConnection, address: str, secret: str | None) -> None:
     text = ",".join(options(one, address, secret))
     try:
         _send(text)
+        if secret:
+            _hide_secrets(one.nqn)
     except OSError as error:
         if error.errno == errno.EALREADY:
             return
         why = ANSWERS.get(error.errno or 0, os.strerror(error.errno or 0))
         raise Failed(f"{address} port {one.port}: {why}") from error
+
+
+def _hide_secrets(nqn: str) -> None:
+    """Let root alone read the secrets of a connection; udev does so, too, and after each time that it was lost."""
+    for each in controllers():
+        if each.nqn == nqn:
+            for name in SECRETS:
+                (paths.ROOT / CONTROLLERS / each.name / name).chmod(0o600)
 
 
 def _send(text: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.storage.rescue.step_names import STEPS, StepName
 from millrace.system.output import Output, prints
 from millrace.system.prompt import typed_yes
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--step", "name", type=click.Choice(STEPS), help="Carry out this step, which must be the next one.")
 @click.option("--yes", is_flag=True, help="Confirm the step that --step names; without --step it confirms nothing.")
-@click.option("--with", "drives", multiple=True, metavar="SERIAL", help="A blank drive for the new log; give two.")
+@click.option(
+    "--with", "drives", multiple=True, metavar="DRIVE", type=DRIVE, help="A blank drive for the new log; give two."
+)
 @click.option("--image", metavar="FILE", help="Where the image of the metadata is written; not in the pool.")
 @click.option("--without-image", is_flag=True, help="Go on without an image of the metadata.")
 @click.option("--detach", is_flag=True, help="Return when the step has begun; --status shows how it goes on.")

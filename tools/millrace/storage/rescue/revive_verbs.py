@@ -3,12 +3,15 @@
 
 import click
 
+from millrace.storage.drive.drive_word import DRIVE
 from millrace.system.output import Output, prints
 from millrace.system.prompt import typed_yes
 
 
 @click.command()
-@click.option("--with", "wanted", multiple=True, metavar="SERIAL", help="A member to start with that left; repeat it.")
+@click.option(
+    "--with", "wanted", multiple=True, metavar="DRIVE", type=DRIVE, help="A member to start with that left; repeatable."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be started and rebuilt; write nothing.")
 @click.option("--plan", "digest", metavar="HASH", help="Confirm the revival by its hash, as --dry-run shows it.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation; refused where something is in doubt.")

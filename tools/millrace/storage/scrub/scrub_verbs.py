@@ -9,13 +9,14 @@ from millrace.system.errors import BadInput, Refused
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, typed_yes
 from millrace.system.users import as_root, only_root
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.storage.record.scrub_record import ScrubRecord
     from millrace.storage.scrub.scrub_status import ScrubStatus
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def scrub() -> None:
     """Check that data and parity of all arrays match: the log first, then all others side by side."""
 

@@ -7,13 +7,14 @@ import click
 
 from millrace.system.output import Output, prints
 from millrace.system.users import as_root, only_root
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.storage.trim.trim_record import TrimRecord
     from millrace.storage.trim.trim_status import TrimStatus
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def trim() -> None:
     """Deallocate the free space of the pool on its drives, slice by slice."""
 

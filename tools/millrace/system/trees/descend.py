@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every directory of a tree that clients write, in several threads, each opened by descriptors from the top."""
+"""Every directory of a tree that clients write, in several threads, each opened by descriptors."""
 
 import errno
 import os
@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from millrace.system.errors import Failed
 from millrace.system.text import printable_name
 from millrace.system.trees import nofollow
-
-Path = tuple[str, ...]
-"""Names from the top of the tree, none for the top itself."""
+from millrace.system.trees.opener import Place
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ESTALE)
 """What is opened was renamed, removed or replaced by a link meanwhile."""
@@ -56,33 +54,33 @@ def is_gone(error: BaseException) -> bool:
 
 
 def descend(
-    visit: Callable[[Path], list[str]],
+    visit: Callable[[Place], list[str]],
     threads: int,
     tick: Callable[[], None],
     stop: Callable[[], None] | None = None,
     seconds: float = 1.0,
 ) -> None:
-    """Call `visit` with the path of every directory, the top first; it returns the directories in it.
+    """Call `visit` with the place of every directory, the top first; it returns the directories in it.
 
     `tick` is called by this thread, at least every so many seconds; what it, `visit` or a signal raises ends the
     descent. `stop` is called then, before the visits under way are waited for: a directory may have millions of files.
     """
     # The last one first: what waits is bounded by the depth and not by the size of the tree. The names of a directory
     # beside its path: one may have millions of directories.
-    waiting: list[tuple[Path, list[str]]] = []
-    first: list[Path] = [()]
-    running: dict[Future[list[str]], Path] = {}
+    waiting: list[tuple[Place, list[str]]] = []
+    first = [Place()]
+    running: dict[Future[list[str]], Place] = {}
     with ThreadPoolExecutor(threads) as pool:
         try:
             while first or waiting or running:
                 while (first or waiting) and len(running) < 2 * threads:
-                    path = first.pop() if first else _next(waiting)
-                    running[pool.submit(visit, path)] = path
+                    place = first.pop() if first else _next(waiting)
+                    running[pool.submit(visit, place)] = place
                 ended, _ = wait(running, seconds, FIRST_COMPLETED)
                 for future in ended:
-                    path, inner = running.pop(future), future.result()
+                    place, inner = running.pop(future), future.result()
                     if inner:
-                        waiting.append((path, inner))
+                        waiting.append((place, inner))
                 tick()
         except BaseException:
             if stop is not None:
@@ -93,12 +91,12 @@ def descend(
                 future.cancel()
 
 
-def _next(waiting: list[tuple[Path, list[str]]]) -> Path:
-    path, names = waiting[-1]
+def _next(waiting: list[tuple[Place, list[str]]]) -> Place:
+    place, names = waiting[-1]
     name = names.pop()
     if not names:
         waiting.pop()
-    return (*path, name)
+    return Place(place, name)
 
 
 def entries(directory: int) -> Iterator[tuple[str, os.stat_result]]:

@@ -6,7 +6,7 @@ import { Panel } from "../../../components/Panel";
 import { _ } from "../../../lib/i18n";
 import { SHARE_TYPES, WRITINGS } from "../../../types/rules";
 import { ADMIN, hasRule } from "../form";
-import { profileMeaning, profileWord, writingMeaning, writingWord } from "../words";
+import { typeMeaning, typeWord, writingMeaning, writingWord } from "../words";
 import type { PartProps } from "./part";
 
 export function GeneralPart({ form, set, problems, isNew, groups }: PartProps & { isNew: boolean; groups: string[] }): JSX.Element {
@@ -26,13 +26,13 @@ export function GeneralPart({ form, set, problems, isNew, groups }: PartProps & 
                     problem={form.name === "" ? undefined : problems["name"]}
                     help={isNew ? _("Also the name of the directory. An existing directory is used with its contents.")
                         : _("The name cannot be changed: clients mount the share by its name.")} />
-                <ChoiceField id="profile" label={_("Share type")} value={form.profile} onChange={(profile) => set({ profile })}
-                    options={SHARE_TYPES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(form.profile)} />
-                {!hasRule(form.profile) && (
+                <ChoiceField id="share-type" label={_("Share type")} value={form.type} onChange={(type) => set({ type })}
+                    options={SHARE_TYPES.map((value) => ({ value, label: typeWord(value) }))} help={typeMeaning(form.type)} />
+                {!hasRule(form.type) && (
                     <ChoiceField id="writing" label={_("Writing")} value={form.writing} onChange={(writing) => set({ writing, ...(writing === "own" && { group: "" }) })}
                         options={WRITINGS.map((value) => ({ value, label: writingWord(value) }))} help={writingMeaning(form.writing, form.group)} />
                 )}
-                {!hasRule(form.profile) && form.writing !== "own" && (
+                {!hasRule(form.type) && form.writing !== "own" && (
                     <ChoiceField id="group" label={_("Group that writes")} value={form.group} onChange={choose}
                         options={[{ value: "", label: form.writing === "some" ? _("Select a group") : _("None: all users of the share") },
                             ...known.map((value) => ({ value, label: value }))]} problem={problems["group"]} />

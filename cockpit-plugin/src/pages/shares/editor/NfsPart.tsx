@@ -82,7 +82,7 @@ function exportedTo({ policy, confirmed }: ClientNetworks): string {
 export function NfsPart({ form, set, problems, networks }: PartProps & { networks: ClientNetworks | undefined }): JSX.Element {
     const change = (index: number, changed: Partial<NfsClient>) =>
         set({ clients: form.clients.map((one, at) => (at === index ? { ...one, ...changed } : one)) });
-    const access = form.profile === "dataset-ro" ? "ro" : "rw";
+    const access = form.type === "dataset-ro" ? "ro" : "rw";
     return (
         <Panel title={_("NFS (Linux)")} testId="part-nfs"
             actions={<Switch id="nfs" label={_("NFS")} isChecked={form.nfs} onChange={(_event, nfs) => set({ nfs })} />}>

@@ -51,9 +51,9 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
                     <People id="smb-groups" label={_("Groups")} other={_("Other group")} local={groups} chosen={form.groups}
                         onChange={(chosen) => set({ groups: chosen })} />
                     <Sentence id="smb-said" problem={problems["smb"]} />
-                    <ChoiceField id="encryption" label={_("Encryption")} value={form.profile === "home" ? "required" : form.encryption}
-                        disabled={form.profile === "home"} onChange={(encryption) => set({ encryption })}
-                        help={form.profile === "home" ? _("Home directories are always encrypted.") : undefined}
+                    <ChoiceField id="encryption" label={_("Encryption")} value={form.type === "home" ? "required" : form.encryption}
+                        disabled={form.type === "home"} onChange={(encryption) => set({ encryption })}
+                        help={form.type === "home" ? _("Home directories are always encrypted.") : undefined}
                         options={[{ value: "offered", label: _("Optional: the client chooses signing or encryption") },
                             { value: "required", label: _("Required") }]} />
                     <Networks form={form} set={set} problems={problems} />

@@ -202,7 +202,7 @@ def smbd_configuration(path: Path, state: Path, wanted: SmbdSettings) -> str:
     share = Share(
         name=SHARE,
         path=str(path),
-        profile="training",
+        type="training",
         comment="",
         project=0,
         size=None,

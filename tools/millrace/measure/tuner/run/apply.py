@@ -14,8 +14,9 @@ from millrace.plan.policy.policy_in_force import find
 from millrace.plan.settings import Basis, RuntimePolicy, settings_of
 from millrace.storage.record.pool_file import load_pool
 from millrace.system import locks, paths
-from millrace.system.documents import sentence, write_model
+from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
+from millrace.system.model_errors import sentence
 from millrace.system.run import Runner, last_words
 from millrace.system.users import invoking_user, only_root
 from millrace.tune import settings as tuning

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the kernel keep what it acknowledged, and does it ask for the groups of users?"""
+"""Does the kernel keep what it acknowledged, ask for the groups of users, and ask each host for its secret?"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -55,7 +55,14 @@ SUNRPC = FixedModule(
     stock=("0006",),
     prefix="sunrpc-",
 )
-FIXED = (RAID, SUNRPC)
+NVMET = FixedModule(
+    name="nvmet",
+    title="The volume module nvmet",
+    without={"0008": "a host can read and write a volume without the secret of its export"},
+    stock=("0008",),
+    prefix="nvmet-",
+)
+FIXED = (RAID, SUNRPC, NVMET)
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -89,7 +96,8 @@ def _found(module: FixedModule) -> HealthFinding:
 
 
 def _good(module: FixedModule) -> HealthFinding:
-    sentence = f"{module.title} has all {len(module.without)} fixes of Millrace."
+    count = len(module.without)
+    sentence = f"{module.title} has {f'all {count} fixes' if count > 1 else 'the fix'} of Millrace."
     return HealthFinding(check=NAME, level=Level.OK, sentence=sentence)
 
 

@@ -12,6 +12,7 @@ from millrace.system.mounts import mounted
 from millrace.system.text import size
 
 NAME = "root"
+READ_ONLY = "read-only"
 
 # kernel 7.2, ext4 (super.c): after an error it may stay mounted rw and say one of these (since 6.15).
 _READ_ONLY = {"ro", "emergency_ro", "shutdown"}
@@ -43,7 +44,7 @@ def _file_system() -> list[HealthFinding]:
             "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
         )
         sentence = "The root file system is read-only: changes are lost."
-        return [HealthFinding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
+        return [HealthFinding(check=NAME, kind=READ_ONLY, level=Level.FAIL, sentence=sentence, todo=todo)]
     space = os.statvfs(paths.ROOT)
     used = _percent(space.f_bavail, space.f_blocks)
     inodes = _percent(space.f_favail, space.f_files)

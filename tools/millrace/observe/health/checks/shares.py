@@ -83,18 +83,28 @@ def _foreign() -> list[HealthFinding]:
 
 def _dropped(host: Host) -> list[HealthFinding]:
     """What our file exports must stand in the table, while the NFS server runs (which is for another check)."""
-    table = exported()
-    if table is None or not is_serving():
+    if not is_serving():
         return []
+    # exportfs that cannot write its table says nothing: a table that is missing exports nothing
+    table = exported() or {}
     ours = paths.ROOT / nfs.EXPORTS
     lines = ours.read_text().splitlines() if ours.exists() else []
-    lost = [line.split()[0] for line in lines if line.startswith("/") and line.split()[0] not in table]
+    entries = [line.split() for line in lines if line.startswith("/")]
+    clients = {words[0]: [client.partition("(")[0] for client in words[1:]] for words in entries}
+    lost = {directory: lacks for directory in clients if (lacks := exports.lacks(directory, clients[directory], table))}
     if not lost:
         return []
+    closed = [directory for directory in lost if directory not in table]
+    sentences = [f"NFS does not export {several(closed)}."] if closed else []
+    sentences += [
+        f"NFS does not export {directory} to {several(names)}."
+        for directory, names in lost.items()
+        if directory in table
+    ]
     return [
         host.absent(
             NAME,
-            f"NFS does not export {several(lost)}.",
+            " ".join(sentences),
             "systemctl restart millrace-share.service; if it fails: exportfs -ra says why",
             kind="not-exported",
         )
@@ -231,7 +241,7 @@ def _io_uring(config: Config) -> list[HealthFinding]:
     """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
     refused = sysfs.number(paths.ROOT / "proc/sys/kernel/io_uring_disabled")
     on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring and not one.smb.direct]
-    alone = [one.name for one in on_smb if not one.both and one.profile not in _WITHOUT]
+    alone = [one.name for one in on_smb if not one.both and one.type not in _WITHOUT]
     if not alone or not refused:
         return []
     sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."

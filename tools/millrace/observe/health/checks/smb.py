@@ -45,7 +45,7 @@ def _sid(host: Host, pool: Pool) -> list[HealthFinding]:
     """
     config = store.read().config
     shares = [
-        share.name for share in config.shares if share.profile == "home" and share.smb.enabled and not share.smb.direct
+        share.name for share in config.shares if share.type == "home" and share.smb.enabled and not share.smb.direct
     ]
     if not shares:
         return []

@@ -15,28 +15,30 @@ def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each failed unit, also for one that is tried again by itself."""
     if not host.failed_units:
         return [HealthFinding(check=NAME, level=Level.OK, sentence="No unit has failed.")]
-    full = _full(host)
-    return [_finding(host, unit, again, full) for unit, again in host.failed_units.items()]
+    first = _first(host)
+    return [_finding(host, unit, again, first) for unit, again in host.failed_units.items()]
 
 
-def _full(host: Host) -> str | None:
-    """The remedy of a boot drive that is full, one reason for many failures; None where it is not, or not known."""
+def _first(host: Host) -> str:
+    """What to do first about a boot drive that is full or read-only, one reason for many failures; else empty."""
     try:
-        return next((finding.todo for finding in root.check(host) if finding.level is Level.FAIL), None)
+        finding = next((finding for finding in root.check(host) if finding.level is Level.FAIL), None)
     except (OSError, MillraceError):
-        return None
+        return ""
+    if finding is None:
+        return ""
+    what = "Make the boot drive writable" if finding.kind == root.READ_ONLY else "Make room on the boot drive"
+    return f"{what} first: {finding.todo}. "
 
 
-def _finding(host: Host, unit: str, again: bool, full: str | None) -> HealthFinding:
+def _finding(host: Host, unit: str, again: bool, first: str) -> HealthFinding:
     why = _why(host, unit)
     sentence = f"{unit} has failed{f': {why}' if why else ''}."
     todo = remedy(unit)
     if again:
         sentence += " It is tried again by itself."
         todo = f"Mend the reason, and wait a minute; otherwise: {todo}"
-    if full:
-        todo = f"Make room on the boot drive first: {full}. {todo}"
-    return HealthFinding(check=NAME, subject=unit, level=Level.FAIL, sentence=sentence, todo=todo)
+    return HealthFinding(check=NAME, subject=unit, level=Level.FAIL, sentence=sentence, todo=first + todo)
 
 
 def _why(host: Host, unit: str) -> str:

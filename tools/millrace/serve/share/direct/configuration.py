@@ -4,7 +4,7 @@
 import base64
 from collections.abc import Sequence
 
-from millrace.serve.config.model import ADMIN, Config
+from millrace.serve.config.model import Config
 from millrace.serve.share.model import Share
 from millrace.serve.share.smb_parameters import masks
 from millrace.system import paths
@@ -32,7 +32,7 @@ def parameters(share: Share, checker: str | None = None) -> dict[str, str]:
     return {
         **({"comment": share.comment} if share.comment else {}),
         "path": share.path,
-        "read only": "yes" if share.profile == "dataset-ro" else "no",
+        "read only": "yes" if share.type == "dataset-ro" else "no",
         "valid users": " ".join(people),
         **({"read list": checker} if checker else {}),
         **masks(share),
@@ -47,10 +47,14 @@ def section(share: Share) -> list[str]:
 
 
 def write_users(config: Config, run: Runner, *more: str) -> None:
-    """Write the users that it knows: all of this server with a password for SMB, and `more`. Failed: pdbedit fails."""
-    names = [ADMIN, *(user.name for user in config.users if not user.console), *more]
+    """Write the users that it knows: those of this server with a password for SMB, and `more`. Failed: pdbedit fails.
+
+    Nothing counts wrong passwords there: administrators, whose password is that of the server, are left out, and
+    accounts that Samba has locked.
+    """
+    names = [*(user.name for user in config.users if user.role is None), *more]
     lines = [
         f"{name}:{base64.b64encode(bytes.fromhex(value)).decode()}\n"
-        for name, value in sorted(nt_hashes(names, run).items())
+        for name, value in sorted(nt_hashes(names, run, "NL").items())
     ]
     write_text(paths.smb_direct_users(), "".join(lines), mode=0o600)

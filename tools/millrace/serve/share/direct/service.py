@@ -54,4 +54,4 @@ def _is_direct(share: DesiredShare) -> bool:
 
 
 def _as_before(before: DesiredShare, after: DesiredShare | None) -> bool:
-    return after is not None and (after.smb, after.profile) == (before.smb, before.profile)
+    return after is not None and (after.smb, after.type) == (before.smb, before.type)

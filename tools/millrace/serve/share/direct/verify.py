@@ -41,7 +41,7 @@ def verify(wanted: Sequence[Share], every: Sequence[Share], config: Config, serv
         raise Failed(problem)
     address = next((str(address.ip) for port in server.ports if port.rdma for address in port.addresses), None)
     if address is None:
-        raise Failed("no port with an RDMA device has an address: millrace port list")
+        raise Failed("no port with an RDMA device has an address: millrace network show")
     with account(config.domain, run) as credentials, _checker_may_open(every, config, run):
         for share in shares:
             problem = wait_until(

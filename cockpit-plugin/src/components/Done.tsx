@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JSX } from "react";
 import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
-import { _ } from "../../lib/i18n";
+import { _ } from "../lib/i18n";
 
 /** What a change did, in the program's words, until it is closed. */
 export interface Did {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What a kept state lets in, in words: whoever wrote the drives decided it. */
+import type { KeptState } from "../../types/millrace";
+import { _ } from "../../lib/i18n";
+
+export type Trusted = KeptState["trusted"][number];
+
+export function trustWord(kind: Trusted["kind"]): string {
+    switch (kind) {
+    case "password": return _("The password of the last server's administrator");
+    case "ssh-keys": return _("SSH keys that sign in");
+    case "ssh": return _("SSH is turned on");
+    case "update-keys": return _("A key that signs updates");
+    case "updates": return _("The URL of updates");
+    case "alerts": return _("Receivers of alerts");
+    }
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kept state that somebody else wrote: what it lets in is named, and left out on request or where nobody is asked."""
+
+import pytest
+
+from millrace.lifecycle.keep import kept, trust
+from millrace.lifecycle.keep.generation import Generation
+from tests.unit.lifecycle.adopt.states import SHADOW, generation
+from tests.unit.lifecycle.adopt.states import kept as files
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG5vYm9keSBrbm93cyB0aGUgcHJpdmF0ZSBwYXJ0IQ== mallory@laptop"
+FORGED = {
+    "home/admin/.ssh/authorized_keys": f"# mine\n{KEY}\n".encode(),
+    "root/.ssh/authorized_keys": f'command="x" {KEY}\nssh-rsa AAAA!\nno key\n'.encode(),
+    "etc/millrace/ssh-enabled": b"",
+    "etc/millrace/update-keys.pgp": b"a key",
+    "var/lib/millrace/update/source.json": b'{"url": "http://evil.example/\\u001b]0;x"}',
+    "var/lib/millrace/alert/routes.json": b'{"routes": [{"host": "mail.evil.example"}, {"host": null}]}',
+    "var/lib/millrace/alert/secrets.json": b'{"secrets": {}}',
+}
+
+
+@pytest.fixture
+def forged() -> Generation:
+    return generation(files() | FORGED)
+
+
+def test_everything_that_lets_somebody_in_is_named_with_what_tells_it_from_another(forged: Generation) -> None:
+    shown = {one.kind: one.details for one in trust.trusted(forged)}
+    assert [*shown] == list(trust.KINDS)
+    assert shown["ssh-keys"][0].startswith("admin: SHA256:") and shown["ssh-keys"][0].endswith(" mallory@laptop")
+    assert len(shown["ssh-keys"][0].split()[1]) == len("SHA256:") + 43
+    # one with options, one that is none, and a line that nobody understands
+    assert shown["ssh-keys"][1:] == [shown["ssh-keys"][0].replace("admin", "root"), *["root: " + trust.UNREADABLE] * 2]
+    assert (shown["password"], shown["ssh"]) == (["admin"], [])
+    assert shown["update-keys"][0].startswith("SHA-256 of the file: ")
+    assert shown["alerts"] == ["mail.evil.example"]
+    assert all("\x1b" not in detail for details in shown.values() for detail in details)
+
+
+def test_state_of_a_server_without_any_of_it_names_the_password_alone() -> None:
+    assert [one.kind for one in trust.trusted(generation(files()))] == ["password"]
+    assert trust.trusted(generation(files(shadow=b"anna:$y$anna:20000:::::\n"))) == []
+
+
+def test_what_is_encrypted_is_named_and_not_shown(forged: Generation) -> None:
+    members = [member.model_copy(update={"sealed": True}) for member in forged.manifest.members]
+    sealed = Generation(forged.manifest.model_copy(update={"members": members}), forged.stored)
+    details = [detail for one in trust.trusted(sealed) for detail in one.details]
+    assert {detail.removeprefix("admin: ").removeprefix("root: ") for detail in details} == {trust.UNREADABLE}
+
+
+@pytest.mark.parametrize("kind", trust.KINDS)
+def test_each_kind_is_left_out_alone(forged: Generation, kind: trust.TrustKind) -> None:
+    stay = trust.left(forged.stored, [kind])
+    away = {path for path in forged.stored if path not in stay}
+    if kind == "password":
+        assert away == set() and stay[trust.SHADOW] == SHADOW.split(b"\n", 1)[1]
+        return
+    assert away and stay[trust.SHADOW] == SHADOW
+    left = Generation(forged.manifest, stay)
+    assert not any(path in left.stored for path in away)
+    assert all(trust.left(stay, [other]) != stay for other in trust.KINDS if other != kind)
+
+
+def test_without_secrets_nothing_comes_that_others_may_not_read_whatever_the_state_says(forged: Generation) -> None:
+    """A forged state says of no file that it is a secret."""
+    assert not any(member.secret for member in forged.manifest.members)
+    stay = trust.without_secrets(forged.manifest.members, forged.stored)
+    assert {*stay} == {
+        "var/lib/millrace/config.json",
+        "var/lib/millrace/pool.json",
+        "etc/hostname",
+        "accounts/quotas.json",
+    }
+
+
+def test_each_path_of_the_table_is_one_that_is_kept() -> None:
+    patterns = [pattern for patterns in trust.PATHS.values() for pattern in patterns]
+    assert all(kept.fate(pattern.replace("*", "routes.json")) for pattern in patterns)
+    assert {*trust.PATHS} == {*trust.LEFT_OUT} == {*trust.KINDS}

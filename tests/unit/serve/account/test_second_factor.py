@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A code of an authenticator app counts once it was verified, and a clock that is off is named."""
+
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from millrace.serve.account import second_factor
+from millrace.system import paths
+from millrace.system.errors import BadInput, MillraceError, Refused
+
+NOW = datetime(2026, 11, 29, 12, 0, 10, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    paths.run_dir().mkdir(parents=True)
+    return tmp_path
+
+
+def code(secret: str, off: timedelta = timedelta()) -> str:
+    return second_factor.code_at(secret, int((NOW + off).timestamp()) // 30)
+
+
+def test_codes_are_those_of_the_standard() -> None:
+    # RFC 6238, appendix B: the secret is "12345678901234567890"; the last six digits
+    secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+    assert [second_factor.code_at(secret, at // 30) for at in (59, 1111111109, 20000000000)] == [
+        "287082",
+        "081804",
+        "353130",
+    ]
+
+
+def test_nothing_is_in_force_before_one_code_is_verified() -> None:
+    secret = second_factor.begin("bob")
+    assert not second_factor.is_on("bob")
+    with pytest.raises(Refused, match=r"^this code is wrong: .* the clock of this server shows 12:00:10 UTC$"):
+        second_factor.confirm("bob", "000000" if code(secret) != "000000" else "000001", NOW)
+    assert not second_factor.is_on("bob")
+    assert len(second_factor.confirm("bob", code(secret), NOW)) == 8
+    assert second_factor.is_on("bob")
+
+
+def test_file_is_what_the_module_reads_and_only_root_does() -> None:
+    secret = second_factor.begin("bob")
+    codes = second_factor.confirm("bob", code(secret), NOW)
+    path = paths.second_factor_dir() / "bob"
+    lines = path.read_text().splitlines()
+    assert lines[0] == secret and lines[-8:] == codes and all(line.startswith('" ') for line in lines[1:-8])
+    # the code that was typed does not sign in
+    assert f'" DISALLOW_REUSE {int(NOW.timestamp()) // 30}' in lines
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert second_factor.recovery_codes_left("bob") == 8
+    assert not list(paths.enrolment_dir().iterdir())
+
+
+@pytest.mark.parametrize(
+    ("off", "words"), [(timedelta(minutes=5), "5 min ahead"), (timedelta(hours=-2), "120 min behind")]
+)
+def test_clock_that_is_off_is_named(off: timedelta, words: str) -> None:
+    secret = second_factor.begin("bob")
+    with pytest.raises(Refused, match=f"a clock that is {words}: the clock of this server shows 12:00:10 UTC"):
+        second_factor.confirm("bob", code(secret, off), NOW)
+    assert not second_factor.is_on("bob")
+
+
+@pytest.mark.parametrize("typed", ["", "12345", "1234567", "abcdef", "\uff11\uff12\uff13\uff14\uff15\uff16"])
+def test_text_that_is_no_code(typed: str) -> None:
+    second_factor.begin("bob")
+    with pytest.raises(BadInput, match="has 6 digits"):
+        second_factor.confirm("bob", typed, NOW)
+
+
+def test_code_of_a_step_away_counts() -> None:
+    secret = second_factor.begin("bob")
+    assert second_factor.confirm("bob", code(secret, timedelta(seconds=30)), NOW)
+
+
+def test_confirmation_without_enrolment_is_refused() -> None:
+    with pytest.raises(MillraceError, match="no secret waits for bob: millrace access second-factor enroll bob"):
+        second_factor.confirm("bob", "123456", NOW)
+
+
+def test_link_has_the_name_of_the_server() -> None:
+    assert second_factor.uri("bob", "nas 1", "ABC") == (
+        "otpauth://totp/nas%201:bob?secret=ABC&issuer=nas%201&digits=6&period=30"
+    )

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Name servers, time servers, routes, the host name, and the MTU of the path to a client."""
+
+import pytest
+
+from millrace.serve.config import store
+from millrace.serve.config.model import Domain
+from millrace.serve.network import trial
+from millrace.serve.network.edit import LinkSettings, set_dns, set_link, set_ntp, set_routes
+from millrace.serve.network.host_name import set_host_name
+from millrace.serve.network.listing import found
+from millrace.serve.network.path_mtu import path_mtu
+from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.run import Result
+from tests.unit.serve.network.network import FIRST, Network
+
+DNS, TRIED_DNS = "etc/systemd/resolved.conf.d/50-millrace.conf", "run/systemd/resolved.conf.d/60-millrace-trial.conf"
+NTP = "etc/systemd/timesyncd.conf.d/50-millrace.conf"
+
+
+def responds(server: str) -> bool:
+    return True
+
+
+def is_silent(server: str) -> bool:
+    return False
+
+
+def test_name_servers_are_tried_and_kept(network: Network) -> None:
+    set_dns(["10.0.0.53"], ["example.org"], network.host(), responds)
+    tried = (network.root / TRIED_DNS).read_text()
+    assert "DNS=\nDNS=10.0.0.53\n" in tried and "Domains=~. example.org\n" in tried
+    assert network.called("systemctl reload-or-restart systemd-resolved") and not (network.root / DNS).exists()
+    trial.confirm(network.host())
+    assert (network.root / DNS).read_text() == tried
+    assert (found(network).dns, found(network).search) == (["10.0.0.53"], ["example.org"])
+
+
+def test_name_servers_go_back_where_nobody_confirms(network: Network) -> None:
+    set_dns(["10.0.0.53"], [], network.host(), responds)
+    trial.roll_back(network.host())
+    assert "DNS=1" not in (network.root / TRIED_DNS).read_text() and found(network).dns == []
+
+
+def test_name_servers_are_given_back_to_dhcp(network: Network) -> None:
+    set_dns(["10.0.0.53"], [], network.host(), responds)
+    trial.confirm(network.host())
+    set_dns([], [], network.host(), responds)
+    trial.confirm(network.host())
+    assert not (network.root / DNS).exists() and "DNS=1" not in (network.root / TRIED_DNS).read_text()
+
+
+def test_server_that_does_not_respond_is_a_warning(network: Network) -> None:
+    assert set_dns(["10.0.0.53"], [], network.host(), is_silent).warnings == [
+        "the DNS server 10.0.0.53 does not respond"
+    ]
+    trial.confirm(network.host())
+    assert set_ntp(["ntp.example.org"], network.host(), is_silent).warnings == [
+        "the NTP server ntp.example.org does not respond"
+    ]
+
+
+def test_time_servers_are_kept(network: Network) -> None:
+    set_ntp(["ntp.example.org", "10.0.0.5"], network.host(), responds)
+    assert network.called("systemctl try-restart systemd-timesyncd.service")
+    trial.confirm(network.host())
+    assert "NTP=ntp.example.org 10.0.0.5\n" in (network.root / NTP).read_text()
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        (["ns.example.org"], "is not an address"),
+        (["10.0.0.1", "10.0.0.1"], "the DNS server 10.0.0.1 is used twice"),
+        (["10.0.0.1\nDNSSEC=no"], "is not an address"),
+        (["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"], "4 DNS servers are too many: name at most 3"),
+    ],
+)
+def test_bad_name_servers_are_one_sentence(network: Network, servers: list[str], words: str) -> None:
+    with pytest.raises(BadInput, match=words) as error:
+        set_dns(servers, [], network.host(), responds)
+    assert "\n" not in str(error.value) and store.load().network.dns == []
+
+
+def test_time_server_with_an_option_in_its_name_is_refused(network: Network) -> None:
+    with pytest.raises(BadInput, match="is not a host name"):
+        set_ntp(["ntp.example.org\nFallbackNTP=evil"], network.host(), responds)
+    assert store.load().network.ntp == []
+
+
+def test_route_is_in_the_file_of_the_link_of_its_gateway(network: Network) -> None:
+    set_link("enp1s0", LinkSettings(("10.0.0.11/24",)), network.host())
+    trial.confirm(network.host())
+    set_routes(["10.2.0.0/16=10.0.0.1"], network.host())
+    trial.confirm(network.host())
+    text = (network.root / f"etc/systemd/network/40-millrace-{FIRST.replace(':', '')}.network").read_text()
+    assert "[Route]\nDestination=10.2.0.0/16\nGateway=10.0.0.1\n" in text
+    assert [route.network for route in found(network).routes] == ["10.2.0.0/16"]
+
+
+@pytest.mark.parametrize(
+    ("route", "words"),
+    [
+        ("10.2.0.0/16", "is not a route: write it like"),
+        ("10.2.0.0=10.0.0.1", "10.2.0.0"),
+        ("10.2.0.0/16=router", "is not an address"),
+        ("10.2.0.0/16=10.77.0.1", "the gateway 10.77.0.1 of the route to 10.2.0.0/16 is in no network of a fixed"),
+    ],
+)
+def test_bad_routes_are_one_sentence(network: Network, route: str, words: str) -> None:
+    with pytest.raises((BadInput, Refused), match=words) as error:
+        set_routes([route], network.host())
+    assert "\n" not in str(error.value) and store.load().network.routes == []
+
+
+def test_link_whose_network_a_route_needs_keeps_its_address(network: Network) -> None:
+    set_link("enp1s0", LinkSettings(("10.0.0.11/24",)), network.host())
+    trial.confirm(network.host())
+    set_routes(["10.2.0.0/16=10.0.0.1"], network.host())
+    trial.confirm(network.host())
+    with pytest.raises(Refused, match=r"the gateway 10\.0\.0\.1 of the route"):
+        set_link("enp1s0", LinkSettings(("10.9.0.11/24",)), network.host())
+    assert network.addresses["enp1s0"] == ["10.0.0.11/24"]
+
+
+def test_host_name_is_set_at_once(network: Network) -> None:
+    done = set_host_name("NAS-1.example.org", network)
+    assert network.called("hostnamectl") == ["hostnamectl hostname nas-1.example.org"] and done.seconds == 0
+
+
+@pytest.mark.parametrize("name", ["", "a b", "nas_1", "10.0.0.1", "nas;reboot", "n" * 65])
+def test_bad_host_names_are_refused(network: Network, name: str) -> None:
+    with pytest.raises(BadInput):
+        set_host_name(name, network)
+    assert not network.called("hostnamectl")
+
+
+def test_host_name_of_a_member_of_a_domain_stays(network: Network) -> None:
+    domain = Domain(realm="AD.EXAMPLE.COM", workgroup="AD", machine="NAS")
+    store.change("admin", "join", lambda old: old.model_copy(update={"domain": domain}))
+    with pytest.raises(Refused, match=r"ad\.example\.com knows this server as NAS: leave it first"):
+        set_host_name("other", network)
+    assert not network.called("hostnamectl")
+
+
+def test_path_that_carries_the_mtu_needs_one_ping(network: Network) -> None:
+    network.mtus["enp1s0"] = 9000
+    measured = path_mtu("10.0.0.9", network)
+    assert (measured.configured, measured.carried) == (9000, 9000) and len(network.called("ping")) == 1
+    assert "-s 8972" in network.called("ping")[0] and "-M do" in network.called("ping")[0]
+
+
+def test_smaller_path_is_found_to_the_byte(network: Network) -> None:
+    network.mtus["enp1s0"], network.path = 9000, 1500
+    measured = path_mtu("10.0.0.9", network)
+    assert measured.carried == 1500
+    assert "carries 1500 bytes, enp1s0 sends 9000" in measured.sentence
+
+
+def test_client_that_answers_no_ping_is_named(network: Network) -> None:
+    network.path = 0
+    measured = path_mtu("10.0.0.9", network)
+    assert measured.carried is None and "10.0.0.9 answers no ping through enp1s0" in measured.sentence
+
+
+def test_path_to_what_is_no_client_is_refused(network: Network) -> None:
+    with pytest.raises(BadInput, match="is not an address"):
+        path_mtu("client.example.org", network)
+    with pytest.raises(BadInput, match="is not the address of a client"):
+        path_mtu("127.0.0.1", network)
+    network.broken["ip -j route get"] = Result(2, "", "Network is unreachable")
+    with pytest.raises(Failed, match=r"no link of this server leads to 10\.0\.0\.9"):
+        path_mtu("10.0.0.9", network)

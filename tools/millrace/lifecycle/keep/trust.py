@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a kept state gives somebody power over the server that adopts it: whoever wrote the drives decided it.
+
+It is shown before an adoption, each kind with what tells it from another, and each can be left out. An adoption that
+nobody confirms leaves out all of it.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal, get_args
+
+from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.keep.generation import Generation
+from millrace.lifecycle.keep.kept import KEPT, STATE, has
+from millrace.lifecycle.keep.model import ManifestMember
+from millrace.system.documents import Contract
+from millrace.system.text import one_line
+
+TrustKind = Literal["password", "ssh-keys", "ssh", "update-keys", "updates", "alerts"]
+KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
+
+SHADOW = "accounts/shadow"
+PATHS: Mapping[TrustKind, tuple[str, ...]] = {
+    "password": (SHADOW,),
+    "ssh-keys": ("home/admin/.ssh/authorized_keys", "root/.ssh/authorized_keys"),
+    "ssh": ("etc/millrace/ssh-enabled",),
+    "update-keys": ("etc/millrace/update-keys.pgp",),
+    "updates": (f"{STATE}/update/source.json",),
+    "alerts": (f"{STATE}/alert/*",),
+}
+"""The members of a kind, as patterns of fnmatch(3)."""
+
+LEFT_OUT: Mapping[TrustKind, str] = {
+    "password": f"{USER} keeps the password of this boot drive",
+    "ssh-keys": "SSH keys that sign in do not come back",
+    "ssh": "SSH stays as it is on this boot drive",
+    "update-keys": "the key that signs updates does not come back: this server accepts the keys of its image",
+    "updates": "the URL of updates does not come back",
+    "alerts": "alert routes do not come back",
+}
+UNREADABLE = "encrypted, or not readable"
+MOST = 50
+"""Details of one kind that are shown."""
+
+
+class Trusted(Contract):
+    """One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts."""
+
+    kind: TrustKind
+    details: list[str]
+
+
+def trusted(found: Generation) -> list[Trusted]:
+    """Return what adopting this state would trust, in the order of `KINDS`; the details are text of others."""
+    kinds = []
+    for kind in KINDS:
+        paths = [member.path for member in found.manifest.members if _is(kind, member.path)]
+        details = [detail for path in paths for detail in _details(kind, path, found)]
+        # others than admin have a password, too, and alerts are there without a route
+        if paths and (details or kind not in ("password", "alerts")):
+            kinds.append(Trusted(kind=kind, details=[one_line(detail) for detail in details[:MOST]]))
+    return kinds
+
+
+def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str, bytes]:
+    """Return what stays of the files of a state without these kinds."""
+    refused = set(kinds)
+    stay = {
+        path: data
+        for path, data in contents.items()
+        if not any(_is(kind, path) for kind in refused if kind != "password")
+    }
+    if "password" in refused and SHADOW in stay:
+        stay[SHADOW] = b"".join(line for line in stay[SHADOW].splitlines(keepends=True) if not _of_admin(line))
+    return stay
+
+
+def without_secrets(members: Sequence[ManifestMember], contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return what stays of the files of a state without its secrets, whatever the state itself calls one."""
+    secret = {member.path for member in members if _is_secret(member)}
+    return {path: data for path, data in left(contents, KINDS).items() if path not in secret}
+
+
+def _is_secret(member: ManifestMember) -> bool:
+    private = member.link is None and not member.mode & stat.S_IROTH
+    return private or any(kept.secret for kept in KEPT if has(kept, member.path))
+
+
+def _is(kind: TrustKind, path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in PATHS[kind])
+
+
+def _of_admin(line: bytes) -> bool:
+    return line.partition(b":")[0] == USER.encode()
+
+
+def _details(kind: TrustKind, path: str, found: Generation) -> Iterator[str]:
+    if any(member.path == path and member.sealed for member in found.manifest.members):
+        yield UNREADABLE
+        return
+    data = found.stored.get(path, b"")
+    match kind:
+        case "password":
+            yield from (USER for line in data.splitlines() if _of_admin(line))
+        case "ssh-keys":
+            yield from (f"{path.split('/')[-3]}: {key}" for key in _fingerprints(data))
+        case "ssh":
+            return
+        case "update-keys":
+            yield f"SHA-256 of the file: {hashlib.sha256(data).hexdigest()}"
+        case "updates":
+            yield from _strings(data, "url")
+        case "alerts":
+            yield from _strings(data, "host") if path.endswith("/routes.json") else ()
+
+
+def _fingerprints(data: bytes) -> Iterator[str]:
+    """Yield the fingerprint of each key as ssh-keygen(1) prints it, with the comment."""
+    for line in data.decode(errors="replace").splitlines():
+        words = line.split()
+        at = next((index for index, word in enumerate(words) if word.startswith("AAAA")), None)
+        if at is None:
+            if words and not line.startswith("#"):
+                yield UNREADABLE
+            continue
+        try:
+            blob = base64.b64decode(words[at], validate=True)
+        except binascii.Error:
+            yield UNREADABLE
+            continue
+        digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+        yield f"SHA256:{digest} {' '.join(words[at + 1 :])}".rstrip()
+
+
+def _strings(data: bytes, name: str) -> Iterator[str]:
+    """Yield the strings of this name anywhere in a JSON document."""
+    try:
+        values = [json.loads(data)]
+    except (ValueError, RecursionError):
+        yield UNREADABLE
+        return
+    while values:
+        value = values.pop(0)
+        if isinstance(value, dict):
+            found = value.get(name)
+            if isinstance(found, str) and found:
+                yield found
+            values += value.values()
+        elif isinstance(value, list):
+            values += value

@@ -56,7 +56,7 @@ def test_file_system_over_nfs_is_that_of_posix(client: Machine, unsquashed: str)
     with nfs(client, unsquashed) as mountpoint:
         client.run(f"mkdir -p {mountpoint}/posix && chmod 755 {mountpoint}/posix")
         options = f"-s /tmp -p {mountpoint}/posix"
-        # a file that another test leaves open keeps a mount from being read-only: those tests have a process of their own
+        # no mount becomes read-only while a test before has a file open: these tests have a process of their own
         lines = f"{PROGRAM} -c {PROGRAM}.toml {options}\n{PROGRAM} -c {PROGRAM}-remount.toml {options} erofs"
         output = run_long(client, SUITE, lines, 3600)
     ended = results.of_pjdfstest(output)

@@ -48,7 +48,7 @@ GROUPS = {
     "training": f"{PLAIN} {ACCESS} {CACHING}",
     "checkpoint": f"{PLAIN} {ACCESS} {CACHING}",
     "home": f"{PLAIN} {ACCESS} {CACHING}",
-    "dataset-ro": "connect read rw session session-id tcon",
+    "dataset-ro": "connect read rw session-id tcon",
 }
 
 

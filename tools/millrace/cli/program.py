@@ -89,11 +89,11 @@ VERBS = {
 
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
-    "State": ("status", "health", "alert", "watch", "job", "topology", "metrics", "support"),
+    "State": ("status", "health", "alert", "watch", "job", "history", "topology", "metrics", "support"),
     "Shares and users": ("share", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
-    "Network": ("port", "certificate"),
-    "System": ("config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
+    "Network": ("network", "certificate"),
+    "System": ("access", "config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
     "Performance": ("bench", "tuner", "tune"),
     "Scripts": ("schema",),
 }

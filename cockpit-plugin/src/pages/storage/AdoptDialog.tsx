@@ -54,7 +54,7 @@ export function AdoptDialog({ uuid, kept, onDone, onClose }: {
                 )}
                 {secrets === "with" && kept.trusted.length > 0 && (
                     <fieldset className="mr-fieldset">
-                        <legend>{_("Whoever wrote these drives gets power over this server. Clear what you do not know.")}</legend>
+                        <legend>{_("These drives give power over this server to their last administrator. Clear each entry that you do not know.")}</legend>
                         {kept.trusted.map(({ kind, details }) => (
                             <Checkbox key={kind} id={`adopt-trust-${kind}`} label={trustWord(kind)} isDisabled={adopt.busy}
                                 description={<span className="mr-anywhere">{details.join(", ")}</span>} isChecked={!without.includes(kind)}

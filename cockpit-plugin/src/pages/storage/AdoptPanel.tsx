@@ -91,7 +91,7 @@ function ComesBack({ kept }: { kept: KeptState }): JSX.Element {
                 {kept.origin === "kept" && <><dt>{_("Passwords, keys and SIDs")}</dt><dd>{kept.sealed ? _("encrypted: the passphrase is needed") : _("not encrypted")}</dd></>}
                 {kept.trusted.length > 0 && (
                     <>
-                        <dt>{_("Lets in")}</dt>
+                        <dt>{_("Power over this server")}</dt>
                         <dd>
                             <ul className="mr-plain-list">
                                 {kept.trusted.map(({ kind, details }) => (

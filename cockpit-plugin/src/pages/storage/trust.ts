@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a kept state lets in, in words: whoever wrote the drives decided it. */
+/** The power over a server that a kept state gives, in words. */
 import type { KeptState } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
 

@@ -47,7 +47,7 @@ Origin = Literal["kept", "forgotten", "drives"]
 class KeptState(Contract):
     """The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
 
-    `sealed`: secrets need the passphrase. `trusted` is what gives somebody power over the server. `users` and `shares`
+    `sealed`: secrets need the passphrase. `trusted` is the power over the server that it gives. `users` and `shares`
     are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
     by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
     there is.

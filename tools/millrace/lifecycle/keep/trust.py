@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a kept state gives somebody power over the server that adopts it: whoever wrote the drives decided it.
+"""Power over the server that a kept state gives: the writer of the drives decided it.
 
 It is shown before an adoption, each kind with what tells it from another, and each can be left out. An adoption that
 nobody confirms leaves out all of it.

@@ -24,6 +24,7 @@ GENERATORS = (
     "tests.unit.measure.client.example_fstab",
     "tests.unit.wings",
     "host.soak_rows",
+    "host.suites.page",
     "tests.unit.boot.units_map",
     "tests.unit.system.jobs.table_of_pairs",
 )

@@ -98,12 +98,16 @@ export interface Applied {
     values: Record<string, number | string>;
 }
 
-/** The approval of a plan. `by` is a user name, or `credential`. */
+/**
+ * The approval of a plan. `by` is a user name, or `credential`. `layout`: the one that was chosen, None for the one
+ * that this server proposes.
+ */
 export interface Approval {
     schema_version: 1;
     sha256: string;
     by: string;
     at: string;
+    layout: string | null;
 }
 
 /**
@@ -710,7 +714,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -845,6 +849,80 @@ export interface DesiredVlan {
     vlan: number;
     parent: string;
     parent_name: string;
+}
+
+/** How far a destruction is: steps done, steps in all, the step of now. */
+export interface DestroyProgress {
+    schema_version: 1;
+    done: number;
+    total: number;
+    step: string | null;
+}
+
+/**
+ * What the destruction of the pool ends and leaves, and whether one can begin (`millrace pool destroy --status`).
+ *
+ * `name` is the host name, which is typed to confirm it: a server has one pool, which has no other name. `pool` is the
+ * UUID of its file system, null without one. `used` are bytes of all files, null where the pool is not mounted.
+ * `clients` are connected now; `jobs` use the pool and are ended where that was asked for. `obstacle` is why none can
+ * begin, `in_use` why it is refused unless what uses the pool is ended. `last` is the one under way, else the last.
+ */
+export interface DestroyStatus {
+    schema_version: 1;
+    name: string;
+    pool: string | null;
+    used: number | null;
+    shares: DestroyedShare[];
+    volumes: DestroyedVolume[];
+    drives: DestroyedDrive[];
+    clients: ClientSession[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    obstacle: string | null;
+    in_use: string | null;
+    last: Destruction | null;
+    running: boolean;
+}
+
+/** A drive of the pool. `here`: it is in this server and is wiped; one that is not still carries its part. */
+export interface DestroyedDrive {
+    serial: string;
+    bay: string | null;
+    here: boolean;
+}
+
+/** A share that is lost with its data; `used` in bytes, null where it is not known. */
+export interface DestroyedShare {
+    name: string;
+    used: number | null;
+}
+
+/** A volume that is lost with its data; `size` in bytes. `exported`: a host may use it now. */
+export interface DestroyedVolume {
+    name: string;
+    size: number;
+    exported: boolean;
+}
+
+/**
+ * The destruction of a pool (`/var/lib/millrace/pool-destruction.json`, at its end `pool-destroyed.json`).
+ *
+ * `pool` is the pool as it was, `drives` all drives with partitions of it, `whole` members without any, which were
+ * added by hand. `by` is a user name, `at` and `ended` are UTC, ISO 8601. `ends`: jobs and clients that use the pool
+ * are ended. `left` are the drives that were not wiped. `error` is why it stopped.
+ */
+export interface Destruction {
+    schema_version: 1;
+    pool: Pool;
+    drives: DriveRecord[];
+    whole: MemberRecord[];
+    by: string;
+    at: string;
+    ends: boolean;
+    shares: string[];
+    steps: StepRecord[];
+    left: LeftDrive[];
+    ended: string | null;
+    error: string | null;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -1015,15 +1093,18 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
  */
 export interface DrivePlan {
-    verb: "replace" | "add" | "remove";
+    verb: "replace" | "add" | "remove" | "grow";
     old: ChangedDrive | null;
     new: ChangedDrive | null;
     partitions: NewPartition[];
     leaves: string[];
     fewer_spares: string[];
+    grows: GrownPartition[];
+    array: string | null;
+    gain: number;
 }
 
 /**
@@ -1579,6 +1660,15 @@ export interface GroupList {
     groups: Group[];
 }
 
+/** The data partition of a drive that is enlarged from `before` to `size` bytes. `bay` is its bay or slot. */
+export interface GrownPartition {
+    serial: string;
+    bay: string | null;
+    label: string;
+    before: number;
+    size: number;
+}
+
 /** One number for a tile: the best layer's median of one workload. */
 export interface Headline {
     rung: string;
@@ -1735,7 +1825,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -1937,12 +2027,54 @@ export interface Latency {
     p999: number;
 }
 
+/**
+ * One layout. `name` and `sha256` choose it; `capacity` in bytes before the metadata of md and XFS.
+ *
+ * `may_fail` drives of each of the `legs` may die at a time; `rebuild_hours` at the guaranteed rate beside clients;
+ * `unreadable` the chance, 0 to 1, that a rebuild meets a sector that nothing replaces. `proposed`: it is the plan of
+ * this server. `grows`: it can use larger drives later.
+ */
+export interface LayoutChoice {
+    name: string;
+    title: string;
+    sha256: string;
+    proposed: boolean;
+    capacity: number;
+    legs: number;
+    may_fail: number;
+    hot_spares: number;
+    rebuild_hours: number | null;
+    unreadable: number;
+    read: StreamLimit;
+    write: StreamLimit;
+    score: number;
+    grows: boolean;
+}
+
+/** The document of `millrace plan --layouts`, the plan of this server first, then by score. */
+export interface LayoutChoices {
+    schema_version: 1;
+    choices: LayoutChoice[];
+}
+
 /** A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best. */
 export interface LbaFormat {
     block: number;
     metadata: number;
     performance: number;
     in_use: boolean;
+}
+
+/**
+ * A drive of the pool that was not wiped, and why, as the end of a sentence about it. `bay` as it was last known.
+ *
+ * `missing`: it was not in this server, and still carries its part of the pool.
+ */
+export interface LeftDrive {
+    serial: string;
+    bay: string | null;
+    missing: boolean;
+    why: string;
 }
 
 /** One setting that is not tried, and why. */
@@ -3874,6 +4006,17 @@ export interface Steps {
     steps: string[];
 }
 
+/**
+ * What the server reaches at most beside its network, in bytes/s; None is not known. It is never a promise.
+ *
+ * `bound_by` is the layer that sets it, `evidence` how well the constants behind it are known.
+ */
+export interface StreamLimit {
+    limit: number | null;
+    bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;
+    evidence: "specification" | "textbook" | "calibrated" | "measured" | "derived" | "unknown" | null;
+}
+
 /** The description of this server for a submission, and a sheet for each model. `unknown` are its open fields. */
 export interface Submission {
     schema_version: 1;
@@ -4714,6 +4857,7 @@ export interface Outputs {
     "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
+    "plan --layouts": LayoutChoices;
     "policy diff": PolicyChanges;
     "policy edit": PolicyChanges;
     "policy set": PolicyChanges;
@@ -4722,8 +4866,12 @@ export interface Outputs {
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;
     "pool adopting": Adopted;
+    "pool destroy": DestroyStatus | DestroyProgress | Destruction;
+    "pool destroy --status": DestroyStatus;
     "pool find": SearchResult;
     "pool found": FoundHere;
+    "pool grow": DriveProposal | ChangeProgress | DriveChange;
+    "pool grow --dry-run": DriveProposal;
     "pool priority": PoolPriority;
     "pool record": Pool;
     "pool rescue": RescueState;
@@ -4815,4 +4963,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samba's own torture tests against a share of the type home."""
+
+import pytest
+
+from tests.vm.shares.torture import *  # noqa: F403
+
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("models")]
+
+TYPE = "home"

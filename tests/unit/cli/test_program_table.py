@@ -57,7 +57,7 @@ def test_short_option_of_help_prints_what_the_long_one_prints(
 
 
 def test_no_summary_in_help_is_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
-    cut = [words for words in (*VISIBLE, ()) if "..." in called(capsys, *words, "-h")[1].partition("\n")[2]]
+    cut = [words for words in (*VISIBLE, ()) if "..." in called(capsys, *words, "-h")[1].partition("\n\n")[2]]
     assert cut == []
 
 

@@ -125,8 +125,8 @@ def test_verb_that_gives_rights_is_for_administrators(verb: str) -> None:
 
 
 def test_verb_that_units_run_is_for_nobody_else() -> None:
-    # pages run verbs through `answer`: each of them is refused by itself
-    hidden = {verb for verb, command in VERBS.items() if command.hidden} - {"answer"}
+    # `answer` runs other verbs for the pages, each with the rights of its own role
+    hidden = {verb for verb, command in VERBS.items() if command.hidden and verb != "answer"}
     assert {roles.least_role(verb) for verb in hidden} == {"administrator"}
 
 

@@ -143,7 +143,7 @@ def remove_key(name: str, fingerprint: str, show: Output) -> None:
     show(people.remove_key(name, fingerprint, attempt), lambda report: [report.done])
 
 
-@access.group("second-factor")
+@access.group("second-factor", cls=VerbGroup)
 def second_factor() -> None:
     """Manage codes of authenticator apps (TOTP): your own, or as an administrator those of others."""
 

@@ -35,7 +35,7 @@ def test_volumes_are_served_from_the_verified_pool_and_closed_before_it_is_unmou
 
 def test_secrets_in_configfs_are_for_root_alone() -> None:
     found = unit(serve.UNIT)
-    assert found["ExecStartPre"] == ["/bin/chmod 0700 /sys/kernel/config"]
+    assert found["ExecStartPre"] == ["/usr/bin/chmod 0700 /sys/kernel/config"]
     # what is mounted over it later would have its own mode
     assert "sys-kernel-config.mount" in " ".join(found["After"]).split()
 

@@ -7,7 +7,7 @@ import pytest
 
 from host.layout import REPO
 from millrace.serve.config.domain_names import netbios_name
-from tests.unit.boot.units import OWN, read, settings, unit
+from tests.unit.boot.units import ADDED, OWN, read, settings, unit
 
 SYSTEMD = Path("usr/lib/systemd")
 
@@ -135,6 +135,28 @@ def test_mountd_speaks_with_the_kernel_only() -> None:
     assert mountd["ExecStart"] == ["/usr/sbin/rpc.mountd --no-nfs-version 2 --no-nfs-version 3"]
     assert (mountd["Restart"], mountd["RestartMode"], mountd["RestartSec"]) == (["on-failure"], ["direct"], ["1s"])
     assert mountd["StartLimitIntervalSec"] == ["0"]
+
+
+def test_kernel_finds_exports_in_the_mount_namespace_of_the_host() -> None:
+    # systemd.exec(5): each of these gives the service one of its own
+    mountd = unit("nfs-mountd.service")
+    for setting in ("InaccessiblePaths", "ReadWritePaths", "ReadOnlyPaths", "BindPaths", "TemporaryFileSystem"):
+        assert not mountd[setting], setting
+    assert mountd["PrivateTmp"] == ["no"] and not mountd["ProtectSystem"]
+
+
+def test_service_that_outlives_the_pool_has_no_mount_in_it() -> None:
+    # propagate_umount() leaves what has a mount on it: the arrays would stay in use until the service ends
+    services = {path.parent.name.removesuffix(".d") for path in ADDED.glob("*.service.d/*.conf")}
+    services |= {path.name for path in OWN.glob("*.service")}
+    held = {
+        name
+        for name in services
+        if (found := unit(name)) and found["BindsTo"] != ["srv-pool.mount"]
+        for value in (*found["InaccessiblePaths"], *found["ReadWritePaths"], *found["ReadOnlyPaths"])
+        if "/srv/pool/" in value and found["Type"] != ["oneshot"]
+    }
+    assert held == set()
 
 
 def test_scope_of_the_nfs_server_survives_each_setting_of_its_threads() -> None:

@@ -85,6 +85,26 @@ def test_damaged_file_is_put_aside(path: Path) -> None:
     assert path.with_name("history.db.damaged").read_bytes().startswith(b"no database")
 
 
+def test_damage_behind_the_first_page_is_put_aside_by_who_finds_it(path: Path) -> None:
+    with opened(path, DAY_BYTES, 0o600) as database:
+        database.write([(NOW + minute * MINUTE, ("cpu", ""), 0.5) for minute in range(2000)])
+    content = path.read_bytes()
+    path.write_bytes(content[:PAGE] + b"\xff" * (len(content) - PAGE))
+    with opened(path, DAY_BYTES, 0o600) as database, pytest.raises(Failed, match="it was put aside"):
+        database.write([(NOW, ("cpu", ""), 0.25)])
+    with opened(path, DAY_BYTES, 0o600) as database:
+        database.write([(NOW, ("cpu", ""), 0.75)])
+        assert [value for _, _, value in database.rows(0, ["cpu"])] == [0.75]
+    assert path.with_name("history.db.damaged").stat().st_size == len(content)
+
+
+def test_reader_leaves_a_damaged_file_where_it_is(path: Path) -> None:
+    path.write_bytes(b"no database at all, " * 500)
+    with pytest.raises(Failed, match=r"not a database$"):
+        HistoryFile(path)
+    assert path.exists()
+
+
 def test_file_of_a_later_release_stays_as_it_is(path: Path) -> None:
     with sqlite3.connect(path) as later:
         later.execute("PRAGMA user_version = 9")

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from millrace.lifecycle.keep import generations
+from millrace.observe.health.clock import ClockState
 from millrace.observe.history import pool_copy, query
 from millrace.observe.history.database import HistoryFile, opened
 from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE
 from millrace.system import paths
+from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
@@ -77,6 +80,35 @@ def test_year_is_read_from_the_pool_and_the_last_hour_from_memory(box: Box) -> N
     assert sum(point is not None for point in by_name["cpu"].points) > 200
     assert by_name["nfs-read"].points[-1] == pytest.approx(9e9 / 60)
     assert len(by_name["cpu"].points) == len(by_name["nfs-read"].points) <= query.POINTS + 1
+
+
+def hours_on_the_pool() -> list[int]:
+    with HistoryFile(kept()) as database:
+        return [at for at, *_ in database.slots(0, ["cpu"])]
+
+
+def set_clock(synchronised: bool) -> None:
+    write_model(paths.clock_file(), ClockState(uptime=900.0, ahead=0.0, synchronised=synchronised))
+
+
+@pytest.mark.parametrize(
+    "years", [-3, 3], ids=["hours that a clock ahead makes old", "hours that one behind has not had"]
+)
+def test_clock_that_is_not_synchronised_ends_no_year(box: Box, years: int) -> None:
+    hours = [START + years * 366 * DAY + hour * HOUR for hour in range(5)]
+    generations.make_directory(paths.ROOT / "srv/pool", "history")
+    with opened(kept(), pool_copy.YEAR_BYTES, 0o600) as database:
+        database.write(slots=[(at, ("cpu", ""), 0.25, 0.5) for at in hours])
+    set_clock(synchronised=False)
+    worked(box, 10)
+    assert pool_copy.store(START + 11 * MINUTE)
+    assert set(hours) <= set(hours_on_the_pool())
+    [series] = query.history(["nfs-read"], 365 * DAY, now=START + 11 * MINUTE).series
+    assert series.points[-1] == pytest.approx(9e9 / 60)
+    set_clock(synchronised=True)
+    worked(box, 10, first=90)
+    assert pool_copy.store(START + 100 * MINUTE)
+    assert not set(hours) & set(hours_on_the_pool())
 
 
 def test_pool_that_is_not_mounted_gets_nothing_below_its_mount_point(box: Box) -> None:

@@ -76,12 +76,13 @@ class HistoryFile:
         self._sql.close()
 
     def write(
-        self, rows: Iterable[Row] = (), slots: Iterable[Slot] = (), keep: tuple[int, int, int] | None = None
+        self, rows: Iterable[Row] = (), slots: Iterable[Slot] = (), keep: tuple[int, int | None, int] | None = None
     ) -> None:
         """Add values, or replace them, in one step. Of `keep` the first two are times before which values go.
 
         The first is of the last day, the second of the last year, the third the time after which none may be: a clock
-        was ahead. Failed: there is no room in the file system, or the file cannot be written.
+        was ahead. Without the second all of the last year stays. Failed: there is no room in the file system, or the
+        file cannot be written.
         """
         rows, slots = list(rows), list(slots)
         for _ in range(TRIES):
@@ -115,7 +116,8 @@ class HistoryFile:
         try:
             yield
         except sqlite3.Error as error:
-            raise Failed(f"{self.path}: {error}") from error
+            aside = self._largest is not None and _is_damaged(error) and _put_aside(self.path)
+            raise Failed(f"{self.path}: {error}{'; it was put aside' if aside else ''}") from error
 
     def _select(
         self, table: str, columns: str, since: int, kinds: Iterable[str]
@@ -130,7 +132,7 @@ class HistoryFile:
             for at, kind, label, *values in self._sql.execute(words, [since, *wanted]):
                 yield at, (kind, label), values
 
-    def _write(self, rows: list[Row], slots: list[Slot], keep: tuple[int, int, int] | None) -> None:
+    def _write(self, rows: list[Row], slots: list[Slot], keep: tuple[int, int | None, int] | None) -> None:
         self._sql.execute("BEGIN IMMEDIATE")
         try:
             if keep is not None:
@@ -156,9 +158,10 @@ class HistoryFile:
             (kind, label): number for number, kind, label in self._sql.execute("SELECT id, kind, label FROM series")
         }
 
-    def _prune(self, day: int, year: int, end: int) -> None:
+    def _prune(self, day: int, year: int | None, end: int) -> None:
         self._sql.execute("DELETE FROM minute WHERE at < ? OR at > ?", (day, end))
-        self._sql.execute("DELETE FROM slot WHERE at < ? OR at > ?", (year, end))
+        if year is not None:
+            self._sql.execute("DELETE FROM slot WHERE at < ? OR at > ?", (year, end))
         # once an hour is often enough for names that are not used any more
         if end % HOUR < 120:
             self._sql.execute(
@@ -182,21 +185,26 @@ class HistoryFile:
 def opened(path: Path, largest: int, mode: int) -> HistoryFile:
     """Return a database for writing. One that is damaged is put aside as `NAME.damaged`, and another one begun.
 
+    Damage that only a later read or write finds is put aside by that, and the next call begins another one.
+
     Failed: SQLite cannot write it. LaterRelease: a later release made it. OSError: it cannot be put aside.
     """
     try:
         database = HistoryFile(path, largest)
     except Failed as error:
-        if not _is_damaged(error):
+        if not _is_damaged(error.__cause__):
             raise
-        os.replace(path, path.with_name(f"{path.name}.damaged"))
-        path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
         database = HistoryFile(path, largest)
     path.chmod(mode)
     return database
 
 
-def _is_damaged(error: Failed) -> bool:
-    cause = error.__cause__
+def _put_aside(path: Path) -> bool:
+    os.replace(path, path.with_name(f"{path.name}.damaged"))
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+    return True
+
+
+def _is_damaged(error: BaseException | None) -> bool:
     codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in codes
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in codes

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.lifecycle.keep import generations, home, keeping
+from millrace.observe.health import clock
 from millrace.observe.history.database import YEAR_BYTES, HistoryFile, Row, Slot, opened
 from millrace.observe.history.sampler import KEPT
 from millrace.observe.history.series import DAY, HOUR, KINDS, WITNESS, Key
@@ -56,7 +57,11 @@ def store(at: float | None = None) -> bool:
                 return False
             first = min(at for at, _, _ in rows)
             known = [row for row in kept.rows(first // HOUR * HOUR, KINDS) if row[0] < first]
-            keep = (now - KEPT, now - YEAR, now + int(ages.TOLERANCE.total_seconds()))
+            # A clock that may be wrong ends no year: one that is ahead would make all of it old, one behind all of it
+            # yet to come. The size of the file is bounded in any case.
+            state = clock.last()
+            year = now - YEAR if state is not None and state.synchronised else None
+            keep = (now - KEPT, year, now + int(ages.TOLERANCE.total_seconds()))
             kept.write(rows, slots([*known, *rows]), keep)
     return True
 

@@ -191,7 +191,8 @@ def _steps(sources: _Sources, kinds: Sequence[SeriesKind], span: _Span, end: int
         values = minutes(since)
     else:
         values = sources.each(lambda file: file.slots(since, names))
-        done = max((at for at, key, *_ in values if key == WITNESS), default=0) + HOUR
+        # a clock that was ahead has left hours that are yet to come
+        done = max((at for at, key, *_ in values if key == WITNESS and at <= end), default=0) + HOUR
         recent = [(at, key, mean) for at, key, mean, _ in minutes(max(done, end - KEPT)) if at >= done]
         values += pool_copy.slots(recent)
     for at, key, mean, peak in sorted(values, key=lambda value: value[0]):
@@ -249,7 +250,7 @@ def _forecast(sources: _Sources, now: float) -> CapacityForecast:
     since = int(now) - (MOST + 1) * DAY
     slots = sources.each(lambda file: file.slots(since, CAPACITY))
     rows = sources.each(lambda file: ((at, key, value, value) for at, key, value in file.rows(since, CAPACITY)))
-    values = {(key[0], at): mean for at, key, mean, _ in [*slots, *rows]}
+    values = {(key[0], at): mean for at, key, mean, _ in [*slots, *rows] if at <= now}
     used = {at: value for (name, at), value in values.items() if name == "pool-used"}
     sizes = sorted((at, value) for (name, at), value in values.items() if name == "pool-size")
     return forecast(used, sizes[-1][1] if sizes else None, now)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names, clients and comments of the desired state: valid, or refused in one sentence."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millrace.serve.config.model import Config, DesiredShare, NfsClient, first_config
-from millrace.system.documents import checked
+from millrace.system.documents import checked, parse_model
 from millrace.system.errors import BadInput
 
 
@@ -20,6 +22,12 @@ def refused(**values: Any) -> str:
     sentence = str(error.value)
     assert "\n" not in sentence and "Value error" not in sentence
     return sentence
+
+
+def test_type_of_a_share_is_read_from_a_state_that_calls_it_profile() -> None:
+    before = first_config().model_dump(mode="json")
+    before["shares"][0]["profile"] = before["shares"][0].pop("type")
+    assert parse_model(json.dumps(before), Path("config.json"), Config) == first_config()
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,8 @@ class DesiredShare(DesiredModel):
 
     `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
     files (`own`, also of a state from before there was this field), or the members of `group` while all others read
-    (`some`). The types home and dataset-ro have rules of their own.
+    (`some`). The types home and dataset-ro have rules of their own. `type` was `profile` in builds of 0.1.0 before its
+    release, also on pools that they keep their state on.
     """
 
     name: ShareName
@@ -185,6 +186,13 @@ class DesiredShare(DesiredModel):
     child_size: Bytes | None = None
     writing: Writing = "own"
     group: SmbAccount | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_releases(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "type" in values or "profile" not in values:
+            return values
+        return {key: value for key, value in values.items() if key != "profile"} | {"type": values["profile"]}
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:

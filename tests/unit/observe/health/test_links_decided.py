@@ -73,6 +73,13 @@ def test_port_that_left_its_bond_is_named(bonded: Path) -> None:
     assert finding.sentence.startswith("bond0 is degraded: enp2s0 carries no data")
 
 
+def test_port_whose_card_is_in_another_slot_is_in_its_bond(bonded: Path) -> None:
+    members = [BondPort(mac=mac, name=f"enp{slot}s0") for slot, mac in enumerate(MACS.values(), start=7)]
+    bond = DesiredBond(name="bond0", addresses=["10.0.0.2/24"], members=members)
+    [finding] = check(first_config().model_copy(update={"network": DesiredNetwork(bonds=[bond])}))
+    assert finding.level is Level.OK
+
+
 def test_port_in_another_aggregate_carries_nothing(bonded: Path) -> None:
     (bonded / "sys/class/net/bond0/bonding/ad_aggregator").write_text("1\n")
     for number, name in enumerate(MACS):

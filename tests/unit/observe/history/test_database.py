@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.history.database import DAY_BYTES, PAGE, HistoryFile, opened
+from millrace.observe.history.database import DAY_BYTES, PAGE, YEAR_BYTES, HistoryFile, opened
 from millrace.observe.history.series import DAY, HOUR, MINUTE
 from millrace.system.errors import Failed, LaterRelease
 
@@ -70,10 +70,12 @@ def test_values_out_of_their_span_and_from_a_clock_that_was_ahead_go(path: Path)
         assert [at for at, *_ in database.slots(0, ["cpu"])] == [NOW]
 
 
-def test_names_that_are_not_used_any_more_go(path: Path) -> None:
-    with opened(path, DAY_BYTES, 0o600) as database:
-        database.write([(NOW - 2 * DAY, ("client-read", "10.0.0.1"), 1.0), (NOW, ("cpu", ""), 1.0)])
-        database.write(keep=(NOW - DAY, NOW - DAY, NOW))
+@pytest.mark.parametrize(("largest", "minutes"), [(DAY_BYTES, 0), (YEAR_BYTES, 30)], ids=["in memory", "on the pool"])
+def test_names_that_are_not_used_any_more_go(path: Path, largest: int, minutes: int) -> None:
+    now = NOW + minutes * MINUTE
+    with opened(path, largest, 0o600) as database:
+        database.write([(NOW - 2 * DAY, ("client-read", "10.0.0.1"), 1.0), (now, ("cpu", ""), 1.0)])
+        database.write(keep=(now - DAY, now - DAY, now))
     assert sqlite3.connect(path).execute("SELECT kind FROM series").fetchall() == [("cpu",)]
 
 

@@ -162,8 +162,8 @@ class HistoryFile:
         self._sql.execute("DELETE FROM minute WHERE at < ? OR at > ?", (day, end))
         if year is not None:
             self._sql.execute("DELETE FROM slot WHERE at < ? OR at > ?", (year, end))
-        # once an hour is often enough for names that are not used any more
-        if end % HOUR < 120:
+        # Once an hour is often enough for names that are not used any more; on the pool that is each time.
+        if end % HOUR < 120 or self._largest == YEAR_BYTES:
             self._sql.execute(
                 "DELETE FROM series WHERE id NOT IN (SELECT series FROM minute UNION SELECT series FROM slot)"
             )

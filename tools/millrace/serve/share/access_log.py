@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accesses to the files of a share over SMB, from the lines that vfs_full_audit of Samba writes to the journal.
 
-The journal is bounded (`mkosi.extra/etc/systemd/journald.conf.d/`), and takes a limited number of lines a second from a
-service: a flood of accesses loses lines, and the journal says how many.
+The journal is bounded (`mkosi.extra/etc/systemd/journald.conf.d/`), and takes a limited number of lines an hour from
+smbd (smbd.service.d/20-log.conf): a flood of accesses loses lines, and the journal says how many.
 """
 
 import json

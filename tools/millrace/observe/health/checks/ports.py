@@ -22,13 +22,14 @@ def check(host: Host) -> list[HealthFinding]:
     """Return one finding for each link that is not as it was decided or has clients and must not, or one for all."""
     config = record.in_force(store.read().config)
     links = among(host.interfaces) if config.links else []
-    findings = [finding for wanted in config.links for finding in _link(wanted, config, now_of(wanted, links))]
+    findings = [finding for wanted in config.links for finding in _link(wanted, config, links)]
     findings += _clients_on_management(host, config)
     fine = "All ports have their static addresses." if config.links else "No static addresses are configured."
     return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=fine)]
 
 
-def _link(wanted: DesiredLink, config: Config, link: NetworkLink | None) -> list[HealthFinding]:
+def _link(wanted: DesiredLink, config: Config, links: Sequence[NetworkLink]) -> list[HealthFinding]:
+    link = now_of(wanted, links)
     lacking = missing(wanted, link)
     if link is None:
         return [_absent(wanted, lacking)] if lacking or not isinstance(wanted, DesiredPort) else []
@@ -41,7 +42,7 @@ def _link(wanted: DesiredLink, config: Config, link: NetworkLink | None) -> list
     if size is not None:
         sentence = f"{link.name} has an MTU of {link.mtu} bytes; {size} are configured."
         findings.append(_finding("mtu", wanted, sentence, see))
-    return [*findings, *(_bond(wanted, link) if isinstance(wanted, DesiredBond) else [])]
+    return [*findings, *(_bond(wanted, link, links) if isinstance(wanted, DesiredBond) else [])]
 
 
 def _absent(wanted: DesiredLink, lacking: Sequence[str]) -> HealthFinding:
@@ -55,9 +56,12 @@ def _absent(wanted: DesiredLink, lacking: Sequence[str]) -> HealthFinding:
     return _finding("addresses", wanted, sentence, todo)
 
 
-def _bond(wanted: DesiredBond, link: NetworkLink) -> list[HealthFinding]:
+def _bond(wanted: DesiredBond, link: NetworkLink, links: Sequence[NetworkLink]) -> list[HealthFinding]:
     """A bond that has lost ports, or whose switch does not speak LACP."""
-    dead = [port.name for port in wanted.members if port.name not in link.active]
+    # a port has another name once its card is in another slot
+    names = {each.mac: each.name for each in links if each.kind == "port"}
+    members = [names.get(port.mac, port.name) for port in wanted.members]
+    dead = [name for name in members if name not in link.active]
     findings = []
     if dead and not link.active:
         sentence = f"No port of {link.name} carries data: {several(dead)}."

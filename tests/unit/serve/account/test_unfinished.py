@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change of accounts is cut at each of its steps: no account stays that the desired state does not have."""
 
+import errno
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -23,6 +26,10 @@ class PowerCut(BaseException):
 
 def cut(*_: object, **__: object) -> None:
     raise PowerCut
+
+
+def read_only(path: Path, **_: object) -> None:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
 
 def cut_off(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object], where: object, name: str) -> None:
@@ -52,6 +59,16 @@ def test_user_of_a_creation_that_was_cut_is_gone_after_the_boot(
     assert appliance.smb_accounts == set() and "ml" in appliance.accounts["group"]
     assert not unfinished.record_file().exists()
     assert edit.create_user("ann", ["ml"], SECRET, appliance).name == "ann"
+
+
+def test_boot_drive_that_is_read_only_keeps_no_account_from_being_rendered(
+    appliance: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", read_only)
+        assert unfinished.finish(store.load(), appliance) == []
+    assert unfinished.record_file().exists() and "ann" in appliance.accounts["passwd"]
 
 
 def test_next_change_of_an_account_finds_what_a_kill_left_and_says_so(

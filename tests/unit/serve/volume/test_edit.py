@@ -171,6 +171,19 @@ def test_volume_is_closed_without_a_client_network(nas: Nas) -> None:
         edit.create("tank", "1M", tcp(), nas.volumes)
 
 
+@pytest.mark.parametrize(("transport", "words"), [("tcp", "hosts at 10.0.0.9/32 cannot connect"), ("rdma", None)])
+def test_volume_whose_hosts_left_the_client_networks_says_so(nas: Nas, transport: str, words: str | None) -> None:
+    edit.create("tank", "1M", tcp(), nas.volumes)
+    exports = nas.volumes().store.exports()
+    changed = {uuid: export.model_copy(update={"transport": transport}) for uuid, export in exports.volumes.items()}
+    nas.volumes().store.save_exports(exports.model_copy(update={"volumes": changed}))
+    serve.render(nas.volumes())
+    other = replace(Nas.server(nas), context=replace(Nas.server(nas).context, networks=["10.7.0.0/16"]))
+    nas.server = lambda *_: other  # type: ignore[method-assign]
+    problem = shown(nas)["tank"].problem
+    assert problem is None if words is None else problem is not None and problem.startswith(words)
+
+
 def test_volume_grows_while_its_host_is_connected(nas: Nas) -> None:
     edit.create("tank", "1M", tcp(), nas.volumes)
     nas.connect(4420)

@@ -6,6 +6,7 @@ nobody asked for has a password and can use shares.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -57,5 +58,7 @@ def finish(config: Config, run: Runner) -> list[str]:
     empty = [name for name, gid in touched.groups.items() if name not in groups and files.gid(name) == gid]
     if left or empty:
         accounts.remove(left, empty, run)
-    record_file().unlink(missing_ok=True)
+    # a boot drive that is read-only keeps no account from being used; the next call does it
+    with suppress(OSError):
+        record_file().unlink(missing_ok=True)
     return [*left, *empty]

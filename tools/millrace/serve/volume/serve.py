@@ -21,6 +21,7 @@ from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import MillraceError
 from millrace.system.files import write_text
+from millrace.system.names import several
 from millrace.system.net import for_clients
 from millrace.system.run import Runner, last_words, must
 from millrace.system.text import size
@@ -193,7 +194,7 @@ def _row(name: str, volume: Volume, served: Subsystem | None, exports: Exports, 
     if export is not None and volumes.unenforced(export, exports):
         problem = UNENFORCED
     elif served is not None and export is not None:
-        problem = target.missing(served, volumes.tree) or (None if volumes.networks() else CLOSED)
+        problem = target.missing(served, volumes.tree) or _closed(export, volumes.networks())
         try:
             hosts = connected(export, volumes.run)
         except MillraceError as error:
@@ -216,6 +217,16 @@ def _row(name: str, volume: Volume, served: Subsystem | None, exports: Exports, 
         connected=hosts,
         problem=problem,
     )
+
+
+def _closed(export: VolumeExport, networks: Sequence[str]) -> str | None:
+    """Why hosts cannot connect although the volume is served, in words; also after the client networks were changed."""
+    if not networks:
+        return CLOSED
+    outside = [address for address in export.addresses if not within(address, networks)]
+    if outside and export.transport == "tcp":
+        return f"hosts at {several(outside)} cannot connect, in no client network: millrace share networks list"
+    return None
 
 
 def _connect(nqn: str, export: VolumeExport, addresses: Sequence[str], authenticated: bool) -> list[str]:

@@ -12,6 +12,7 @@ from millrace.plan.model import Plan
 from millrace.plan.policy.model import LayoutPolicy, Policy
 from millrace.storage.assemble.assemble import assemble
 from millrace.storage.change import change_text, changes
+from millrace.storage.change.grow_steps import GrowTask
 from millrace.storage.change.plan_grow import growth
 from millrace.storage.record import change_journal
 from millrace.storage.record.drive_change import DriveProposal
@@ -141,6 +142,40 @@ def test_pool_that_is_not_mounted_is_a_sentence_and_goes_on_later(root: Path) ->
     mount(root, "/dev/md127", "/srv/pool", "xfs", "rw,noatime")
     applied(world)
     assert world.grown_to is not None
+
+
+def test_member_that_dies_before_the_file_system_has_grown_is_replaced_by_one_of_the_new_size(root: Path) -> None:
+    world = larger(pool_of(raid6_plan()), root)
+    proposal = proposed(world)
+    changes.confirm(world, proposal, proposal.sha256, "admin")
+    unmount_all(root)
+    with pytest.raises(Failed, match="/srv/pool is not mounted"):
+        applied(world)
+    assert data_sizes() == {proposal.plan.grows[0].size}
+
+
+def test_array_that_has_grown_and_lost_a_member_in_a_power_cut_is_recorded(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = larger(pool_of(raid6_plan()), root)
+    proposal = proposed(world)
+    changes.confirm(world, proposal, proposal.sha256, "admin")
+    with monkeypatch.context() as patch:
+        wire_journal(world, patch)
+        patch.setattr(GrowTask, "perform", _cut_after(GrowTask.perform))
+        with pytest.raises(PowerCut):
+            applied(world)
+    die(world, "D1")
+    applied(world)
+    assert data_sizes() == {proposal.plan.grows[0].size} and world.grown_to is not None
+
+
+def _cut_after(perform: Callable[[GrowTask], str]) -> Callable[[GrowTask], str]:
+    def cut(task: GrowTask) -> str:
+        perform(task)
+        raise PowerCut
+
+    return cut
 
 
 @pytest.mark.parametrize("after", ["power cut", "kill"])

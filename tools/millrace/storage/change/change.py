@@ -65,6 +65,9 @@ def _steps(
     if plan.grows:
         yield from _growing(system, drives, plan, pool)
     yield _RecordTask(system, plan, drive, report)
+    # after the record: a member that dies before XFS has grown is replaced by a partition of the new size
+    if plan.grows:
+        yield FilesystemTask(system, pool)
 
 
 def _growing(system: System, drives: Drives, plan: DrivePlan, pool: Pool) -> Iterator[Task]:
@@ -73,7 +76,6 @@ def _growing(system: System, drives: Drives, plan: DrivePlan, pool: Pool) -> Ite
         yield EnlargeTask(system, drives, records[grown.serial], grown)
     array = next(record for record in pool.arrays if record.array.name == plan.array)
     yield GrowTask(system, array, min(grown.before for grown in plan.grows))
-    yield FilesystemTask(system, pool)
 
 
 class _RecordTask:

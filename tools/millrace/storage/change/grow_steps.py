@@ -67,11 +67,14 @@ class GrowTask:
         self.title = md.title(record.array)
 
     def perform(self) -> str:
-        """Grow the array. Failed: it is degraded by now, is being synchronised, or md does not do it."""
-        now = array_now(self._system, self._record)
-        if now is None or now.lacking:
-            raise Failed(f"{self.title} is degraded and is not enlarged; replace the missing member first")
+        """Grow the array, also one that has grown and lost a member since.
+
+        Failed: it is degraded by now, is being synchronised, or md does not do it.
+        """
         if self._size() <= self._least:
+            now = array_now(self._system, self._record)
+            if now is None or now.lacking:
+                raise Failed(f"{self.title} is degraded and is not enlarged; replace the missing member first")
             # the bitmap is resized by md, which keeps its place and takes larger chunks where that is too small
             must(self._system.attempt, ["mdadm", "--grow", array_path(self._record.array.name), "--size=max"])
         if self._size() <= self._least:

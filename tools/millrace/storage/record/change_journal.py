@@ -130,8 +130,9 @@ def step_names(plan: DrivePlan) -> list[str]:
         *(f"rebuild {name}" for name in joined),
         *(f"leave {name}" for name in plan.leaves),
         *(f"enlarge {partition.serial}" for partition in plan.grows),
-        *([f"grow {plan.array}", "filesystem"] if plan.grows else []),
+        *([f"grow {plan.array}"] if plan.grows else []),
         "record",
+        *(["filesystem"] if plan.grows else []),
     ]
 
 

@@ -6,7 +6,7 @@
  * By hand: the xgettext of Debian 12 reads no TSX, and Cockpit's own tools (pkg/lib, LGPL-2.1-or-later, in no npm package)
  * would have to be copied into this tree, which is Apache-2.0.
  *
- * Found are _("text"), _("context", "text"), ngettext("one", "many", n) and the labels, links of Help and keywords of the manifest.
+ * Found are _("text"), _("context", "text"), ngettext("one", "many", n) and the labels and keywords of the manifest.
  */
 import gettext from "gettext-parser";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -46,8 +46,8 @@ function inSource(file, root) {
 
 function inManifest(file, root) {
     const where = relative(root, file);
-    return Object.values(JSON.parse(readFileSync(file, "utf8")).menu).flatMap(({ label, docs = [], keywords = [] }) =>
-        [label, ...docs.map((link) => link.label), ...keywords.flatMap(({ matches }) => matches)].map((text) => ({ context: "", text, where })));
+    return Object.values(JSON.parse(readFileSync(file, "utf8")).menu).flatMap(({ label, keywords = [] }) =>
+        [label, ...keywords.flatMap(({ matches }) => matches)].map((text) => ({ context: "", text, where })));
 }
 
 /** Every text under `root`/src once, with all the places where it is used, sorted. */

@@ -9,7 +9,10 @@ export type State = "empty" | "1u12-blank" | "1u12-found" | "1u12-testing" | "1u
 type Document = "status" | "alert list" | "history" | "topology" | "plan" | "drive list" | "drive progress" | "pool found" | "pool scrub status" | "pool show" | "session list" | "share networks list";
 type LineVerb = "watch" | "approve";
 
-const file = (state: State, verb: string, suffix: string) => join("test/golden", state, `${verb.replaceAll(" ", "-")}.${suffix}`);
+/** What is said alike in every state. */
+const ALIKE = ["history"];
+
+const file = (state: State, verb: string, suffix: string) => join("test/golden", ALIKE.includes(verb) ? "appliance" : state, `${verb.replaceAll(" ", "-")}.${suffix}`);
 
 export function golden<V extends Document>(state: State, verb: V): Outputs[V] {
     return JSON.parse(readFileSync(file(state, verb, "json"), "utf8")) as Outputs[V];
@@ -26,5 +29,6 @@ export function serverIs(state: State): void {
     const plan = golden(state, "plan");
     // A refusal is a document and exit status 1.
     does("plan", (call) => (plan.sha256 === null ? call.fail({ exit_status: 1 }, JSON.stringify(plan)) : call.end(JSON.stringify(plan))));
+    says("plan --layouts", JSON.parse(readFileSync("test/golden/plan---layouts.json", "utf8")) as object);
     does("watch", (call) => { for (const line of goldenLines(state, "watch")) call.print(`${JSON.stringify(line)}\n`); });
 }

@@ -34,7 +34,17 @@ WRONG = """() => {
     setTimeout(() => { throw new Error("nobody caught this"); });
     return new Promise((done) => setTimeout(done, 500));
 }"""
-GERMAN = ("Übersicht", "Server", "Speicher", "Freigaben", "Volumes", "Clients", "Benchmark", "Einstellungen")
+GERMAN = (
+    "Übersicht",
+    "Server",
+    "Speicher",
+    "Freigaben",
+    "Volumes",
+    "Netzwerk",
+    "Clients",
+    "Benchmark",
+    "Einstellungen",
+)
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,7 @@ class Appliance(Commands):
         "smbclient -m SMB3_11 -A * -g -L 127.0.0.1",
         "smbclient -m SMB3_11 -A * //127.0.0.1/IPC$ -c *",
         "smbcontrol smbd close-share *",
+        "smbstatus --json",
         "smbpasswd -c /dev/null -s -a *",
         "smbpasswd -c /dev/null -x *",
         "pdbedit -s /dev/null -L -w",

@@ -26,6 +26,7 @@ SERVING = (
     "systemctl restart --no-block --job-mode=ignore-dependencies *.service",
     "systemctl is-active --quiet *.service",
     "exportfs -ra",
+    "smbcontrol smbd close-share *",
     "smbcontrol smbd reload-config",
     "testparm -s *",
     *samba.TAKEN,
@@ -33,6 +34,7 @@ SERVING = (
 # What tells how a server is. None of these succeeds silently: a test says what it prints.
 READING = (
     "journalctl --boot --unit=*.service --identifier=millrace --lines=1 --output=cat",
+    "journalctl --quiet --no-pager --output=json --lines=* --output-fields=MESSAGE SYSLOG_IDENTIFIER=smbd_audit",
     "ethtool -i *",
     "ip -j addr",
     "mdadm --detail --export /dev/*",

@@ -90,7 +90,7 @@ EXPOSURE = {
     "millrace-unclean.service": 25,
     "millrace-unreadable.service": 27,
     "millrace-failures.service": 27,
-    "millrace-revive.service": 42,
+    "millrace-pool-change@.service": 42,
     "millrace-scrub.service": 22,
     "millrace-scrub-files.service": 25,
     "millrace-xfs-scrub.service": 27,

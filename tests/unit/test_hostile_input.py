@@ -247,4 +247,4 @@ def test_hostile_input_is_refused_in_one_sentence(leaf: Leaf, box: Box, document
 
 def test_every_verb_is_tested() -> None:
     tested = {path for path, _ in leaves(program.millrace)}
-    assert {("bench", "start"), ("config", "import"), ("port", "set"), ("share", "create")} <= tested
+    assert {("bench", "start"), ("config", "import"), ("network", "set"), ("share", "create")} <= tested

@@ -108,6 +108,23 @@ class Box:
         line = shlex.split(words) if isinstance(words, str) else words
         return self.machine.millrace(line, user=user, seconds=seconds, check=check)
 
+    def change_network(self, words: str) -> Result:
+        """Run `millrace network` with these words and keep the change; return what was said before that."""
+        said = self.millrace(f"network {words}", seconds=600)
+        self.millrace("network confirm", seconds=300)
+        return said
+
+    def link(self, name: str) -> dict[str, Any]:
+        """Return a link of the server as `millrace network show` lists it, by its name, MAC address or an address."""
+        links: list[dict[str, Any]] = self.shown("network show --json")["links"]
+        [link] = [
+            one
+            for one in links
+            if name in (one["name"], one["mac"]) or any(name == each.split("/")[0] for each in one["addresses"])
+            if one["kind"] == "port" or name == one["name"]
+        ]
+        return link
+
     def shown(self, words: str, user: str = "root") -> Any:
         """What a command line of `millrace` prints as JSON."""
         return json.loads(self.millrace(words, user=user).out)

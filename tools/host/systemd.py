@@ -31,6 +31,7 @@ NO_PROGRAM = re.compile(r".*: Command (\S+) is not executable: No such file or d
 PACKAGED = {
     f"/usr/{name}"
     for name in (
+        "bin/chmod",
         "bin/cp",
         "bin/grep",
         "bin/prometheus-node-exporter",

@@ -14,7 +14,7 @@ PREFIX = "#/$defs/"
 # Limits of a value: TypeScript has no type for them, the verb checks them.
 LIMITS = {
     "checks", "default", "description", "discriminator", "exclusiveMaximum", "exclusiveMinimum", "format", "maximum",
-    "maxItems", "maxLength", "minimum", "minItems", "minLength", "pattern", "title", "uniqueItems",
+    "maxItems", "maxLength", "minimum", "minItems", "minLength", "pattern", "title", "uniqueItems", "when",
 }  # fmt: skip
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 

@@ -30,6 +30,7 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "scrub": return _("Checks of the arrays");
     case "trim": return _("Trim");
     case "reset": return _("Factory reset");
+    case "destroy": return _("Destruction of the pool");
     default: return name;
     }
 }
@@ -55,6 +56,7 @@ export function whyNot({ name, why }: CurrentJob): string | null {
     case "adopt": return _("It cannot be stopped: this server would have a part of the state of the pool.");
     case "update": return _("It cannot be stopped: half a version is of no use.");
     case "reset": return _("It cannot be stopped: the server restarts at once.");
+    case "destroy": return _("It cannot be stopped: a part of a pool is of no use.");
     default: return why;
     }
 }

@@ -16,6 +16,13 @@ export interface Accelerators {
     retired: boolean;
 }
 
+/** The people who manage this server, and whether ssh accepts connections. */
+export interface AccessList {
+    schema_version: 1;
+    people: PersonEntry[];
+    ssh: boolean;
+}
+
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -54,7 +61,7 @@ export interface Adopted {
  * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
  *
  * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
- * is why it stopped. `again`: this server had the pool before another one used it.
+ * is why it stopped. `again`: this server had the pool before another one used it. `without` is left out.
  */
 export interface Adoption {
     schema_version: 1;
@@ -66,6 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -90,12 +98,16 @@ export interface Applied {
     values: Record<string, number | string>;
 }
 
-/** The approval of a plan. `by` is a user name, or `credential`. */
+/**
+ * The approval of a plan. `by` is a user name, or `credential`. `layout`: the one that was chosen, None for the one
+ * that this server proposes.
+ */
 export interface Approval {
     schema_version: 1;
     sha256: string;
     by: string;
     at: string;
+    layout: string | null;
 }
 
 /**
@@ -261,6 +273,12 @@ export interface BenchStopped {
     removed: string[];
 }
 
+/** A port of a bond. It is known by `mac`: `name` follows the slot of its card. */
+export interface BondPort {
+    mac: string;
+    name: string;
+}
+
 /**
  * A drive of this server. `size_bytes` in bytes.
  *
@@ -282,6 +300,22 @@ export interface Bound {
     schema_version: 1;
     device: string;
     secure_boot: boolean;
+}
+
+/**
+ * When the pool is full, from the median of its growth between all pairs of days of the last three months.
+ *
+ * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
+ * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
+ * `latest` is null where one of them is no growth. `sentence` says all of it.
+ */
+export interface CapacityForecast {
+    days: number;
+    bytes_per_day: number | null;
+    full_in_days: number | null;
+    earliest: number | null;
+    latest: number | null;
+    sentence: string;
 }
 
 /** What a rung could have reached: the plan's prediction and the layer below, and what part of them it did reach. */
@@ -348,6 +382,26 @@ export interface CertificateRequest {
 export interface CertificateSettings {
     schema_version: 1;
     names: string[];
+}
+
+/**
+ * A changing verb that an account ran. `status` is its exit status, null while it runs and where it was killed.
+ *
+ * `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
+ */
+export interface ChangeEntry {
+    when: string;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+    origin: "page" | "command line";
+    words: string;
+    status: number | null;
+}
+
+/** The changing verbs that people ran, newest first. */
+export interface ChangeLog {
+    schema_version: 1;
+    changes: ChangeEntry[];
 }
 
 /**
@@ -453,9 +507,6 @@ export interface ClientNetworks {
     found: FoundNetwork[];
 }
 
-/** What the client does with the share. */
-export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
-
 /**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
@@ -473,6 +524,15 @@ export interface ClientSession {
     encryption: string | null;
     open_files: number | null;
 }
+
+/** How another operating system than Linux opens the share. No step has a password: each asks for it. */
+export interface ClientSystem {
+    name: "windows" | "macos";
+    steps: SystemStep[];
+}
+
+/** What the client does with the share. */
+export type ClientWorkload = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -551,6 +611,7 @@ export interface Comparison {
  * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+ * `admin` is the administrator of the first boot.
  */
 export interface Config {
     schema_version: 1;
@@ -564,6 +625,8 @@ export interface Config {
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
+    network: DesiredNetwork;
+    admin: Person;
 }
 
 /** The rendered files that differ; `files_compared` is how many there are in all. */
@@ -651,7 +714,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -712,13 +775,41 @@ export interface DegradedReads {
     direct: boolean;
 }
 
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface DesiredPort {
-    mac: string;
+/** Ports that are one link. `lacp` needs a switch that speaks IEEE 802.1AX, `active-backup` needs nothing. */
+export interface DesiredBond {
     name: string;
     addresses: string[];
     gateway: string | null;
     dhcp: boolean;
+    mtu: number | null;
+    mode: "lacp" | "active-backup";
+    members: BondPort[];
+}
+
+/** Everything beside ports. Empty lists of servers leave those of DHCP in force. */
+export interface DesiredNetwork {
+    bonds: DesiredBond[];
+    vlans: DesiredVlan[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+}
+
+/** What an administrator decided of an Ethernet port. It is known by `mac`: `name` follows the slot of its card. */
+export interface DesiredPort {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    mac: string;
+}
+
+/** A static route to a network through a gateway, which is in the network of a link. */
+export interface DesiredRoute {
+    network: string;
+    gateway: string;
 }
 
 /**
@@ -734,7 +825,7 @@ export interface DesiredPort {
  */
 export interface DesiredShare {
     name: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     size: number | null;
     soft_size: number | null;
@@ -746,6 +837,92 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+}
+
+/** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
+export interface DesiredVlan {
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    mtu: number | null;
+    vlan: number;
+    parent: string;
+    parent_name: string;
+}
+
+/** How far a destruction is: steps done, steps in all, the step of now. */
+export interface DestroyProgress {
+    schema_version: 1;
+    done: number;
+    total: number;
+    step: string | null;
+}
+
+/**
+ * What the destruction of the pool ends and leaves, and whether one can begin (`millrace pool destroy --status`).
+ *
+ * `name` is the host name, which is typed to confirm it: a server has one pool, which has no other name. `pool` is the
+ * UUID of its file system, null without one. `used` are bytes of all files, null where the pool is not mounted.
+ * `clients` are connected now; `jobs` use the pool and are ended where that was asked for. `obstacle` is why none can
+ * begin, `in_use` why it is refused unless what uses the pool is ended. `last` is the one under way, else the last.
+ */
+export interface DestroyStatus {
+    schema_version: 1;
+    name: string;
+    pool: string | null;
+    used: number | null;
+    shares: DestroyedShare[];
+    volumes: DestroyedVolume[];
+    drives: DestroyedDrive[];
+    clients: ClientSession[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    obstacle: string | null;
+    in_use: string | null;
+    last: Destruction | null;
+    running: boolean;
+}
+
+/** A drive of the pool. `here`: it is in this server and is wiped; one that is not still carries its part. */
+export interface DestroyedDrive {
+    serial: string;
+    bay: string | null;
+    here: boolean;
+}
+
+/** A share that is lost with its data; `used` in bytes, null where it is not known. */
+export interface DestroyedShare {
+    name: string;
+    used: number | null;
+}
+
+/** A volume that is lost with its data; `size` in bytes. `exported`: a host may use it now. */
+export interface DestroyedVolume {
+    name: string;
+    size: number;
+    exported: boolean;
+}
+
+/**
+ * The destruction of a pool (`/var/lib/millrace/pool-destruction.json`, at its end `pool-destroyed.json`).
+ *
+ * `pool` is the pool as it was, `drives` all drives with partitions of it, `whole` members without any, which were
+ * added by hand. `by` is a user name, `at` and `ended` are UTC, ISO 8601. `ends`: jobs and clients that use the pool
+ * are ended. `left` are the drives that were not wiped. `error` is why it stopped.
+ */
+export interface Destruction {
+    schema_version: 1;
+    pool: Pool;
+    drives: DriveRecord[];
+    whole: MemberRecord[];
+    by: string;
+    at: string;
+    ends: boolean;
+    shares: string[];
+    steps: StepRecord[];
+    left: LeftDrive[];
+    ended: string | null;
+    error: string | null;
 }
 
 /** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
@@ -763,6 +940,13 @@ export interface DirectAccess {
     users: string[];
     groups: string[];
     obstacle: string | null;
+}
+
+/** The result of `millrace share disconnect`: how many SMB clients had the share open. */
+export interface DisconnectReport {
+    schema_version: 1;
+    share: string;
+    clients: number;
 }
 
 /**
@@ -909,15 +1093,18 @@ export interface DriveName {
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
  * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
- * less from then on.
+ * less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
  */
 export interface DrivePlan {
-    verb: "replace" | "add" | "remove";
+    verb: "replace" | "add" | "remove" | "grow";
     old: ChangedDrive | null;
     new: ChangedDrive | null;
     partitions: NewPartition[];
     leaves: string[];
     fewer_spares: string[];
+    grows: GrownPartition[];
+    array: string | null;
+    gain: number;
 }
 
 /**
@@ -1137,6 +1324,14 @@ export interface Encryption {
     needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
 }
 
+/** A secret that waits for its first code: in base32, and as the link in a QR code. */
+export interface EnrolmentReport {
+    schema_version: 1;
+    name: string;
+    secret: string;
+    uri: string;
+}
+
 /**
  * The server as it was, and the clients that measured it.
  *
@@ -1206,7 +1401,7 @@ export interface Evidence {
 export interface Expect {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     fstype: "nfs" | "cifs";
     source: string;
@@ -1342,6 +1537,20 @@ export interface Floor {
     source: string;
 }
 
+/**
+ * How many accelerators this server is expected to feed. It is no result.
+ *
+ * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
+ * bytes/s.
+ */
+export interface Forecast {
+    accelerator: string;
+    count: number | null;
+    bandwidth: number | null;
+    source: "measured" | "predicted" | "unknown";
+    text: string;
+}
+
 /** A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC). */
 export interface Forgotten {
     by: string;
@@ -1451,6 +1660,15 @@ export interface GroupList {
     groups: Group[];
 }
 
+/** The data partition of a drive that is enlarged from `before` to `size` bytes. `bay` is its bay or slot. */
+export interface GrownPartition {
+    serial: string;
+    bay: string | null;
+    label: string;
+    before: number;
+    size: number;
+}
+
 /** One number for a tile: the best layer's median of one workload. */
 export interface Headline {
     rung: string;
@@ -1509,7 +1727,7 @@ export interface HistoryReport {
     since: number;
     step: number;
     series: HistorySeries[];
-    forecast: millrace__observe__history__model__Forecast | null;
+    forecast: CapacityForecast | null;
     stored: number | null;
     notes: string[];
 }
@@ -1607,7 +1825,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -1705,9 +1923,10 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
- * a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
- * state can be read, and superblocks and directories say what there is.
+ * `sealed`: secrets need the passphrase. `trusted` is the power over the server that it gives. `users` and `shares`
+ * are names. `origin`: `kept` as it was; `forgotten` where a factory reset left the pool and its closed shares alone,
+ * by whom and when in `forgotten`; `drives` where no kept state can be read, and superblocks and directories say what
+ * there is.
  */
 export interface KeptState {
     generation: number;
@@ -1723,6 +1942,13 @@ export interface KeptState {
     forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
+    trusted: Trusted[];
+}
+
+/** The last verification of a share, by a change or by `millrace share verify`; `at` is ISO 8601 in UTC. */
+export interface KeptVerification {
+    at: string;
+    result: ShareVerification;
 }
 
 /** A kernel module of NFS, SMB or parity RAID: which build the kernel loads, Debian's or Millrace's. */
@@ -1741,6 +1967,14 @@ export interface KernelOption {
 export interface Key {
     principal: string;
     version: number;
+}
+
+/** A public SSH key. `security_key`: the private half is in a FIDO2 key, which has to be touched. */
+export interface KeyEntry {
+    type: string;
+    fingerprint: string;
+    comment: string;
+    security_key: boolean;
 }
 
 /**
@@ -1793,12 +2027,54 @@ export interface Latency {
     p999: number;
 }
 
+/**
+ * One layout. `name` and `sha256` choose it; `capacity` in bytes before the metadata of md and XFS.
+ *
+ * `may_fail` drives of each of the `legs` may die at a time; `rebuild_hours` at the guaranteed rate beside clients;
+ * `unreadable` the chance, 0 to 1, that a rebuild meets a sector that nothing replaces. `proposed`: it is the plan of
+ * this server. `grows`: it can use larger drives later.
+ */
+export interface LayoutChoice {
+    name: string;
+    title: string;
+    sha256: string;
+    proposed: boolean;
+    capacity: number;
+    legs: number;
+    may_fail: number;
+    hot_spares: number;
+    rebuild_hours: number | null;
+    unreadable: number;
+    read: StreamLimit;
+    write: StreamLimit;
+    score: number;
+    grows: boolean;
+}
+
+/** The document of `millrace plan --layouts`, the plan of this server first, then by score. */
+export interface LayoutChoices {
+    schema_version: 1;
+    choices: LayoutChoice[];
+}
+
 /** A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best. */
 export interface LbaFormat {
     block: number;
     metadata: number;
     performance: number;
     in_use: boolean;
+}
+
+/**
+ * A drive of the pool that was not wiped, and why, as the end of a sentence about it. `bay` as it was last known.
+ *
+ * `missing`: it was not in this server, and still carries its part of the pool.
+ */
+export interface LeftDrive {
+    serial: string;
+    bay: string | null;
+    missing: boolean;
+    why: string;
 }
 
 /** One setting that is not tried, and why. */
@@ -1809,6 +2085,38 @@ export interface LeftOut {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/**
+ * One port, bond or VLAN. `speed` in Mbit/s and MTUs in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
+ * credential decides. `decided`: it has settings of its own in the desired state. `part_of` is the bond or bridge that
+ * it belongs to. A `management` port has the web console and serves no client. `members` are the ports of a bond,
+ * `active` those of them that carry data, `partner` the MAC address of the switch that answers LACP. `vlan` is the
+ * VLAN ID, `parent` what it is on.
+ */
+export interface LinkReport {
+    name: string;
+    kind: "port" | "bond" | "vlan";
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    decided: boolean;
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    wanted_mtu: number | null;
+    part_of: string | null;
+    management: boolean;
+    mode: "lacp" | "active-backup" | null;
+    members: string[];
+    active: string[];
+    partner: string | null;
+    vlan: number | null;
+    parent: string | null;
+}
 
 /** An alert that is open, and who acknowledged it. */
 export interface ListedAlert {
@@ -1971,23 +2279,25 @@ export interface MdArray {
     bitmap_chunk: number | null;
 }
 
-/**
- * Settings of each parity array. The ranges are those of the kernel.
- *
- * `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
- * `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
- * `rebuild_min_kib`: what a rebuild gets of each drive at least beside clients while its array survives a failure.
- * `direct_degraded_reads`: whether reads of a degraded array that need no missing drive bypass md's stripe cache.
- */
+/** Each parity array, and its members. The ranges are those of the kernel. */
 export interface MdPolicy {
+    /** threads of each parity array */
     group_thread_cnt: number | null;
+    /** stripes in the cache of each parity array */
     stripe_cache_size: number | null;
+    /** limit of a rebuild in KiB/s */
     sync_speed_max_kib: number | null;
+    /** least rate of a rebuild beside clients, in KiB/s of each drive, while its array survives a failure and the priority is balanced; without it by the remaining redundancy */
     rebuild_min_kib: number | null;
+    /** read-ahead in KiB */
     read_ahead_kib: number | null;
+    /** requests that wait in the queue of each drive in an array; without it the kernel's */
     member_requests: number | null;
+    /** largest request to each drive in an array in KiB; without it the kernel's */
     member_max_kib: number | null;
+    /** never: the pool is not trimmed, even if every drive guarantees zeroes */
     discard: "never" | null;
+    /** false: all reads of a degraded array go through md's stripe cache */
     direct_degraded_reads: boolean | null;
 }
 
@@ -2122,6 +2432,28 @@ export interface NamespaceRow {
     size: number;
 }
 
+/** The result of a change. It is in force, and rolled back after `seconds` unless it is confirmed; 0 is for good. */
+export interface NetworkChange {
+    schema_version: 1;
+    what: string;
+    seconds: number;
+    verified: string[];
+    warnings: string[];
+}
+
+/** The network of this server now; `trial` is the last change since it was started. */
+export interface NetworkReport {
+    schema_version: 1;
+    host_name: string;
+    domain: string | null;
+    links: LinkReport[];
+    routes: DesiredRoute[];
+    dns: string[];
+    search: string[];
+    ntp: string[];
+    trial: TrialReport | null;
+}
+
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -2191,21 +2523,25 @@ export interface Nfsd {
     copy_from: string[];
 }
 
-/**
- * `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds.
- *
- * `localio`: whether NFS clients on the server itself may go around nfsd. `io_cache_read` and `io_cache_write` are
- * for all shares.
- */
+/** The NFS server. */
 export interface NfsdPolicy {
+    /** threads of nfsd in all */
     threads: number | null;
+    /** least threads of each pool of threads */
     threads_min: number | null;
+    /** one pool of threads, or one for each NUMA node */
     pool_mode: "global" | "pernode" | null;
+    /** largest read or write of NFS in bytes, a multiple of 4096 */
     max_block_size: number | null;
+    /** seconds after which the state of a silent client may go */
     lease_time: number | null;
+    /** seconds in which clients reclaim their locks after a start */
     grace_time: number | null;
+    /** false: NFS clients on the server itself go through nfsd */
     localio: boolean | null;
+    /** how nfsd reads files of all shares; without effect under Secure Boot; without it buffered */
     io_cache_read: "buffered" | "dontcache" | "direct" | null;
+    /** how nfsd writes files of all shares; without effect under Secure Boot; without it buffered */
     io_cache_write: "buffered" | "dontcache" | "direct" | null;
 }
 
@@ -2273,6 +2609,13 @@ export interface Offer {
     needs: KernelOption[];
 }
 
+/** A file that an SMB client has open: its path below the share, the user, and whether it was opened to write. */
+export interface OpenFile {
+    path: string;
+    user: string;
+    writing: boolean;
+}
+
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
 export interface OtherVersion {
     version: string;
@@ -2294,6 +2637,20 @@ export interface PartitionRecord {
     size: number;
     label: string;
     partuuid: string;
+}
+
+/**
+ * The largest packet to a client that is not fragmented, in bytes; `configured` is the MTU of the link to it.
+ *
+ * `carried` is None where the client answers no ping of any size.
+ */
+export interface PathMtu {
+    schema_version: 1;
+    client: string;
+    link: string;
+    configured: number;
+    carried: number | null;
+    sentence: string;
 }
 
 /** One path. `state` is that of the kernel's controller (live, connecting, …), or `missing` without one. */
@@ -2338,8 +2695,7 @@ export interface PermissionsProgress {
  * What the walk found, and changed where `applied`: `entries` files and directories, `differ` of which had others.
  *
  * Left as they are: `linked` files with several names, which may be elsewhere too; `refused` ones, which are
- * immutable; `deep` directories, with all in them, and `deep_path` where one begins, null without any; links, pipes,
- * sockets, devices and what is mounted are not counted.
+ * immutable; links, pipes, sockets, devices and what is mounted are not counted.
  */
 export interface PermissionsReport {
     schema_version: 1;
@@ -2351,8 +2707,31 @@ export interface PermissionsReport {
     differ: number;
     linked: number;
     refused: number;
-    deep: number;
-    deep_path: string | null;
+}
+
+/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
+export interface Person {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
+}
+
+/** An account that manages this server. `second_factor` and `recovery_codes` are null without root's rights. */
+export interface PersonEntry {
+    name: string;
+    full_name: string;
+    role: "administrator" | "operator" | "viewer";
+    locked: boolean;
+    keys: KeyEntry[];
+    second_factor: boolean | null;
+    recovery_codes: number | null;
+}
+
+/** The result of a change of an account, in a sentence; `person` is null where it was removed. */
+export interface PersonReport {
+    schema_version: 1;
+    person: PersonEntry | null;
+    done: string;
 }
 
 /**
@@ -2452,6 +2831,49 @@ export interface PlannedRung {
     skipped: string | null;
 }
 
+/** One key that changes, with its values; null where the planner decides. */
+export interface PolicyChange {
+    key: string;
+    before: JsonValue;
+    after: JsonValue;
+    when: "now" | "boot" | "new pool";
+}
+
+/** What `millrace policy set`, `edit` and `diff` print with --json: the changes, and the units that applied them. */
+export interface PolicyChanges {
+    schema_version: 1;
+    file: string;
+    changes: PolicyChange[];
+    applied: string[];
+}
+
+/**
+ * One key, as `layout.spares`. `value` is in force; `default` null leaves the decision to the planner.
+ *
+ * `is_set`: whether the file has the key. `range` is what it takes, in words, empty where the meaning says it.
+ */
+export interface PolicyKey {
+    key: string;
+    meaning: string;
+    range: string;
+    default: JsonValue;
+    value: JsonValue;
+    is_set: boolean;
+    when: "now" | "boot" | "new pool";
+}
+
+/**
+ * What `millrace policy show --json` prints: all keys, and the file that the policy comes from, null for none.
+ *
+ * `problem` is why the file is not in force; then the values are those of the last policy that could be read.
+ */
+export interface PolicyReport {
+    schema_version: 1;
+    file: string | null;
+    problem: string | null;
+    keys: PolicyKey[];
+}
+
 /**
  * The pool that exists (`/var/lib/millrace/pool.json`).
  *
@@ -2485,8 +2907,8 @@ export interface PoolPriority {
 /**
  * The pool as it is now. `notes` are what could not be read, and why.
  *
- * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is what its plan is called,
- * null where that cannot be read.
+ * `backends` are the parts of external devices that it lies on; then it has no arrays. `plan` is the title of its
+ * plan, null where that cannot be read.
  */
 export interface PoolState {
     schema_version: 1;
@@ -2500,27 +2922,6 @@ export interface PoolState {
     notes: string[];
 }
 
-/**
- * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
- *
- * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
- * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
- * serves no client.
- */
-export interface Port {
-    name: string;
-    mac: string;
-    carrier: boolean;
-    speed: number | null;
-    mtu: number | null;
-    addresses: string[];
-    fixed: string[];
-    gateway: string | null;
-    dhcp: boolean;
-    part_of: string | null;
-    management: boolean;
-}
-
 /** A network port. `speed` in Mbit/s. */
 export interface PortFact {
     name: string;
@@ -2531,26 +2932,11 @@ export interface PortFact {
     link: string | null;
 }
 
-/** All Ethernet ports of this server. */
-export interface PortList {
-    schema_version: 1;
-    ports: Port[];
-}
-
 /** One network port. */
 export interface PortRates {
     name: string;
     receive_bytes_per_second: number | null;
     send_bytes_per_second: number | null;
-}
-
-/** The result of a change of one port. */
-export interface PortReport {
-    schema_version: 1;
-    serial: number;
-    port: Port;
-    verified: string[];
-    warnings: string[];
 }
 
 /**
@@ -2568,17 +2954,17 @@ export interface PortSettings {
     tx_ring: number | null;
 }
 
-/**
- * `rx_usecs`: microseconds that a data port waits for more packets before an interrupt.
- *
- * `adaptive`: the driver follows the load. `interrupt_cores`: how many cores of its node take a port's interrupts.
- * `most_queues`: how many queues a port has at most; `rx_ring` and `tx_ring`: descriptors of each of its rings.
- */
+/** The data ports. */
 export interface PortsPolicy {
+    /** microseconds that each data port waits for more packets before an interrupt; without it the driver's */
     rx_usecs: number | "adaptive" | null;
+    /** cores of its NUMA node that take the interrupts of each data port; without it one for each queue */
     interrupt_cores: number | null;
+    /** queues of each data port at most; without it one for each core of its NUMA node */
     most_queues: number | null;
+    /** descriptors of each receive ring of the data ports; without it the driver's */
     rx_ring: number | null;
+    /** descriptors of each transmit ring of the data ports; without it the driver's */
     tx_ring: number | null;
 }
 
@@ -2655,12 +3041,12 @@ export interface RebuildSettings {
  *
  * Apply `files` (module options, credentials) and `prepare` (commands), then one of three that are equivalent: `fstab`
  * (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
- * until the next boot).
+ * until the next boot). `systems` are the steps of other operating systems, none where they cannot open it.
  */
 export interface Recipe {
     schema_version: 1;
     share: string;
-    profile: ClientProfile;
+    workload: ClientWorkload;
     protocol: Protocol;
     host: string;
     mountpoint: string;
@@ -2677,6 +3063,7 @@ export interface Recipe {
     notes: Note[];
     zone: string | null;
     gpu: GpuSettings | null;
+    systems: ClientSystem[];
     expect: Expect;
 }
 
@@ -2697,6 +3084,13 @@ export interface RecordsRoom {
     image: string;
     set_aside: string | null;
     problem: string | null;
+}
+
+/** Codes that sign in once each where the app is lost; they are not shown again. */
+export interface RecoveryCodes {
+    schema_version: 1;
+    name: string;
+    codes: string[];
 }
 
 /** A new recovery key: it is in this answer and nowhere else. */
@@ -3244,6 +3638,15 @@ export interface Serving {
     console: boolean;
 }
 
+/** A session. `since` is ISO 8601 in UTC; `address` is that of the browser or the ssh client, empty at a console. */
+export interface SessionEntry {
+    id: string;
+    name: string;
+    where: "web console" | "ssh" | "console" | "other";
+    address: string;
+    since: string | null;
+}
+
 /** All clients. `warnings` are what could not be read. */
 export interface SessionList {
     schema_version: 1;
@@ -3323,7 +3726,7 @@ export type Severity = "info" | "warn" | "fail";
 export interface Share {
     name: string;
     path: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
     comment: string;
     project: number;
     size: number | null;
@@ -3345,8 +3748,27 @@ export interface Share {
     gid: number | null;
 }
 
+/** One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files. */
+export interface ShareConnection {
+    host: string;
+    user: string;
+    since: string;
+    files: number;
+}
+
+/** SMB clients of one share. `files` are some of the `open_files` files that they have open. */
+export interface ShareConnections {
+    clients: ShareConnection[];
+    files: OpenFile[];
+    open_files: number;
+}
+
 /**
  * One share; `writers` is who may write, in words.
+ *
+ * `caching` is whether SMB clients may cache, null without Samba. `connections` are its SMB clients, null where they
+ * cannot be read, `problem` is why: only root can. `verification` is the last one, null where there was none.
+ * `denials` is what becomes of entries that deny access; null where no SMB client sets access lists.
  *
  * `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
  * they are those of the rule for writing, access lists included; null where that cannot be read.
@@ -3359,12 +3781,40 @@ export interface ShareDetails {
     group: string | null;
     mode: string | null;
     follows: boolean | null;
+    denials: "kept" | "refused" | "dropped" | null;
+    caching: "clients" | "none" | null;
+    connections: ShareConnections | null;
+    problem: string | null;
+    verification: KeptVerification | null;
 }
 
-/** All shares of this server. */
+/** All shares of this server, and the last verification of each that was verified. */
 export interface ShareList {
     schema_version: 1;
     shares: Share[];
+    verifications: KeptVerification[];
+}
+
+/** `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now. */
+export interface ShareLog {
+    schema_version: 1;
+    share: string;
+    audit: boolean;
+    entries: ShareLogEntry[];
+}
+
+/**
+ * What one user did with one file over SMB; `target` is the new name of a renamed file.
+ *
+ * `at` is ISO 8601 in UTC; paths are below the share.
+ */
+export interface ShareLogEntry {
+    at: string;
+    user: string;
+    host: string;
+    action: "read" | "opened to write" | "created" | "renamed" | "deleted" | "permissions changed";
+    path: string;
+    target: string | null;
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
@@ -3402,7 +3852,7 @@ export interface Sheet {
     size: number | null;
     processes: number;
     fits: boolean | null;
-    forecast: millrace__measure__client__mlperf__model__Forecast | null;
+    forecast: Forecast | null;
     commands: string[];
     notes: Note[];
 }
@@ -3438,11 +3888,17 @@ export interface SidReport {
     held: number;
 }
 
+/** The sessions of this server. */
+export interface SignInList {
+    schema_version: 1;
+    sessions: SessionEntry[];
+}
+
 /**
  * The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
- * served over SMB Direct by the kernel, and not by Samba.
+ * served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
  */
 export interface Smb {
     enabled: boolean;
@@ -3453,9 +3909,14 @@ export interface Smb {
     time_machine: boolean;
     io_uring: boolean;
     direct: boolean;
+    audit: boolean;
 }
 
-/** Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it. */
+/**
+ * Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it.
+ *
+ * `audit` is whether Samba records who opens and changes files.
+ */
 export interface SmbAccess {
     users: string[];
     groups: string[];
@@ -3463,15 +3924,14 @@ export interface SmbAccess {
     encryption: "offered" | "required";
     time_machine: boolean;
     io_uring: boolean;
+    audit: boolean;
 }
 
-/**
- * `max_credits`: requests, or 64 KiB of a large one, that a connection over SMB may have under way.
- *
- * `aio_min_bytes`: the smallest read or write in bytes that smbd does beside others; smaller ones it does one by one.
- */
+/** The SMB server. */
 export interface SmbdPolicy {
+    /** credits of each connection over SMB: requests under way, of which a large one counts once for each 64 KiB; without it Samba's 8192 */
     max_credits: number | null;
+    /** smallest read or write of SMB in bytes that is asynchronous; without it Samba's 1, all of them */
     aio_min_bytes: number | null;
 }
 
@@ -3490,6 +3950,12 @@ export interface Space {
     size: number;
     used: number;
     free: number;
+}
+
+/** Whether ssh accepts connections. */
+export interface SshReport {
+    schema_version: 1;
+    ssh: boolean;
 }
 
 /** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
@@ -3538,6 +4004,17 @@ export interface Steps {
     schema_version: 1;
     plan_sha256: string;
     steps: string[];
+}
+
+/**
+ * What the server reaches at most beside its network, in bytes/s; None is not known. It is never a promise.
+ *
+ * `bound_by` is the layer that sets it, `evidence` how well the constants behind it are known.
+ */
+export interface StreamLimit {
+    limit: number | null;
+    bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;
+    evidence: "specification" | "textbook" | "calibrated" | "measured" | "derived" | "unknown" | null;
 }
 
 /** The description of this server for a submission, and a sheet for each model. `unknown` are its open fields. */
@@ -3601,9 +4078,16 @@ export interface Sync {
     seconds_left: number | null;
 }
 
-/** `dirty_bytes`: where writers start to wait, in bytes. */
+/** Memory of the kernel. */
 export interface SysctlPolicy {
+    /** dirty page cache in bytes at which writers wait, a multiple of 4096 */
     dirty_bytes: number | null;
+}
+
+/** One step on a client: a path to open, a command to type, or a command that shows whether it worked. */
+export interface SystemStep {
+    kind: "path" | "command" | "check";
+    text: string;
 }
 
 /** `millrace alert test --json`: one result for each route. */
@@ -3753,6 +4237,17 @@ export interface Trial {
     problems: string[];
 }
 
+/** The last change of the network. `seconds` are those that are left to confirm it while it is `waiting`. */
+export interface TrialReport {
+    who: string;
+    what: string;
+    state: "applying" | "waiting" | "failed" | "confirmed" | "rolled-back";
+    seconds: number;
+    problem: string | null;
+    verified: string[];
+    warnings: string[];
+}
+
 /**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
@@ -3820,6 +4315,12 @@ export interface Trimmed {
     bytes: number;
     seconds: number;
     longest: number;
+}
+
+/** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
+export interface Trusted {
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    details: string[];
 }
 
 /** The CAs whose certificates an mtls client may use. */
@@ -4100,11 +4601,20 @@ export interface UploadLine {
     offer: Offer | null;
 }
 
-/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
+/**
+ * A local user; its own group has the same name and number.
+ *
+ * `role`: manages this server, and opens no share. Without one it is a user of shares, who signs in nowhere.
+ * `console` is what release 0.1.0 calls the role viewer; it follows from `role`.
+ */
 export interface User {
+    full_name: string;
+    keys: string[];
+    locked: boolean;
     name: string;
     uid: number;
     groups: string[];
+    role: "administrator" | "operator" | "viewer" | null;
     console: boolean;
 }
 
@@ -4133,12 +4643,18 @@ export interface VolumeDetails {
     volume: VolumeRow;
 }
 
-/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+/**
+ * How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on.
+ *
+ * `addresses`: addresses and networks of the hosts, as the firewall lets them in; none: all client networks, which an
+ * export of an earlier release has.
+ */
 export interface VolumeExport {
     transport: "tcp" | "rdma";
     port: number;
     hosts: string[];
     shared: boolean;
+    addresses: string[];
 }
 
 /** All volumes, sorted by name. */
@@ -4186,6 +4702,13 @@ export interface Where {
     nodes: number[];
 }
 
+/** For whom this process runs; `role` is null where the account has none. */
+export interface WhoReport {
+    schema_version: 1;
+    name: string;
+    role: "administrator" | "operator" | "viewer" | null;
+}
+
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
@@ -4212,38 +4735,24 @@ export interface Zone {
     text: string;
 }
 
-/**
- * How many accelerators this server is expected to feed. It is no result.
- *
- * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
- * bytes/s.
- */
-export interface millrace__measure__client__mlperf__model__Forecast {
-    accelerator: string;
-    count: number | null;
-    bandwidth: number | null;
-    source: "measured" | "predicted" | "unknown";
-    text: string;
-}
-
-/**
- * When the pool is full, from the median of its growth between all pairs of days of the last three months.
- *
- * `days` are those with a value; without enough of them, `bytes_per_day` is null. `full_in_days` is null where the
- * pool does not grow, or is full in more than ten years. `earliest` and `latest` are with the quartiles of the growth;
- * `latest` is null where one of them is no growth. `sentence` says all of it.
- */
-export interface millrace__observe__history__model__Forecast {
-    days: number;
-    bytes_per_day: number | null;
-    full_in_days: number | null;
-    earliest: number | null;
-    latest: number | null;
-    sentence: string;
-}
-
 /** By the words of the verb: the document that it prints, or each of its lines. */
 export interface Outputs {
+    "access create": PersonReport;
+    "access disconnect": SignInList;
+    "access key add": PersonReport;
+    "access key remove": PersonReport;
+    "access list": AccessList;
+    "access lock": PersonReport;
+    "access log": ChangeLog;
+    "access remove": PersonReport;
+    "access second-factor confirm": RecoveryCodes;
+    "access second-factor enroll": EnrolmentReport;
+    "access second-factor remove": PersonReport;
+    "access sessions": SignInList;
+    "access set": PersonReport;
+    "access ssh": SshReport;
+    "access unlock": PersonReport;
+    "access who": WhoReport;
     "admin check": CheckReport;
     "admin create": AdminReport;
     "alert ack": AlertList;
@@ -4334,14 +4843,35 @@ export interface Outputs {
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;
+    "network bond": NetworkChange;
+    "network confirm": NetworkChange;
+    "network dns": NetworkChange;
+    "network hostname": NetworkChange;
+    "network ntp": NetworkChange;
+    "network path-mtu": PathMtu;
+    "network remove": NetworkChange;
+    "network rollback": NetworkChange;
+    "network routes": NetworkChange;
+    "network set": NetworkChange;
+    "network show": NetworkReport;
+    "network vlan": NetworkChange;
     "plan": PlanFile;
     "plan --explain": Explanation;
+    "plan --layouts": LayoutChoices;
+    "policy diff": PolicyChanges;
+    "policy edit": PolicyChanges;
+    "policy set": PolicyChanges;
+    "policy show": PolicyReport;
     "pool acknowledge": UncleanStarts;
     "pool adopt": Adopted;
     "pool adopt --detach": FoundHere;
     "pool adopting": Adopted;
+    "pool destroy": DestroyStatus | DestroyProgress | Destruction;
+    "pool destroy --status": DestroyStatus;
     "pool find": SearchResult;
     "pool found": FoundHere;
+    "pool grow": DriveProposal | ChangeProgress | DriveChange;
+    "pool grow --dry-run": DriveProposal;
     "pool priority": PoolPriority;
     "pool record": Pool;
     "pool rescue": RescueState;
@@ -4363,8 +4893,6 @@ export interface Outputs {
     "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
-    "port list": PortList;
-    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "reset run": Reset;
@@ -4379,7 +4907,9 @@ export interface Outputs {
     "share copy": CopyProgress | CopyReport;
     "share create": ChangeReport;
     "share create --dry-run": Preview;
+    "share disconnect": DisconnectReport;
     "share list": ShareList;
+    "share log": ShareLog;
     "share networks list": ClientNetworks;
     "share networks set": ChangeReport;
     "share permissions": PermissionsProgress | PermissionsReport;
@@ -4433,4 +4963,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -2,10 +2,9 @@
 /** A week with shares: look, create, change, remove, users and passwords, and what is refused. */
 import { cleanup, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { StatusProvider } from "../../src/lib/status";
 import Shares from "../../src/pages/shares";
-import { forgetVerifications } from "../../src/pages/shares/verified";
 import { document, golden } from "../documents";
 import { jobOf, lineOf } from "../jobs";
 import { calls, does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
@@ -23,6 +22,20 @@ const row = async (name: string) => {
     if (!(found instanceof HTMLElement)) throw new Error(`no row of ${name}`);
     return within(found);
 };
+const MODELS = ["shares", "show", "models"];
+const LENA = { host: "10.0.0.5", user: "lena", since: "2026-11-20T11:00:00+00:00", files: 1 };
+const PLAN = { path: "plan.txt", user: "lena", writing: true };
+
+/** `share show` of the share models, changed by `share` and `more`. */
+function shown(share: object = {}, more: object = {}): void {
+    const list = document<{ shares: { name: string }[]; verifications: { result: { name: string } }[] }>("share-list.json");
+    says("share show", {
+        schema_version: 1, share: { ...list.shares.find(({ name }) => name === "models"), ...share }, writers: "all users of the share write everything",
+        owner: "root", group: "root", mode: "0777", follows: true, denials: "refused", caching: "none", problem: null,
+        connections: { clients: [LENA], files: [PLAN], open_files: 1 }, verification: list.verifications.find(({ result }) => result.name === "models"), ...more,
+    });
+    says("share log", { schema_version: 1, share: "models", audit: false, entries: [] });
+}
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
 beforeEach(() => {
@@ -32,7 +45,6 @@ beforeEach(() => {
     says("share create --dry-run", document("share-create.--dry-run.json"));
     says("share set --dry-run", document("share-create.--dry-run.json"));
 });
-afterEach(forgetVerifications);
 
 test("both protocols, the space and the state of a share stand side by side", async () => {
     show();
@@ -40,16 +52,20 @@ test("both protocols, the space and the state of a share stand side by side", as
     expect(models.getByText("10.0.0.0/24")).toBeDefined();
     expect(models.getByText("anna, ben")).toBeDefined();
     expect(models.getByRole("meter", { name: "Usage of models" }).getAttribute("aria-valuenow")).toBe(String(10_307_921_511 * 1024));
-    expect(models.getByText("Not verified").closest("[data-level]")?.getAttribute("data-level")).toBe("UNKNOWN");
+    expect(models.getByText(/^Served, verified Nov 20/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK");
     expect((await row("backup")).queryByRole("meter")).toBeNull();
 });
 
 test("a look turns unknown into served, or into what is wrong", async () => {
+    const list = document<{ verifications: unknown[] }>("share-list.json");
+    says("share list", { ...list, verifications: [] });
     const user = show();
-    await row("models");
+    expect((await row("models")).getByText("Not verified").closest("[data-level]")?.getAttribute("data-level")).toBe("UNKNOWN");
+    says("share list", list);
     await user.click(screen.getByRole("button", { name: "Verify shares" }));
-    await waitFor(async () => expect((await row("models")).getByText(/^Served, verified at/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK"));
-    golden("share verify", "broken");
+    await waitFor(async () => expect((await row("models")).getByText(/^Served, verified Nov 20/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK"));
+    const [broken] = document<{ shares: unknown[] }>("share-verify.broken.json").shares;
+    says("share list", { ...list, verifications: [{ at: "2026-11-20T12:00:00+00:00", result: broken }] });
     await user.click(screen.getByRole("button", { name: "Verify shares" }));
     const data = await row("data");
     await waitFor(() => expect(data.getByText(/^Not served/).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL"));
@@ -129,8 +145,9 @@ test("what only the program can see is refused in the preview", async () => {
 
 test("removing keeps the data; deleting it needs the name", async () => {
     golden("share remove");
-    const user = show();
-    await user.click((await row("models")).getByRole("button", { name: "Remove models" }));
+    shown();
+    const user = show(MODELS);
+    await user.click(await screen.findByRole("button", { name: "Remove" }));
     expect(screen.getByText(/Files stay in \/srv\/pool\/models/)).toBeDefined();
     await user.click(screen.getByLabelText("Delete the files too"));
     const button = screen.getByRole("button", { name: "Remove share and delete data" });
@@ -222,8 +239,9 @@ test("a share is cloned after its forecast, sealed if asked, and what was verifi
         call.print(`${JSON.stringify(call.argv.includes("--dry-run") ? FORECAST : CLONE)}\n`);
         call.end();
     });
-    const user = show();
-    await user.click((await row("models")).getByRole("button", { name: "Clone models" }));
+    shown();
+    const user = show(MODELS);
+    await user.click(await screen.findByRole("button", { name: "Clone" }));
     const dialog = within(await screen.findByRole("dialog"));
     await user.click(dialog.getByRole("checkbox", { name: "Seal the clone" }));
     await user.click(dialog.getByRole("button", { name: "Show forecast" }));
@@ -240,8 +258,9 @@ test("a forecast that does not fit offers no clone", async () => {
         call.print(`${JSON.stringify({ ...FORECAST, obstacle: "the pool has 7 free inodes" })}\n`);
         call.end();
     });
-    const user = show();
-    await user.click((await row("models")).getByRole("button", { name: "Clone models" }));
+    shown();
+    const user = show(MODELS);
+    await user.click(await screen.findByRole("button", { name: "Clone" }));
     const dialog = within(await screen.findByRole("dialog"));
     await user.click(dialog.getByRole("button", { name: "Show forecast" }));
     expect(await dialog.findByText("the pool has 7 free inodes")).toBeDefined();
@@ -281,13 +300,91 @@ test("the shares are listed again when a clone has ended", async () => {
 });
 
 test("a sealed share is unsealed after a question, and not removed before", async () => {
-    const { shares, ...list } = document<{ shares: { name: string }[] }>("share-list.json");
-    says("share list", { ...list, shares: shares.map((one) => ({ ...one, sealed: one.name === "models" })) });
+    shown({ sealed: true });
     says("share unseal", { schema_version: 1, serial: 9, share: null, names: ["models"], verified: [], warnings: [] });
-    const user = show();
-    const models = await row("models");
-    expect(models.getByRole<HTMLButtonElement>("button", { name: "Remove models" }).disabled).toBe(true);
-    await user.click(models.getByRole("button", { name: "Unseal models" }));
+    const user = show(MODELS);
+    expect((await screen.findByRole<HTMLButtonElement>("button", { name: "Remove" })).disabled).toBe(true);
+    await user.click(screen.getByRole("button", { name: "Unseal" }));
     await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Unseal" }));
     expect(await screen.findByText("Share models is no longer sealed.")).toBeDefined();
+});
+
+test("the page of a share says who may, where it is, what is connected and when it was verified", async () => {
+    shown({}, { follows: false });
+    show(MODELS);
+    const who = within(await screen.findByTestId("share-who"));
+    expect(who.getByText("anna, ben")).toBeDefined();
+    expect(who.getByText(/100 reads of an open file are 100 requests instead of 1/)).toBeDefined();
+    expect(who.getByText(/Entries that deny access are refused/)).toBeDefined();
+    expect(within(screen.getByTestId("share-where")).getByText(/root:root 0777/).textContent).toContain("does not follow the rule");
+    const connected = within(screen.getByTestId("share-connected"));
+    expect(connected.getByText("10.0.0.5")).toBeDefined();
+    expect(connected.getByText("plan.txt")).toBeDefined();
+    expect(within(screen.getByTestId("share-verified")).getByText(/^Served, verified Nov 20/)).toBeDefined();
+});
+
+test("clients of a share are disconnected, and one share is verified", async () => {
+    shown();
+    says("share disconnect", { schema_version: 1, share: "models", clients: 1 });
+    const user = show(MODELS);
+    await user.click(await screen.findByRole("button", { name: "Disconnect SMB clients" }));
+    await waitFor(() => expect(argv("share disconnect")).toEqual(["share", "disconnect", "models", "--json"]));
+    await user.click(screen.getByRole("button", { name: "Verify" }));
+    await waitFor(() => expect(argv("share verify")).toEqual(["share", "verify", "models", "--json"]));
+});
+
+test("the access log is switched on, and shows the newest access first", async () => {
+    shown();
+    says("share set", document("share-create.json"));
+    const entry = { user: "lena", host: "10.0.0.5", action: "read", path: "a", target: null };
+    says("share log", { schema_version: 1, share: "models", audit: true, entries: [
+        { ...entry, at: "2026-11-20T11:00:00+00:00" }, { ...entry, at: "2026-11-20T11:01:00+00:00", action: "renamed", target: "b" }] });
+    const user = show(MODELS);
+    const log = within(await screen.findByTestId("share-log"));
+    await log.findByText("a → b");
+    expect(log.getAllByRole("row").map((line) => line.textContent)[1]).toContain("renamed");
+    await user.click(log.getByRole("switch"));
+    await waitFor(() => expect(argv("share set")).toEqual(["share", "set", "models", "--audit", "--json"]));
+});
+
+test("the list is searched by name, user and network", async () => {
+    const user = show();
+    await row("models");
+    await user.type(screen.getByRole("textbox", { name: "Search shares" }), "BEN");
+    expect([...screen.getByTestId("shares").querySelectorAll("[data-row]")].map((one) => one.getAttribute("data-row"))).toEqual(["models"]);
+    await user.type(screen.getByRole("textbox", { name: "Search shares" }), "x");
+    expect(screen.getByText(/^No share has “BENx”/)).toBeDefined();
+});
+
+test("what serving both costs stands beside the choice", async () => {
+    const user = show(["shares", "create"]);
+    expect((await screen.findByTestId("caching")).textContent).toContain("Clients do not cache");
+    await user.click(screen.getByRole("switch", { name: "NFS" }));
+    expect(screen.getByTestId("caching").textContent).toContain("Clients cache");
+});
+
+test("users are made within the form, which keeps what was typed, and open the share", async () => {
+    golden("user create");
+    const user = show(["shares", "create"]);
+    await user.type(await screen.findByLabelText(/^Name/), "plans");
+    await user.click(within(screen.getByTestId("part-smb")).getByRole("button", { name: "New user" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.type(dialog.getByLabelText(/^Name/), "lena");
+    await user.type(dialog.getByLabelText(/^Password\s*\*?$/), "s3cret-word-2");
+    await user.type(dialog.getByLabelText(/^Password again/), "s3cret-word-2");
+    await user.click(dialog.getByRole("button", { name: "Create user" }));
+    expect((await screen.findByLabelText<HTMLInputElement>("lena")).checked).toBe(true);
+    expect(argv("user create")).toEqual(["user", "create", "lena", "--password-stdin", "--json"]);
+    expect(screen.getByLabelText(/^Name/)).toHaveProperty("value", "plans");
+});
+
+test("a group is made within the form and writes in the share", async () => {
+    says("group create", { schema_version: 1, user: null, group: { name: "crew", gid: 2009 }, done: "Created group crew with GID 2009." });
+    const user = show(["shares", "create"]);
+    await user.click(within(await screen.findByTestId("part-general")).getByRole("button", { name: "New group" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.type(dialog.getByLabelText(/^Name/), "crew");
+    await user.click(dialog.getByRole("button", { name: "Create group" }));
+    await screen.findByText("Created group crew with GID 2009.");
+    expect(screen.getByLabelText("Group that writes")).toHaveProperty("value", "crew");
 });

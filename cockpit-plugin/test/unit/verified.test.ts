@@ -7,7 +7,7 @@ const share = { networks: ["10.0.0.0/24"], smb: null, direct: null, obstacle: nu
 
 function state(result: Partial<ShareVerification>) {
     const whole = { name: "data", seen: [], problem: null, files: [], ...result };
-    return servedState(share, { result: whole, at: new Date(0) });
+    return servedState(share, { result: whole, at: "2026-11-20T12:00:00+00:00" });
 }
 
 test("names that SMB clients cannot use are a warning of a share that is served", () => {

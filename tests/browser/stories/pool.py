@@ -85,6 +85,23 @@ def test_share_is_created_for_a_user_and_served_on_both_protocols(box: Box, admi
     assert "blocks available" in box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c du")
 
 
+def test_page_of_a_share_keeps_its_verification_and_records_accesses(box: Box, admin: User) -> None:
+    admin.go("Shares")
+    admin.ours.get_by_test_id("shares").get_by_role("link", name="models").click()
+    expect(admin.ours.get_by_test_id("share-verified")).to_contain_text("Served, verified")
+    expect(admin.ours.get_by_test_id("share-who")).to_contain_text("anna")
+    expect(admin.ours.get_by_test_id("share-connected")).to_contain_text("No SMB clients have this share open.")
+    log = admin.ours.get_by_test_id("share-log")
+    # the control is under its label's track
+    log.get_by_role("switch").check(force=True, timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    expect(log.get_by_role("switch")).to_be_checked(timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c 'put /etc/hostname seen; del seen'")
+    assert {entry["action"] for entry in box.shown("share log models --json")["entries"]} >= {"created", "deleted"}
+    assert admin.accessibility_problems() == [] and admin.overflowing() == []
+    admin.ours.get_by_role("link", name="All shares").click()
+    expect(admin.ours.get_by_test_id("shares")).to_contain_text("Served, verified")
+
+
 def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: User) -> None:
     admin.go("Shares")
     admin.ours.get_by_role("button", name="Mount models on a client").click()

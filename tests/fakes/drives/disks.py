@@ -11,7 +11,8 @@ class Disk:
     """One drive. `gpt_ids` are the GUIDs of a table, whole or torn; `table` is there once it is whole.
 
     `inside` is what the partitions hold, by their GUIDs in the order of the table; `whole` what lies on the drive
-    itself.
+    itself; `zeroed` which of its ends, head and tail, have been written with zeros since it had a table. `sizes` are
+    those of the partitions for the kernel, in bytes, `made` those with which md began.
     """
 
     serial: str
@@ -27,6 +28,10 @@ class Disk:
     hidden: str | None = None
     bay: str | None = None
     critical_warning: int | None = None
+    zeroed: set[str] = field(default_factory=set)
+    placed: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    made: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.wwid = self.wwid or f"eui.{self.serial}"
@@ -34,6 +39,10 @@ class Disk:
     @property
     def blank(self) -> bool:
         return not self.gpt_ids and self.foreign is None
+
+    def starts(self) -> dict[str, int]:
+        """Where each partition begins, in bytes, also once the table is gone."""
+        return {partuuid: start for partuuid, start in self.placed.items() if partuuid in self.inside}
 
 
 @dataclass

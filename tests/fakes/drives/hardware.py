@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives, their partitions and the arrays over them, with a mains switch."""
 
+from typing import Any
+
 from tests.fakes.drives.disks import Content, Disk, Running
 
 BY_PARTUUID = "/dev/disk/by-partuuid/"
@@ -31,6 +33,10 @@ class Hardware:
         turn = self.boots % max(len(self.disks), 1)
         self.names = {f"nvme{n}n1": disk for n, disk in enumerate([*self.disks[turn:], *self.disks[:turn]])}
         self.arrays = {}
+        for disk in self.disks:
+            if disk.table:
+                entries: Any = disk.table["partitions"]
+                disk.sizes = {entry["uuid"].lower(): entry["size"] * disk.block for entry in entries}
         self.cut_at, self.moment = None, 0
 
     def tick(self) -> None:

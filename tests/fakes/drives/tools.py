@@ -7,7 +7,7 @@ A write that the real tools would do, but that would hit anything not of the pla
 
 import json
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from millrace.system.jobs.kinds import ALL
 from millrace.system.run import Result
@@ -27,6 +27,10 @@ FEATURES = (
 SUPERBLOCK = {"versionnum": "0xb4a5", "features_ro_compat": "0xf", "features_incompat": "0xeb"}
 
 
+# md_p.h: a superblock of metadata 1.2 lies 4 KiB behind the start of its member
+SUPERBLOCK_END = 8 << 10
+# what mdadm keeps in front of the data of large members
+MD_KEEPS = 129 << 20
 UNITS = {kind.unit for kind in ALL}
 
 
@@ -43,6 +47,10 @@ class Tools(Hardware, Commands):
         "sfdisk --json /dev/nvme*",
         "udevadm settle --timeout=*",
         "sfdisk --lock --wipe=never --wipe-partitions=never /dev/nvme*",
+        "sfdisk --lock --no-reread --no-tell-kernel --force --wipe=never --wipe-partitions=never /dev/nvme*",
+        "partx --update --nr * /dev/nvme*",
+        "mdadm --grow /dev/md/millrace-* --size=max",
+        "xfs_growfs -d /srv/pool",
         "udevadm wait --timeout=* /dev/md/millrace-*",
         "mdadm --examine [--export] /dev/nvme*",
         "modprobe --all raid0 raid1 raid456",
@@ -61,17 +69,21 @@ class Tools(Hardware, Commands):
         "mdadm /dev/md/millrace-* --remove /dev/nvme*",
         "mdadm --stop /dev/md*",
         "mdadm --zero-superblock /dev/*",
+        "blkdiscard --zeroout --offset=* --length=* /dev/nvme*",
+        "sync /dev/nvme*",
+        "blockdev --rereadpt /dev/nvme*",
+        "udevadm trigger --action=change /dev/nvme*",
         f"mkfs.xfs -K [-f] -L millrace {FEATURES} -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
         f"mkfs.xfs -K [-f] -L millrace {FEATURES} -b size=* -s size=* -d * [-l] [*] /dev/disk/by-partuuid/*",
         "xfs_db -r [-l] [/dev/disk/by-partuuid/*] -c sb?0 -c print /dev/disk/by-partuuid/*",
         "udevadm trigger --settle --action=change /dev/md*",
         "systemctl daemon-reload",
         "systemctl stop millrace-scrub.service",
-        "systemctl --no-block start millrace-revive.service",
+        "systemctl --no-block start millrace-pool-change@revive.service",
         "systemctl --no-block start millrace-readd.service",
         "systemctl start --no-block millrace-unclean.service",
         "systemctl show --property=ActiveState,Job millrace-assemble.service",
-        "systemctl show --property=ActiveState,Job millrace-revive.service",
+        "systemctl show --property=ActiveState,Job millrace-pool-change@revive.service",
         "systemctl --no-block restart millrace-assemble.service",
         "systemctl reset-failed millrace-drive.service",
         "systemctl start --no-block millrace-drive.service",
@@ -92,6 +104,7 @@ class Tools(Hardware, Commands):
         self.made_otherwise: dict[str, str] = {}
         self.activating: set[str] = set()
         self.jobs: dict[str, str] = {}
+        self.grown_to: int | None = None
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
@@ -154,6 +167,7 @@ class Tools(Hardware, Commands):
             "--assemble": self._assemble,
             "--readwrite": self._readwrite,
             "--stop": self._stop,
+            "--grow": self._grow,
             "--zero-superblock": self._zero,
         }
         return verbs[next(word for word in words if word in verbs)](["mdadm", *words])
@@ -170,12 +184,23 @@ class Tools(Hardware, Commands):
         label_id = header.split("label-id: ")[1]
         rows = [dict(part.strip().split("=", 1) for part in line.split(",")) for line in body.splitlines()]
         assert disk.gpt_ids <= {label_id, *(row["uuid"] for row in rows)}, f"sfdisk over another's {disk.serial}"
-        disk.table = None
+        in_use = {partuuid for _, partuuid in self.members()}
+        assert "--force" in words or not in_use & set(disk.inside), f"sfdisk over members of {disk.serial}"
+        kept = disk.sizes if "--no-tell-kernel" in words else {}
+        if "--force" in words:
+            # of the two copies of a table one is whole at each moment
+            assert [*disk.placed.values()] == [int(row["start"].removesuffix("MiB")) << 20 for row in rows]
+            self.tick()
+        else:
+            disk.table = None
         for part in (*(row["uuid"] for row in rows), label_id):
             disk.gpt_ids.add(part)
             self.tick()
         disk.inside = {row["uuid"]: disk.inside.get(row["uuid"], {}) for row in rows}
         disk.labels = {row["uuid"]: row["name"].strip('"') for row in rows}
+        disk.placed = {row["uuid"]: int(row["start"].removesuffix("MiB")) << 20 for row in rows}
+        disk.zeroed = set()
+        disk.sizes = {row["uuid"]: int(row["size"].removesuffix("MiB")) << 20 for row in rows} | kept
         disk.table = {"label": "gpt", "id": label_id.upper(), "partitions": [_entry(row, disk) for row in rows]}
         return Result(0, "", "")
 
@@ -189,6 +214,10 @@ class Tools(Hardware, Commands):
         assert option(command, "bitmap") == ("none" if level == "raid0" else "internal")
         self.writing(command, *devices)
         self.unstarted.add(uuid)
+        for device in devices:
+            if device.startswith(BY_PARTUUID):
+                made, partuuid = self.place(self.name_of(device))
+                made.made[partuuid or ""] = made.sizes[partuuid or ""]
         for number, device in enumerate(devices):
             held = self.content(device)
             assert held == {}, f"mdadm --create over {held} on {device}"
@@ -293,6 +322,76 @@ class Tools(Hardware, Commands):
         held = self.content(command[-1])
         assert held is not None and held["TYPE"] == "linux_raid_member"
         held.clear()
+        return Result(0, "", "")
+
+    def members(self) -> list[tuple[Disk, str | None]]:
+        """The members of all arrays that run: the disk and, of a partition, its GUID."""
+        names = [self.name_of(member) for array in self.arrays.values() for member in array.members]
+        return [self.place(name) for name in names if name in self.block_devices()]
+
+    def _partx(self, words: list[str], _: str) -> Result:
+        disk = self.disk(words[-1])
+        assert disk.table is not None
+        entries = cast("list[dict[str, Any]]", disk.table["partitions"])
+        entry = entries[int(words[2]) - 1]
+        disk.sizes[entry["uuid"].lower()] = entry["size"] * disk.block
+        return GOOD
+
+    def _grow(self, command: list[str]) -> Result:
+        array = self.running(command[2])
+        held = [self.content(member) for member in array.members]
+        in_sync = [full for full in held if full and full["role"] != "spare" and "recovering" not in full]
+        assert len(in_sync) == array.devices, "mdadm --grow of an array that lacks a member"
+        self.writing(command, *array.members)
+        for member in array.members:
+            disk, partuuid = self.place(self.name_of(member))
+            content = self.content(member)
+            assert content is not None and partuuid is not None
+            content["size"] = str(disk.sizes[partuuid])
+            self.tick()
+        return GOOD
+
+    def _xfs_growfs(self, words: list[str], _: str) -> Result:
+        assert words[-1] == "/srv/pool"
+        self.grown_to = self.array_size(self.running("/dev/md/millrace-data"))
+        return GOOD
+
+    def array_size(self, array: Running) -> int:
+        """What md makes of the smallest member that it was told the size of."""
+        sizes = []
+        for member in array.members:
+            disk, partuuid = self.place(self.name_of(member))
+            content = self.content(member) or {}
+            sizes.append(int(content.get("size", disk.made.get(partuuid or "", disk.size))))
+        data = {"raid1": 1, "raid5": array.devices - 1, "raid6": array.devices - 2}[array.level]
+        return data * (min(sizes) - MD_KEEPS)
+
+    def _blkdiscard(self, words: list[str], _: str) -> Result:
+        command = ["blkdiscard", *words]
+        offset, length = int(option(command, "offset")), int(option(command, "length"))
+        disk = self.disk(command[-1])
+        used = {
+            self.place(self.name_of(member))[0].serial for array in self.arrays.values() for member in array.members
+        }
+        if disk.serial in used:
+            return Result(1, "", f"blkdiscard: {command[-1]}: failed to open: Device or resource busy")
+        self.writing(command, disk.serial)
+        assert disk.foreign is None, f"zeros over {disk.foreign} on {disk.serial}"
+        for partuuid, start in disk.starts().items():
+            if offset <= start and start + SUPERBLOCK_END <= offset + length:
+                disk.inside[partuuid].clear()
+            self.tick()
+        if offset == 0:
+            disk.table = None
+            if length > disk.block:
+                disk.zeroed.add("head")
+                disk.whole.clear()
+        if offset + length >= disk.size:
+            disk.zeroed.add("tail")
+        self.tick()
+        if disk.zeroed == {"head", "tail"}:
+            assert not any(disk.inside.values()), f"{disk.serial} has no table any more, and still superblocks"
+            disk.gpt_ids, disk.inside, disk.labels = set(), {}, {}
         return Result(0, "", "")
 
     def _mkfs_xfs(self, words: list[str], _: str) -> Result:

@@ -19,12 +19,14 @@ from tests.fakes.drives.tools import Tools
 class World(Tools):
     """What provisioning asks of the machine, and `attempt` for its tools.
 
-    Where it `rebuilds`, every rebuild is over as soon as somebody waits for it.
+    `layouts` are the plans of layouts that may be chosen, by name. Where it `rebuilds`,
+    every rebuild is over as soon as somebody waits for it.
     """
 
     def __init__(self, disks: list[Disk], proposal: Proposal, writable: set[str]) -> None:
         super().__init__(disks, writable)
         self.proposal = proposal
+        self.layouts: dict[str, Proposal] = {}
         self.waited = 0.0
         self.rebuilds = False
         self.connecting = self.without_namespace = False
@@ -48,8 +50,8 @@ class World(Tools):
         drives = [self._drive(name, disk) for name, disk in self.names.items()]
         return Inventory(kernel="7.2", cpu_model="test", sockets=1, nodes=[], memory=1 << 36, drives=drives, nics=[])
 
-    def propose(self, inventory: Inventory) -> Proposal:
-        return self.proposal
+    def propose(self, inventory: Inventory, layout: str | None = None) -> Proposal:
+        return self.proposal if layout is None else self.layouts[layout]
 
     def diskseq(self, name: str) -> str | None:
         disk = self.names.get(name)
@@ -73,7 +75,10 @@ class World(Tools):
         return {name: one.get("TYPE", "") for name, one in held.items()}
 
     def partition_size(self, name: str) -> int:
-        return self.place(name)[0].size
+        if name in self.arrays:
+            return self.array_size(self.arrays[name])
+        disk, partuuid = self.place(name)
+        return disk.sizes.get(partuuid, disk.size) if partuuid else disk.size
 
     def drives_starting(self, empty: bool) -> bool:
         return self.connecting or (empty and self.without_namespace)

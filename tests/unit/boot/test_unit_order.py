@@ -7,6 +7,7 @@ import pytest
 
 from host.layout import REPO
 from millrace.lifecycle.etc import factory
+from millrace.system import paths
 from tests.unit.boot.units import OWN, before, instances, names, settings, started, unit
 
 FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
@@ -25,7 +26,10 @@ def test_inventory_does_not_open_a_member_while_arrays_are_assembled() -> None:
 
 def test_pool_that_was_just_built_is_assembled_and_served() -> None:
     # in that boot the condition of millrace-assemble.service had failed before there was a pool
-    assert unit("millrace-assemble.service")["ConditionPathExists"] == ["/var/lib/millrace/pool.json"]
+    assert unit("millrace-assemble.service")["ConditionPathExists"] == [
+        "/var/lib/millrace/pool.json",
+        "!/var/lib/millrace/pool-destruction.json",
+    ]
     started = "/usr/bin/systemctl --no-block start {}"
     assert started.format("millrace-assemble.service") in unit("millrace-provision.service")["ExecStartPost"]
     assert started.format("millrace-serving.target") in unit("millrace-assemble.service")["ExecStartPost"]
@@ -37,6 +41,18 @@ def test_interrupted_provisioning_goes_on_in_the_next_boot() -> None:
     assert provision["ConditionPathExists"] == ["!/var/lib/millrace/pool.json"]
     assert {"millrace-plan.service", "millrace-inventory.service"} <= before("millrace-provision.service")
     assert names(provision, "Requires") == set()
+
+
+def test_interrupted_destruction_goes_on_in_the_next_boot_and_no_array_of_it_is_started() -> None:
+    destroy, journal = (
+        unit("millrace-pool-change@destroy.service"),
+        f"/{paths.destruction_file().relative_to(paths.ROOT)}",
+    )
+    assert destroy["ConditionPathExists"] == [journal]
+    assert destroy["ExecStart"] == ["/usr/bin/millrace pool destroy --automatic"]
+    assert (OWN / "multi-user.target.wants/millrace-pool-change@destroy.service").is_symlink()
+    for name in ("millrace-assemble.service", "millrace-pool-change@revive.service"):
+        assert f"!{journal}" in unit(name)["ConditionPathExists"]
 
 
 def test_journal_of_an_adoption_that_is_over_is_removed_in_the_next_boot() -> None:

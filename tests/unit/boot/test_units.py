@@ -125,7 +125,7 @@ def test_external_device_that_comes_late_starts_a_pool_that_waits_for_it() -> No
     assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-assemble.service"' in rule
     found = unit("millrace-assemble.service")
     # nothing is started on a server without a pool, and a start of one that runs changes nothing
-    assert found["ConditionPathExists"] == [f"/{paths.pool_file().relative_to(paths.ROOT)}"]
+    assert found["ConditionPathExists"][0] == f"/{paths.pool_file().relative_to(paths.ROOT)}"
     assert found["RemainAfterExit"] == ["yes"]
 
 

@@ -37,7 +37,7 @@ NOT_RETRIED = {
     ),
     **dict.fromkeys(
         [
-            *(f"millrace-{name}.service" for name in ("reset", "rescue", "revive", "scrub-files", "trial")),
+            *(f"millrace-{name}.service" for name in ("pool-change@", "reset", "rescue", "scrub-files", "trial")),
             *(f"millrace-{name}.service" for name in ("update", "update-fetch")),
         ],
         JOB,

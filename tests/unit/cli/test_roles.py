@@ -125,21 +125,25 @@ def test_verb_that_gives_rights_is_for_administrators(verb: str) -> None:
 
 
 def test_verb_that_units_run_is_for_nobody_else() -> None:
-    hidden = {verb for verb, command in VERBS.items() if command.hidden}
+    # `answer` runs other verbs for the pages, each with the rights of its own role
+    hidden = {verb for verb, command in VERBS.items() if command.hidden and verb != "answer"}
     assert {roles.least_role(verb) for verb in hidden} == {"administrator"}
 
 
 def test_no_path_reaches_root_by_a_lower_role() -> None:
-    for verb in roles.VIEWER | roles.OPERATOR:
-        opened = {param.opts[0] for param in VERBS[verb].params if isinstance(param.type, click.Path | click.File)}
-        assert opened <= set(roles.RESERVED.get(verb, ())), verb
+    opened = {
+        f"{verb} {param.opts[0]}"
+        for verb in roles.VIEWER | roles.OPERATOR
+        for param in VERBS[verb].params
+        if isinstance(param.type, click.Path | click.File) and param.opts[0] not in roles.RESERVED.get(verb, ())
+    }
+    assert opened == set()
 
 
 def test_path_is_not_even_looked_at_by_a_lower_role() -> None:
-    for verb in roles.VIEWER | roles.OPERATOR:
-        for param in VERBS[verb].params:
-            assert not isinstance(param.type, click.File), verb
-            assert not (isinstance(param.type, click.Path) and (param.type.exists or param.type.resolve_path)), verb
+    kinds = {param.type for verb in roles.VIEWER | roles.OPERATOR for param in VERBS[verb].params}
+    assert not [kind for kind in kinds if isinstance(kind, click.File)]
+    assert not [kind for kind in kinds if isinstance(kind, click.Path) and (kind.exists or kind.resolve_path)]
 
 
 def test_group_that_is_a_verb_by_itself_changes_nothing() -> None:

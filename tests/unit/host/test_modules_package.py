@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from host import keys
 from host.layout import REPO
 from host.modules import package, preload, prepare, signing
+from millrace.serve.share import smb_parameters
 from tests.unit.host.modules_of import ABI, EPOCH, MODULES, VERSION, module, packed
 
 
@@ -22,7 +23,9 @@ def test_package_depends_on_exactly_its_kernel(tmp_path: Path) -> None:
     fields = subprocess.run(
         ["dpkg-deb", "--field", deb], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert f"Depends: linux-image-{ABI} (= {VERSION}), libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)" in fields
+    assert (
+        f"Depends: linux-image-{ABI} (= {VERSION}), {preload.SAMBA}, libc6 (>= 2.38), libnl-3-200 (>= 3.11.0)" in fields
+    )
     assert "Built-Using: ksmbd-tools (= 3.5.7-1)" in fields
     # Debian's security tracker knows the source package
     assert f"Source: linux ({VERSION})" in fields
@@ -49,6 +52,15 @@ def test_package_has_the_library_that_the_unit_of_smbd_preloads(tmp_path: Path) 
     assert (image / preload.ENVIRONMENT).read_text() == f"LD_PRELOAD=/{preload.LIBRARY}\n"
     assert (image / preload.LIBRARY).read_bytes() == b"library"
     assert preload.SOURCE.relative_to(REPO) in prepare.SOURCES
+
+
+def test_package_has_the_module_of_samba_that_shares_name(tmp_path: Path) -> None:
+    deb = packed(tmp_path)
+    subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
+    assert Path(smb_parameters.DENIALS) == preload.VFS_MODULE
+    assert (tmp_path / "image" / preload.VFS_MODULE).read_bytes() == b"library"
+    assert preload.VFS_SOURCE.relative_to(REPO) in prepare.SOURCES
+    assert f'"{preload.VFS_MODULE.stem}"' in preload.VFS_SOURCE.read_text()
 
 
 def test_package_has_the_daemon_of_ksmbd_by_its_names(tmp_path: Path) -> None:

@@ -80,10 +80,13 @@ def _running(kind: type[Kind]) -> Iterator[Kind]:
         patch.setattr(paths, "ROOT", Path(directory))
         patch.setenv("SUDO_USER", "admin")
         patch.setattr("os.geteuid", lambda: 0)
+        # the pool of a fake is on the disk of this host, which is no measure
+        patch.setattr("millrace.serve.share.quota.pool_size", lambda mountpoint: None)
         for change in ("os.chown", "os.fchown", "os.fsync"):
             patch.setattr(change, lambda *arguments: None)
         patch.setattr("socket.gethostname", lambda: "millrace")
         patch.setattr("millrace.serve.config.store.datetime", Clock)
+        patch.setattr("millrace.serve.share.kept_results.datetime", Clock)
         appliance = kind(Path(directory))
         certify(end=NOW.replace(year=2126))
         stand_in(patch, appliance)

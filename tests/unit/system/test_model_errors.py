@@ -12,7 +12,7 @@ from millrace.plan.policy.model import Policy
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.system.model_errors import problem, sentence
 
-FOREIGN = re.compile(r"Input should|Field required|[Vv]alue error|Extra inputs|valid dictionary|unable to|\{|pydantic")
+FOREIGN = re.compile(r"Input should|Field required|Value error|Extra inputs|valid dictionary|unable to|\{|pydantic")
 WRONG: tuple[Any, ...] = ("x", "", -1, 0, 1.5, 10**30, 1e400, None, True, [], ["x"], [1], {}, {"x": 1}, object())
 SHARE = {"name": "data", "type": "mixed", "project": 1001}
 

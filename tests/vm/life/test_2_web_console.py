@@ -8,6 +8,8 @@ from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.stories.first_day import *  # noqa: F403
 from tests.browser.stories.new_users import *  # noqa: F403
 from tests.browser.stories.pool import *  # noqa: F403
+from tests.browser.stories.ports import *  # noqa: F403
+from tests.browser.stories.system_page import *  # noqa: F403
 from tests.browser.stories.themes import *  # noqa: F403
 
 NAME = "booted"

@@ -83,4 +83,4 @@ def trunk(box: Box, client: Machine) -> list[str]:
     """Give the first port three secondary addresses, as session trunking wants them; return what was said."""
     name = box.say(f"ip -o -4 address show to {HOST} | awk '{{print $2}}'")
     wanted = " ".join(f"--address {address}/24" for address in (HOST, *MORE_ADDRESSES))
-    return box.millrace(f"port set {name} {wanted}", seconds=600).out.splitlines()
+    return box.change_network(f"set {name} {wanted}").out.splitlines()

@@ -26,29 +26,26 @@ def test_port_with_several_addresses_is_served_on_each(box: Box, client: Machine
 
 
 def test_address_of_another_host_is_rolled_back_with_the_reason(box: Box, trunk: list[str]) -> None:
-    before = box.shown("port list --json")["ports"]
-    (port,) = [port for port in before if f"{MORE_ADDRESSES[0]}/24" in port["addresses"]]
+    port = box.link(MORE_ADDRESSES[0])
     wanted = f"--address {SERVER_ADDRESSES[0]}/24 --address {CLIENT_ADDRESSES[0]}/24"
-    said = box.millrace(f"port set {port['name']} {wanted}", check=False, seconds=600)
+    said = box.millrace(f"network set {port['name']} {wanted}", check=False, seconds=600)
     assert said.status == 1
     assert f"{CLIENT_ADDRESSES[0]}/24 did not come up" in said.err and "nothing was changed" in said.err
     for address in port["addresses"]:
         there = f"ip -4 -o addr show dev {port['name']} to {address.partition('/')[0]} | grep -q ."
         box.machine.wait_command(there, f"{address} again", 120)
-    (after,) = [
-        listed_port for listed_port in box.shown("port list --json")["ports"] if listed_port["name"] == port["name"]
-    ]
+    after = box.link(port["name"])
     assert sorted(after["addresses"]) == sorted(port["addresses"])
     assert after["fixed"] == port["fixed"]
 
 
 def test_management_port_serves_no_client(box: Box, trunk: list[str]) -> None:
-    (port,) = [port for port in box.shown("port list --json")["ports"] if port["mac"] == MANAGEMENT]
+    port = box.link(MANAGEMENT)
     (address,) = [address.partition("/")[0] for address in port["addresses"] if ":" not in address]
     listens = f"ss -Hltn src {address}:445 | grep -q ."
     box.machine.run(listens)
     assert FORWARDED_FROM in {network["network"] for network in box.shown("share networks list --json")["found"]}
-    box.millrace(f"port set {port['name']} --management", seconds=600)
+    box.change_network(f"set {port['name']} --management")
     try:
         box.machine.wait_command(f"! {listens}", "SMB to leave the management port", 120)
         assert FORWARDED_FROM not in {
@@ -56,14 +53,14 @@ def test_management_port_serves_no_client(box: Box, trunk: list[str]) -> None:
         }
         assert address not in box.shown("client zone --host nas.example.org --json")["addresses"]
     finally:
-        box.millrace(f"port set {port['name']} --no-management", seconds=600)
+        box.change_network(f"set {port['name']} --no-management")
     box.machine.wait_command(listens, "SMB on the port again", 120)
 
 
 BAD = [
     ["nothere", "--address", "10.77.0.9/24"],
     ["PORT"],
-    ["PORT", "--dhcp", "--management"],
+    ["PORT", "--gateway", "10.77.0.2"],
     ["PORT", "--address", "10.77.0.9"],
     ["PORT", "--address", "10.77.0.255/24"],
     ["PORT", "--address", "10.77.0.9/24\nDHCP=yes"],
@@ -77,7 +74,7 @@ def test_bad_addresses_are_refused_in_one_sentence_and_change_nothing(box: Box, 
     state = "sha256sum /var/lib/millrace/config.json /etc/systemd/network/*; ip -4 -br addr"
     before = box.say(state)
     for words in BAD:
-        said = box.millrace(["port", "set", *(name if one == "PORT" else one for one in words)], check=False)
+        said = box.millrace(["network", "set", *(name if one == "PORT" else one for one in words)], check=False)
         assert said.status in {1, 2}, said
         assert len(said.err.strip().splitlines()) == 1, said
     assert box.say(state) == before

@@ -185,6 +185,28 @@ def test_program_starts_for_others_and_its_owner_has_full_control(
     assert client.run(ask, seconds=300).out.split() == ["ok", "ok"]
 
 
+def listed(client: Machine, share: str, file: str, *more: str) -> str:
+    """What smbcacls prints of a file, as lena; with `more`, of a change of its access list."""
+    words = ["smbcacls", "-A", "/run/lena", f"//{HOST}/{share}", file, *more]
+    done = client.run(words, check=False, seconds=300)
+    return done.out + done.err
+
+
+def test_an_access_list_that_denies_is_refused_and_one_that_allows_counts(
+    box: Box, client: Machine, people: dict[str, Person]
+) -> None:
+    assert "are refused" in box.millrace("share show own").out
+    client.run(f"echo a > /run/one; smbclient -A /run/lena //{HOST}/own -c 'put /run/one listed'", seconds=300)
+    before = listed(client, "own", "listed")
+    for name in ("omar", "lena", "Everyone"):
+        assert "NT_STATUS_NOT_SUPPORTED" in listed(client, "own", "listed", "-a", f"ACL:{name}:DENIED/0x0/READ"), name
+    assert listed(client, "own", "listed") == before
+    with opened(client, "own", people, ("lena", "omar")) as place:
+        assert not place.smb("omar", "echo b > listed")
+        assert listed(client, "own", "listed", "-a", "ACL:omar:ALLOWED/0x0/FULL") == ""
+        assert place.smb("omar", "echo b > listed") and place.nfs("omar", "echo b > listed")
+
+
 def test_what_was_there_before_follows_the_rule_when_asked(
     box: Box, client: Machine, people: dict[str, Person]
 ) -> None:

@@ -21,6 +21,8 @@ from millrace.system.errors import Failed
 # is Debian's, as it is: its package conflicts with samba, which has other programs for the same port.
 PACKAGES = (
     "ksmbd-tools",
+    # headers of Samba for the module of its VFS
+    "samba-dev",
     *("linux-headers-amd64", "linux-source", "make", "libc6-dev", "libssl-dev", "kmod", "xz-utils"),
     *("bash", "coreutils", "dash", "diffutils", "findutils", "grep", "gzip", "mawk", "patch", "perl-base", "sed"),
 )
@@ -106,7 +108,7 @@ def packages(names: Sequence[str], directory: Path) -> Packages:
 def fetch(directory: Path, uri: str | None, run: Run = run_quietly) -> Packages:
     """Download the packages into `directory`, where those of earlier kernels are removed; apt verifies their checksums.
 
-    About 390 MB. Failed: there is no package source, or it does not have them.
+    About 400 MB. Failed: there is no package source, or it does not have them.
     """
     if uri is None:
         raise Failed("This host has no Debian package source to fetch kernel source from; set MILLRACE_APT_URI to one.")

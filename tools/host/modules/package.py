@@ -34,7 +34,7 @@ Version: {version}
 Architecture: amd64
 Maintainer: Millrace
 Installed-Size: {size}
-Depends: linux-image-{abi} (= {kernel}), {depends}
+Depends: linux-image-{abi} (= {kernel}), {samba}, {depends}
 Built-Using: ksmbd-tools (= {daemon})
 Section: kernel
 Priority: optional
@@ -42,7 +42,8 @@ Description: modules of NFS, SMB and md, rebuilt with what Debian leaves out
  NFS with LOCALIO and inter-server copy, SMB with SMB Direct, parity RAID with
  direct reads while a drive is missing; compiled from Debian's source of this
  kernel. Also the daemon of ksmbd, the kernel's SMB server, as Debian built it,
- and a library for smbd: names that are not UTF-8 hide no others.
+ and libraries for smbd: names that are not UTF-8 hide no others, and entries
+ that deny access are refused where they cannot be kept.
 """
 # As that of linux-modules: the one of mkosi runs only where a module is newer than the lists.
 POSTINST = """\
@@ -134,6 +135,7 @@ def _describe(tree: Path, packages: Packages, depends: str) -> None:
         "version": version_for(packages.version),
         "size": size,
         "abi": packages.abi,
+        "samba": preload.SAMBA,
         "depends": depends,
         "daemon": packages.daemon[1],
     }

@@ -23,6 +23,7 @@ SOURCES = [
     *(Path("tools/host/modules") / f"{name}.py" for name in _PROGRAMS),
     Path("tools/millrace/inventory/patched.py"),
     preload.SOURCE.relative_to(REPO),
+    preload.VFS_SOURCE.relative_to(REPO),
     *(path.relative_to(REPO) for one in SETS for path in one.changes),
 ]
 

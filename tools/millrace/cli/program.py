@@ -50,7 +50,10 @@ VERBS = {
     "client": ("millrace.measure.client.verbs", "Print mount recipes for clients."),
     "network": ("millrace.serve.network.verbs", "Manage ports, bonds, VLANs, addresses, DNS, NTP and the host name."),
     "session": ("millrace.serve.share.session_verbs", "List connected clients."),
-    "access": ("millrace.lifecycle.access.verbs", "Manage who may manage this server: people, roles, keys, sessions."),
+    "access": (
+        "millrace.lifecycle.access.verbs",
+        "Manage the accounts that manage this server: roles, keys, sessions.",
+    ),
     "user": ("millrace.serve.account.verbs", "Manage users of NFS and SMB."),
     "group": ("millrace.serve.account.verbs", "Manage groups of users."),
     "certificate": (
@@ -89,11 +92,11 @@ VERBS = {
 
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
-    "State": ("status", "health", "alert", "watch", "job", "history", "topology", "metrics", "support"),
+    "State": ("status", "health", "alert", "watch", "history", "job", "topology", "metrics", "support"),
     "Shares and users": ("share", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("network", "certificate"),
-    "System": ("access", "config", "keep", "update", "install", "reset", "encryption", "admin", "journal"),
+    "System": ("config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
     "Performance": ("bench", "tuner", "tune"),
     "Scripts": ("schema",),
 }
@@ -108,6 +111,8 @@ BELOW = {
     "pool unclean": "millrace.storage.unclean.unclean_verbs:unclean_",
     "pool acknowledge": "millrace.storage.unclean.unclean_verbs:acknowledge",
     "pool priority": "millrace.tune.priority_verbs:priority",
+    "pool destroy": "millrace.lifecycle.destroy.verbs:destroy",
+    "pool grow": "millrace.storage.change.change_verbs:grow",
     "pool find": "millrace.lifecycle.adopt.verbs:find",
     "pool found": "millrace.lifecycle.adopt.verbs:found",
     "pool adopt": "millrace.lifecycle.adopt.verbs:adopt",
@@ -135,6 +140,8 @@ BELOW = {
     "share permissions": "millrace.serve.permissions.permissions_verbs:permissions_",
     "share permissions-execute": "millrace.serve.permissions.permissions_verbs:permissions_execute",
     "share permissions-cleanup": "millrace.serve.permissions.permissions_verbs:permissions_cleanup",
+    "share log": "millrace.serve.share.log_verbs:log_",
+    "share disconnect": "millrace.serve.share.log_verbs:disconnect_",
     "share unseal": "millrace.serve.clone.clone_verbs:unseal",
     "share copy": "millrace.serve.clone.copy_verbs:copy",
     "share smb-direct-users": "millrace.serve.share.direct_verbs:users",
@@ -148,13 +155,13 @@ def command(verb: str) -> click.Command:
     """Import a verb and the verbs below it."""
     for contributes in CARRIED.get(verb, ()):
         import_module(contributes)
-    found: click.Command = getattr(import_module(VERBS[verb][0]), verb)
+    imported: click.Command = getattr(import_module(VERBS[verb][0]), verb)
     below = (where.partition(":") for words, where in BELOW.items() if words.startswith(f"{verb} "))
     for module, _, name in below:
-        assert isinstance(found, click.Group)
-        found.add_command(getattr(import_module(module), name))
-    guard(found)
-    return found
+        assert isinstance(imported, click.Group)
+        imported.add_command(getattr(import_module(module), name))
+    guard(imported)
+    return imported
 
 
 class LazyGroup(VerbGroup):

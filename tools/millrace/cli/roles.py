@@ -146,6 +146,7 @@ class VerbContext(click.Context):
     """The context of a verb: refuses the verb before its options are read, and reserved options before it runs."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
+        """Refused: the role of the caller does not allow this verb."""
         super().__init__(*arguments, **named)
         self.words = _words(self)
         # A group shows its help, unless it is a verb by itself.
@@ -153,7 +154,7 @@ class VerbContext(click.Context):
             _refuse(self.words, least_role(self.words))
 
     def invoke(self, callback: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Run the verb, unless a reserved option is given and the caller is no administrator."""
+        """Run the verb. Refused: a reserved option is given, and the caller is no administrator."""
         given = [
             param.opts[0]
             for param in self.command.params

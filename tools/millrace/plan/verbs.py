@@ -26,18 +26,33 @@ if TYPE_CHECKING:
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/plan.json).")
 @click.option("--again", is_flag=True, help="Rescan the drives of this server first, as at boot.")
 @click.option("--explain", "decision", metavar="DECISION", help="Show the reasons for one decision, with figures.")
-@prints("millrace.plan.model:PlanFile", {"--explain": "millrace.plan.explain:Explanation"})
+@click.option("--layouts", is_flag=True, help="Compare the possible layouts: capacity, safety, speed and hash of each.")
+@click.option("--layout", metavar="NAME", help="Show the plan of another layout, as --layouts names it.")
+@prints(
+    "millrace.plan.model:PlanFile",
+    {"--explain": "millrace.plan.explain:Explanation", "--layouts": "millrace.plan.choices:LayoutChoices"},
+)
 @click.pass_context
 def plan(
-    context: click.Context, show: Output, inventory_file: str | None, write: bool, again: bool, decision: str | None
+    context: click.Context,
+    show: Output,
+    inventory_file: str | None,
+    write: bool,
+    again: bool,
+    decision: str | None,
+    layouts: bool,
+    layout: str | None,
 ) -> None:
     """Show the plan of the pool and its reasons; with a pool, the plan that the pool was created from.
 
+    Without a pool, --layouts compares the layouts that are possible; `millrace approve` takes the hash of each.
+
     Exit status 1 if no plan is possible; 0 with --write or --again.
     """
+    from millrace.plan.choices import chosen
     from millrace.plan.current import plan_in_force
     from millrace.plan.policy.policy_file import load_policy
-    from millrace.plan.propose import plan_file, propose
+    from millrace.plan.propose import plan_file
     from millrace.system import paths
     from millrace.system.documents import write_model
     from millrace.system.errors import Refused
@@ -51,9 +66,16 @@ def plan(
             )
         plan_again()
     in_force = plan_in_force() if inventory_file is None else None
-    if in_force is not None and write:
+    if in_force is not None and (write or layouts or layout):
         raise Refused("this server already has a pool; see `millrace pool show`")
-    file = in_force or plan_file(propose(_inventory(inventory_file), load_policy()))
+    if layouts:
+        from millrace.plan import choices
+
+        show(choices.choices(_inventory(inventory_file), load_policy()), choices.lines)
+        return
+    if layout is not None and write:
+        raise click.UsageError("--write stores the plan that this server proposes; approve a layout by its hash.")
+    file = in_force or plan_file(chosen(_inventory(inventory_file), load_policy(), layout))
     if write:
         write_model(paths.plan_file(), file)
     if decision is not None:

@@ -121,6 +121,11 @@ def file_sids_file() -> Path:
     return run_dir() / "file-sids.json"
 
 
+def verified_file() -> Path:
+    """The last verification of each share."""
+    return state_dir() / "verified.json"
+
+
 def usage_file() -> Path:
     """What the shares held when root looked last."""
     return run_dir() / "usage.json"
@@ -162,7 +167,7 @@ def enrolment_dir() -> Path:
 
 
 def change_log_dir() -> Path:
-    """Who ran which changing verb, one file for each account, for root alone."""
+    """The log of changing verbs, one file for each account, for root alone."""
     return state_dir() / "access/log"
 
 
@@ -434,6 +439,16 @@ def drive_change_file() -> Path:
 def drive_changed_file() -> Path:
     """The last change of drives that ended."""
     return state_dir() / "drive-changed.json"
+
+
+def destruction_file() -> Path:
+    """A destruction of the pool under way: its write-ahead journal."""
+    return state_dir() / "pool-destruction.json"
+
+
+def destroyed_file() -> Path:
+    """The last pool of this server that was destroyed, and the drives that were not wiped."""
+    return state_dir() / "pool-destroyed.json"
 
 
 def rescue_file() -> Path:

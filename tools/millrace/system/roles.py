@@ -48,7 +48,7 @@ def caller() -> Caller:
     uid = _calling_uid()
     login = _login_uid()
     if uid == 0 and login is not None:
-        # root in a session that a person began
+        # root in a session of a login
         return Caller(0, of_user(login).name, "administrator")
     return of_user(uid)
 
@@ -59,7 +59,7 @@ def is_root() -> bool:
 
 
 def is_person() -> bool:
-    """Whether a person called: sudo, pkexec, another user, or a session that a person began (proc_pid_loginuid(5))."""
+    """Whether an account called: sudo, pkexec, another user, or a session of a login (proc_pid_loginuid(5))."""
     return _calling_uid() != 0 or _login_uid() is not None
 
 

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from millrace.system import paths, tdb
+from millrace.system import ages, paths, tdb
 from millrace.system.errors import Failed
 from millrace.system.run import Runner, must
 
@@ -17,6 +17,8 @@ PASSDB = "var/lib/samba/private/passdb.tdb"
 # The form of its records: TDBSAM_VERSION (source3/passdb/pdb_tdb.c), SAMU_BUFFER_FORMAT_V3 (source3/passdb/passdb.c).
 _FORM = {"INFO/version": b"\4\0\0\0", "INFO/minor_version": b"\0\0\0\0"}
 _KICKOFF, _NEVER = slice(8, 12), b"\0\0\0\0"
+# When a password was wrong last (pdb_update_autolock_flag() in source3/passdb/passdb.c).
+_BAD_PASSWORD = slice(12, 16)
 _TEXTS = 12
 
 
@@ -55,6 +57,16 @@ def never_expire(names: Sequence[str], run: Runner) -> None:
             must(run, [*PDBEDIT, "-r", "-u", name, "-K", "0"])
 
 
+def end_lockouts_of_other_times(names: Sequence[str]) -> None:
+    """Let lockouts end that began when the clock was wrong: Samba ends one some minutes after the time in its record.
+
+    A clock that was ahead for a moment would lock an account for as long as it was ahead. Failed: the database is not
+    to be changed.
+    """
+    if (paths.ROOT / PASSDB).exists():
+        _in_one_transaction(names, _without_failure_ahead)
+
+
 def remove_smb(names: Sequence[str], run: Runner) -> None:
     """Remove SMB accounts; users who have none are passed over."""
     if len(names) == 1 or not _in_one_transaction(names, _deleted):
@@ -83,6 +95,17 @@ def _without_expiry(database: tdb.Database, name: str) -> None:
         raise Failed(f"{name} has no SMB account")
     if record[_KICKOFF] != _NEVER:
         database.put(_user(name), record[: _KICKOFF.start] + _NEVER + record[_KICKOFF.stop :])
+
+
+def _without_failure_ahead(database: tdb.Database, name: str) -> None:
+    record = database.get(_user(name))
+    if record is None:
+        return
+    failed = int.from_bytes(record[_BAD_PASSWORD], "little")
+    if failed and ages.age(failed) is None:
+        # over at the next sign-in; 0 would say that it never began, and Samba ends no such lockout
+        long_ago = int(ages.EARLIEST.timestamp()).to_bytes(4, "little")
+        database.put(_user(name), record[: _BAD_PASSWORD.start] + long_ago + record[_BAD_PASSWORD.stop :])
 
 
 def _deleted(database: tdb.Database, name: str) -> None:

@@ -99,7 +99,7 @@ export default function Access(): JSX.Element {
     const done = (title: string) => { setDid({ title, lines: [], warnings: [] }); list.reload(); };
     return (
         <>
-            <PageHeader title={_("Access")}>{_("Who may manage this server, how they sign in, and what they changed.")}</PageHeader>
+            <PageHeader title={_("Access")}>{_("Accounts that manage this server, their sessions and their changes.")}</PageHeader>
             <Done did={did} onClose={() => setDid(undefined)} />
             <div className="mr-grid">
                 <Loaded of={list} what={_("Loading people")}>

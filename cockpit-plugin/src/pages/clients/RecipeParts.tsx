@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX } from "react";
 import { ToggleGroup, ToggleGroupItem } from "@patternfly/react-core/dist/esm/components/ToggleGroup/index.js";
-import type { RecipeChoice as Option, ClientFile, Recipe } from "../../types/millrace";
+import type { RecipeChoice as Option, ClientFile, ClientSystem, Recipe } from "../../types/millrace";
 import { CopyBlock } from "../../components/CopyBlock";
 import { DataTable } from "../../components/DataTable";
 import { _, format } from "../../lib/i18n";
@@ -56,6 +56,26 @@ export function Steps({ recipe }: { recipe: Recipe }): JSX.Element {
             {recipe.zone !== null && (
                 <CopyBlock label={_("DNS records: one name with all addresses")} text={recipe.zone} file={`${recipe.share}.zone`} />
             )}
+        </div>
+    );
+}
+
+function stepWord(system: ClientSystem["name"], kind: ClientSystem["steps"][number]["kind"]): string {
+    switch (kind) {
+    case "path": return system === "windows" ? _("Windows: address bar of the Explorer") : _("macOS: Finder, Go, Connect to Server (Command-K)");
+    case "command": return system === "windows" ? _("Windows: PowerShell, not elevated; Windows 10 or Server 2016 at least") : _("macOS: Terminal");
+    case "check": return system === "windows" ? _("Windows: check in an elevated PowerShell; Dialect is 3.1.1, Signed or Encrypted is True")
+        : _("macOS: check in the Terminal; SMB_VERSION is SMB_3.1.1");
+    }
+}
+
+/** How Windows and macOS open the share; each step asks for the password. */
+export function Systems({ systems }: { systems: ClientSystem[] }): JSX.Element {
+    return (
+        <div className="mr-stack">
+            <p>{_("One of the first two steps of a system opens the share; each asks for the password.")}</p>
+            {systems.flatMap(({ name, steps }) => steps.map(({ kind, text }) =>
+                <CopyBlock key={`${name} ${kind}`} label={stepWord(name, kind)} text={`${text}\n`} />))}
         </div>
     );
 }

@@ -20,7 +20,7 @@ import { GPUS, PROTOCOLS, WORKLOADS } from "../../types/rules";
 import { Kubernetes } from "./Kubernetes";
 import { LanesPicture } from "./LanesPicture";
 import { GpuPart } from "./GpuPart";
-import { Notes, Reasons, Steps } from "./RecipeParts";
+import { Notes, Reasons, Steps, Systems } from "./RecipeParts";
 
 function Choose({ shares, choice, set }: {
     shares: Share[]; choice: Choice; set: (changed: Partial<Choice>) => void;
@@ -90,6 +90,9 @@ function Shown({ choice }: { choice: Choice }): JSX.Element {
     return (
         <>
             <Panel title={_("Steps on the client")} wide testId="recipe"><Steps recipe={recipe} /></Panel>
+            {(recipe.systems ?? []).length > 0 && (
+                <Panel title={_("Windows and macOS")} wide testId="systems"><Systems systems={recipe.systems ?? []} /></Panel>
+            )}
             <Panel title={_("Connections")} testId="connections"><LanesPicture recipe={recipe} /></Panel>
             <Panel title={_("Downloads")} testId="downloads"><Downloads recipe={recipe} args={args} /></Panel>
             {recipe.gpu !== null && <Panel title={_("GPUs")} wide testId="gpus"><GpuPart gpu={recipe.gpu} /></Panel>}

@@ -84,7 +84,7 @@ function OfStatus({ data, now, forecast, reload }: {
             {data.fed && <Feeds fed={data.fed} />}
             <Capacity pool={data.pool !== null} space={data.space} forecast={forecast} />
             <Jobs jobs={now?.jobs ?? data.jobs} onCancelled={reload} />
-            {data.pool !== null && <Shares shares={data.shares} />}
+            {data.pool !== null && <Shares />}
             <System status={data} />
         </>
     );

@@ -8,6 +8,7 @@ import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
 import { EncryptionPanel } from "./EncryptionPanel";
 import { MetricsPanel } from "./MetricsPanel";
+import { PolicyPanel } from "./PolicyPanel";
 import { ResetPanel } from "./ResetPanel";
 import { SupportPanel } from "./SupportPanel";
 import { TuningPanel } from "./TuningPanel";
@@ -16,13 +17,14 @@ import { UpdatesPanel } from "./UpdatesPanel";
 export default function Settings(): JSX.Element {
     return (
         <>
-            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics, updates, encryption and tuning.")}</PageHeader>
+            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics, updates, encryption, policy and tuning.")}</PageHeader>
             <CertificatePanel />
             <DomainPanel />
             <AlertsPanel />
             <MetricsPanel />
             <UpdatesPanel />
             <EncryptionPanel />
+            <PolicyPanel />
             <TuningPanel />
             <SupportPanel />
             <ResetPanel />

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX } from "react";
+import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
 import type { ChangeReport, Config } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
@@ -44,13 +45,18 @@ export function ShareEditor({ name, onDone }: Ends & { name: string | null }): J
                         </Empty>
                     );
                 // Remounted for another share, not for every answer: what was typed stays.
-                return <Editor key={name} config={config} before={share && fromWanted(share)} onDone={onDone} />;
+                return <Editor key={name} config={config} before={share && fromWanted(share)} onDone={onDone} onAccount={wanted.reload} />;
             }}
         </Loaded>
     );
 }
 
-function Editor({ config, before, onDone }: Ends & { config: Config; before: Form | undefined }): JSX.Element {
+function Editor({ config, before, onDone, onAccount }: Ends & {
+    config: Config; before: Form | undefined;
+    /** There is another user or group. */
+    onAccount: () => void;
+}): JSX.Element {
+    const [made, setMade] = useState<string>();
     // What was there when the editor was opened: only what differs from it is sent.
     const [start] = useState(before);
     const [form, setForm] = useState(before ?? NEW);
@@ -63,6 +69,13 @@ function Editor({ config, before, onDone }: Ends & { config: Config; before: For
     const args = [form.name, ...changed];
     const good = Object.keys(found).length === 0;
     const seen = useDryRun(isNew ? "share create --dry-run" : "share set --dry-run", args, good && (isNew || changed.length > 0));
+    const groups = config.groups.map((group) => group.name);
+    const accounts = {
+        users: [ADMIN, ...config.users.map((user) => user.name)],
+        groups,
+        taken: [ADMIN, ...config.users.map((user) => user.name), ...groups],
+        onMade: (sentence: string) => { setMade(sentence); onAccount(); },
+    };
     const confirm = async () => {
         const report = await save.go(args);
         if (report !== undefined) onDone(report);
@@ -70,11 +83,11 @@ function Editor({ config, before, onDone }: Ends & { config: Config; before: For
     return (
         <>
             <PageHeader title={isNew ? _("New share") : format(_("Change $0"), form.name)} />
+            {made !== undefined && <Alert variant="success" isInline isPlain title={made} role="status" />}
             <div className="mr-pair">
-                <GeneralPart form={form} set={set} problems={found} isNew={isNew} groups={config.groups.map((group) => group.name)} />
+                <GeneralPart form={form} set={set} problems={found} isNew={isNew} accounts={accounts} />
                 <NfsPart form={form} set={set} problems={found} networks={networks} />
-                <SmbPart form={form} set={set} problems={found} users={[ADMIN, ...config.users.map((user) => user.name)]}
-                    groups={config.groups.map((group) => group.name)} />
+                <SmbPart form={form} set={set} problems={found} accounts={accounts} />
                 <PreviewPart seen={seen} good={good} />
             </div>
             <ErrorAlert error={save.error} />

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JSX } from "react";
+import { useState, type JSX } from "react";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
-import type { Share } from "../../types/millrace";
+import { SearchInput } from "@patternfly/react-core/dist/esm/components/SearchInput/index.js";
+import type { KeptVerification, Share } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { HealthLabel } from "../../components/Health";
 import { Usage } from "../../components/Usage";
 import { _, format } from "../../lib/i18n";
-import { go } from "../../lib/route";
-import { servedState, useVerifications, type Seen } from "./verified";
+import { go, link } from "../../lib/route";
+import { servedState } from "./verified";
 import { typeWord, writingWord } from "./words";
 
 function Name({ share }: { share: Share }): JSX.Element {
     return (
         <>
-            <strong>{share.name}</strong>
+            <a className="mr-share-name" href={link("shares", "show", share.name)}><strong>{share.name}</strong></a>
             <div className="mr-subtle mr-small">{typeWord(share.type)}{share.sealed && ` · ${_("sealed")}`}</div>
             {(share.writing ?? null) !== null && (
                 <div className="mr-subtle mr-small">{writingWord(share.writing ?? "own")}{(share.group ?? null) !== null && ` (${share.group})`}</div>
@@ -65,7 +66,7 @@ function SmbSide({ share: { smb, direct } }: { share: Share }): JSX.Element {
     );
 }
 
-function Served({ share, last }: { share: Share; last: Seen | undefined }): JSX.Element {
+function Served({ share, last }: { share: Share; last: KeptVerification | undefined }): JSX.Element {
     const { level, word, why } = servedState(share, last);
     return (
         <>
@@ -75,39 +76,24 @@ function Served({ share, last }: { share: Share; last: Seen | undefined }): JSX.
     );
 }
 
-/** What is done with one share. */
-export interface ShareActions {
-    onClone: (share: Share) => void;
-    onPermissions: (share: Share) => void;
-    onUnseal: (share: Share) => void;
-    onRemove: (share: Share) => void;
-}
-
-function Actions({ share, onClone, onPermissions, onUnseal, onRemove }: ShareActions & { share: Share }): JSX.Element {
+function Actions({ share }: { share: Share }): JSX.Element {
     return (
         <div className="mr-row-actions">
             <AdminButton variant="secondary" size="sm" aria-label={format(_("Change $0"), share.name)}
                 onClick={() => go(["shares", "share", share.name])}>{_("Change")}</AdminButton>
             <Button variant="secondary" size="sm" aria-label={format(_("Mount $0 on a client"), share.name)}
                 onClick={() => go(["clients"], { share: share.name })}>{_("Mount")}</Button>
-            <AdminButton variant="secondary" size="sm" aria-label={format(_("Clone $0"), share.name)}
-                onClick={() => onClone(share)}>{_("Clone")}</AdminButton>
-            {(share.writing ?? null) !== null && (
-                <AdminButton variant="secondary" size="sm" aria-label={format(_("Permissions in $0"), share.name)}
-                    onClick={() => onPermissions(share)}>{_("Permissions")}</AdminButton>
-            )}
-            {share.sealed && (
-                <AdminButton variant="secondary" size="sm" aria-label={format(_("Unseal $0"), share.name)}
-                    onClick={() => onUnseal(share)}>{_("Unseal")}</AdminButton>
-            )}
-            <AdminButton variant="link" size="sm" isDanger isDisabled={share.sealed} aria-label={format(_("Remove $0"), share.name)}
-                onClick={() => onRemove(share)}>{_("Remove")}</AdminButton>
         </div>
     );
 }
 
-export function ShareTable({ shares, ...actions }: ShareActions & { shares: Share[] }): JSX.Element {
-    const verifications = useVerifications();
+const texts = (share: Share) => [share.name, share.comment, typeWord(share.type), share.group ?? "", ...share.networks,
+    ...(share.smb?.users ?? []), ...(share.smb?.groups ?? [])];
+
+export function ShareTable({ shares, verifications }: { shares: Share[]; verifications: KeptVerification[] }): JSX.Element {
+    const [wanted, setWanted] = useState("");
+    const word = wanted.trim().toLowerCase();
+    const rows = shares.filter((share) => texts(share).some((text) => text.toLowerCase().includes(word)));
     const columns: Column<Share>[] = [
         { title: _("Share"), heads: true, sort: (share) => share.name, cell: (share) => <Name share={share} /> },
         { title: _("NFS (Linux)"), cell: (share) => <NfsSide share={share} /> },
@@ -115,10 +101,18 @@ export function ShareTable({ shares, ...actions }: ShareActions & { shares: Shar
         {
             title: _("Usage"),
             sort: (share) => share.used ?? -1,
-            cell: (share) => <Usage label={format(_("Usage of $0"), share.name)} used={share.used} size={share.size} soft={share.soft_size} />,
+            cell: (share) => <Usage label={format(_("Usage of $0"), share.name)} used={share.used ?? null} size={share.size} soft={share.soft_size} />,
         },
-        { title: _("State"), cell: (share) => <Served share={share} last={verifications[share.name]} /> },
-        { title: _("Actions"), cell: (share) => <Actions share={share} {...actions} /> },
+        { title: _("State"), cell: (share) => <Served share={share} last={verifications.find(({ result }) => result.name === share.name)} /> },
+        { title: _("Actions"), cell: (share) => <Actions share={share} /> },
     ];
-    return <DataTable label={_("Shares")} testId="shares" columns={columns} rows={shares} rowKey={(share) => share.name} />;
+    return (
+        <div className="mr-stack">
+            <SearchInput className="mr-search" aria-label={_("Search shares")} placeholder={_("Search shares")} value={wanted}
+                onChange={(_event, text) => setWanted(text)} onClear={() => setWanted("")} resetButtonLabel={_("Clear")} />
+            {rows.length > 0
+                ? <DataTable label={_("Shares")} testId="shares" columns={columns} rows={rows} rowKey={(share) => share.name} />
+                : <p>{format(_("No share has “$0” in its name, type, comment, group, clients or users."), wanted.trim())}</p>}
+        </div>
+    );
 }

@@ -12,7 +12,8 @@ import { _, format } from "../../lib/i18n";
 import { accountName } from "../../types/rules";
 
 interface Ends {
-    onDone: (sentence: string) => void;
+    /** With the program's sentence, and the name of an account that was made. */
+    onDone: (sentence: string, name?: string) => void;
     onClose: () => void;
 }
 
@@ -38,15 +39,19 @@ function GroupChoice({ groups, chosen, onChange }: {
 
 const groupWords = (groups: string[]) => groups.map((group) => `--group=${group}`);
 
-export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: string[]; taken: string[] }): JSX.Element {
+export function NewUser({ groups, taken, first = [], onDone, onClose }: Ends & {
+    groups: string[]; taken: string[];
+    /** Groups that are ticked at first. */
+    first?: string[];
+}): JSX.Element {
     const [name, setName] = useState("");
-    const [chosen, setChosen] = useState<string[]>([]);
+    const [chosen, setChosen] = useState<string[]>(first);
     const password = usePassword(_("Used for login and SMB."));
     const create = useChange("user create");
     const problem = nameProblem(name, taken);
     const confirm = async () => {
         const report = await create.go([name, ...groupWords(chosen), "--password-stdin"], password.input);
-        if (report !== undefined) onDone(report.done);
+        if (report !== undefined) onDone(report.done, name);
     };
     return (
         <ConfirmDialog title={_("New user")} action={_("Create user")} ready={name !== "" && problem === undefined && password.good}
@@ -98,7 +103,7 @@ export function NewGroup({ taken, onDone, onClose }: Ends & { taken: string[] })
     const problem = nameProblem(name, taken);
     const confirm = async () => {
         const report = await create.go([name]);
-        if (report !== undefined) onDone(report.done);
+        if (report !== undefined) onDone(report.done, name);
     };
     return (
         <ConfirmDialog title={_("New group")} action={_("Create group")} ready={name !== "" && problem === undefined} busy={create.busy}

@@ -38,6 +38,8 @@ export interface Form {
     timeMachine: boolean;
     /** Over RDMA by the kernel, and not by Samba. */
     direct: boolean;
+    /** Samba records who opens and changes files. */
+    audit: boolean;
 }
 
 /** By the field that it belongs to: `name`, `clients.0`, `networks.1`, `smb` for what is about the whole side. */
@@ -61,6 +63,7 @@ export const NEW: Form = {
     encryption: "offered",
     timeMachine: false,
     direct: false,
+    audit: false,
 };
 
 export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", anonuid: null, anongid: null, sec: ["sys"], xprtsec: [] };
@@ -84,6 +87,7 @@ export function fromWanted(share: DesiredShare): Form {
         encryption: share.smb.encryption,
         timeMachine: share.smb.time_machine,
         direct: share.smb.direct ?? false,
+        audit: share.smb.audit ?? false,
     };
 }
 
@@ -146,6 +150,7 @@ export function words(form: Form, before?: Form): string[] {
     option("encryption", `--encryption=${form.encryption}`);
     option("timeMachine", form.timeMachine ? "--time-machine" : "--no-time-machine");
     if (differs("direct") && (form.direct || before !== undefined)) found.push(form.direct ? "--smb-direct" : "--no-smb-direct");
+    if (differs("audit") && (form.audit || before !== undefined)) found.push(form.audit ? "--audit" : "--no-audit");
     return found;
 }
 

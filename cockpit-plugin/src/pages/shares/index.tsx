@@ -19,12 +19,12 @@ import { useStatus } from "../../lib/status";
 import { Accounts } from "./Accounts";
 import { Changes } from "./Changes";
 import { CloneShare } from "./CloneShare";
-import { remember } from "./verified";
 import { RemoveShare } from "./RemoveShare";
 import { SharePermissions, permissionsLines } from "./SharePermissions";
 import { UnsealShare } from "./UnsealShare";
 import { Sessions } from "./Sessions";
 import { ShareEditor } from "./ShareEditor";
+import { SharePage } from "./SharePage";
 import { ShareTable } from "./ShareTable";
 
 /** What a change did, kept above the page until it is closed. */
@@ -97,12 +97,10 @@ export default function Shares(): JSX.Element {
         for (const one of [list, users, groups, history, status]) one.reload();
     };
     const saved = ({ share, verified, warnings }: ChangeReport, title: string) => {
-        if (share !== null && share.obstacle === null) remember([{ name: share.name, seen: verified, problem: null, files: [] }]);
         changed({ title, lines: verified, warnings, ...(share !== null && { share: share.name }) });
     };
     const look = async () => {
-        const report = await verify.go();
-        if (report !== undefined) remember(report.shares);
+        if (await verify.go() !== undefined) list.reload();
     };
 
     const editing = path[1] === "create" ? null : path[1] === "share" ? path[2] : undefined;
@@ -115,37 +113,8 @@ export default function Shares(): JSX.Element {
                     go(["shares"]);
                 }} />
         );
-    return (
+    const dialogs = (
         <>
-            <PageHeader title={_("Shares")} actions={(
-                <>
-                    <AdminButton variant="secondary" isLoading={verify.busy} isDisabled={verify.busy || !list.data?.shares.length}
-                        onClick={() => void look()}>{_("Verify shares")}</AdminButton>
-                    <AdminButton variant="primary" isDisabled={status.data?.pool === null} onClick={() => go(["shares", "create"])}>{_("New share")}</AdminButton>
-                </>
-            )}>
-                {_("Directories of the pool exported over NFS and SMB, and their access rules.")}
-            </PageHeader>
-            {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
-            <ErrorAlert error={verify.error} retry={() => void look()} />
-            <CheckFindings checks={SERVING} />
-            <JobPanel kind="clone" onEnded={list.reload} />
-            <JobPanel kind="permissions" onEnded={list.reload} />
-            <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
-            <div className="mr-pair">
-                <Panel title={_("Shares")} wide testId="share-list">
-                    <Loaded of={list} what={_("Loading shares")}>
-                        {({ shares }) => (shares.length > 0
-                            ? <ShareTable shares={shares} onClone={setCloning} onPermissions={setPermitting} onUnseal={setUnsealing} onRemove={setRemoving} />
-                            : <NoShares pool={status.data === undefined ? undefined : status.data.pool !== null} />)}
-                    </Loaded>
-                </Panel>
-                <Sessions />
-                <HistoryPanel title={_("Busiest shares and clients")} testId="shares-history"
-                    kinds={["share-read", "share-write", "client-read", "client-write"]} figures={busiest()} />
-                <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
-                <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state has been restored."), lines: verified, warnings })} />
-            </div>
             {cloning !== undefined && (
                 <CloneShare share={cloning} onClose={() => setCloning(undefined)}
                     onDone={({ source, target, verified, warnings, share }) => {
@@ -172,8 +141,55 @@ export default function Shares(): JSX.Element {
                     onDone={(report) => {
                         saved(report, format(_("Share $0 has been removed."), removing.name));
                         setRemoving(undefined);
+                        go(["shares"]);
                     }} />
             )}
+        </>
+    );
+    const opened = path[1] === "show" ? path[2] : undefined;
+    if (opened !== undefined)
+        return (
+            <>
+                {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
+                <JobPanel kind="clone" onEnded={list.reload} />
+                <JobPanel kind="permissions" onEnded={list.reload} />
+                <SharePage key={`${opened} ${done?.title ?? ""}`} name={opened} onChanged={list.reload} onClone={setCloning} onPermissions={setPermitting}
+                    onUnseal={setUnsealing} onRemove={setRemoving} />
+                {dialogs}
+            </>
+        );
+    return (
+        <>
+            <PageHeader title={_("Shares")} actions={(
+                <>
+                    <AdminButton variant="secondary" isLoading={verify.busy} isDisabled={verify.busy || !list.data?.shares.length}
+                        onClick={() => void look()}>{_("Verify shares")}</AdminButton>
+                    <AdminButton variant="primary" isDisabled={status.data?.pool === null} onClick={() => go(["shares", "create"])}>{_("New share")}</AdminButton>
+                </>
+            )}>
+                {_("Directories of the pool exported over NFS and SMB, and their access rules.")}
+            </PageHeader>
+            {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
+            <ErrorAlert error={verify.error} retry={() => void look()} />
+            <CheckFindings checks={SERVING} />
+            <JobPanel kind="clone" onEnded={list.reload} />
+            <JobPanel kind="permissions" onEnded={list.reload} />
+            <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
+            <div className="mr-pair">
+                <Panel title={_("Shares")} wide testId="share-list">
+                    <Loaded of={list} what={_("Loading shares")}>
+                        {({ shares, verifications }) => (shares.length > 0
+                            ? <ShareTable shares={shares} verifications={verifications ?? []} />
+                            : <NoShares pool={status.data === undefined ? undefined : status.data.pool !== null} />)}
+                    </Loaded>
+                </Panel>
+                <Sessions />
+                <HistoryPanel title={_("Busiest shares and clients")} testId="shares-history"
+                    kinds={["share-read", "share-write", "client-read", "client-write"]} figures={busiest()} />
+                <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
+                <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state has been restored."), lines: verified, warnings })} />
+            </div>
+            {dialogs}
         </>
     );
 }

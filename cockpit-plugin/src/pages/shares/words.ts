@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the keywords of the command line mean, for a person. */
 import { _ } from "../../lib/i18n";
+import type { ShareLogEntry } from "../../types/millrace";
 import type { ShareType, Writing } from "./form";
 
 export function typeWord(type: ShareType): string {
@@ -37,6 +38,31 @@ export function writingMeaning(writing: Writing, group: string): string {
         : _("Members of the group change, rename and delete all files; all others have no access.");
     case "own": return _("All users create files; only their owners change or delete them.");
     case "some": return _("All users of the share read; only members of the group change files.");
+    }
+}
+
+export function cachingWord(caching: "clients" | "none"): string {
+    return caching === "clients"
+        ? _("SMB clients keep data and open files (leases, durable handles).")
+        : _("None, because NFS clients write the same files: 100 reads of an open file are 100 requests instead of 1, and a lost connection closes the files.");
+}
+
+export function denialsWord(denials: "kept" | "refused" | "dropped"): string {
+    switch (denials) {
+    case "kept": return _("Entries that deny access are kept and count.");
+    case "refused": return _("Entries that deny access are refused; remove the entry that allows access instead.");
+    case "dropped": return _("Entries that deny access are dropped without an error.");
+    }
+}
+
+export function actionWord(action: ShareLogEntry["action"]): string {
+    switch (action) {
+    case "read": return _("read");
+    case "opened to write": return _("opened to write");
+    case "created": return _("created");
+    case "renamed": return _("renamed");
+    case "deleted": return _("deleted");
+    case "permissions changed": return _("permissions changed");
     }
 }
 

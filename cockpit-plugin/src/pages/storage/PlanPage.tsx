@@ -14,6 +14,7 @@ import { Findings } from "../server/Findings";
 import { ApproveDialog } from "./ApproveDialog";
 import { Decisions } from "./Decisions";
 import { DrivesPanel } from "./DrivesPanel";
+import { Layouts } from "./Layouts";
 import { PlannedArrays } from "./PlannedArrays";
 import { Prediction } from "./Prediction";
 import { Untouched } from "./Untouched";
@@ -24,7 +25,8 @@ const LOOKING_SECONDS = 600;
 
 export function PlanPage({ approve, error }: { approve: (sha256: string) => void; error: CliError | undefined }): JSX.Element {
     // Others may look at the drives again, or change the policy.
-    const plan = useVerb("plan", [], { every: 30 });
+    const [layout, setLayout] = useState<string>();
+    const plan = useVerb("plan", layout === undefined ? [] : [`--layout=${layout}`], { every: 30 });
     const drives = useDrives();
     const looking = useChange("plan", { timeout: LOOKING_SECONDS });
     const again = (
@@ -39,15 +41,15 @@ export function PlanPage({ approve, error }: { approve: (sha256: string) => void
             <Loaded of={plan} what={_("Loading plan")}>
                 {({ proposal, sha256 }) => (proposal.verdict === "refused" || sha256 === null
                     ? <Refused refusal={proposal as Refusal} again={again} />
-                    : <Ready plan={proposal} sha256={sha256} approve={approve} again={again} />)}
+                    : <Ready plan={proposal} sha256={sha256} approve={approve} again={again} onLayout={setLayout} />)}
             </Loaded>
             <DrivesPanel drives={drives} />
         </>
     );
 }
 
-function Ready({ plan, sha256, approve, again }: {
-    plan: Plan; sha256: string; approve: (sha256: string) => void; again: ReactNode;
+function Ready({ plan, sha256, approve, again, onLayout }: {
+    plan: Plan; sha256: string; approve: (sha256: string) => void; again: ReactNode; onLayout: (name: string | undefined) => void;
 }): JSX.Element {
     // The dialog is about the plan that was on the page when it was opened; another plan is another dialog.
     const [asked, ask] = useState<{ plan: Plan; sha256: string }>();
@@ -62,6 +64,7 @@ function Ready({ plan, sha256, approve, again }: {
                 </div>
                 <small className="mr-subtle">{_("Plan")} <code className="mr-hash" data-testid="plan-hash">{sha256}</code></small>
             </Verdict>
+            {plan.backend === "md" && <Layouts shown={sha256} onShow={onLayout} />}
             {plan.warnings.map((text) => <p key={text} className="mr-note-warn">{text}</p>)}
             <div className="mr-grid">
                 <PlannedArrays plan={plan} />

@@ -20,9 +20,11 @@ import { Adopted } from "./Adopting";
 import { ArrayPanel } from "./ArrayPanel";
 import { CameHome } from "./CameHome";
 import { ChangePanel } from "./ChangeProgress";
+import { DestroyPanel } from "./DestroyPanel";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
+import { GrowButton } from "./GrowDialog";
 import { PlanInForce } from "./PlanInForce";
 import { RescuePanel } from "./RescuePanel";
 import { ScrubPanel } from "./ScrubPanel";
@@ -60,15 +62,17 @@ export function PoolPage({ live, health }: { live: CurrentJob[]; health: Health 
             <ChangePanel progress={progress} arrays={arrays} />
             <JobPanel kind="erase" />
             <JobPanel kind="trim" />
+            <JobPanel kind="destroy" onEnded={askAgain} />
             <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles findings={health.findings.filter((one) => !(here.data?.elsewhere && cameHome(one)))} />
-            <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
+            <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} grow={<GrowButton arrays={arrays} progress={progress} reload={reload} />} />}</Loaded>
             <ScrubPanel />
             <DrivesPanel drives={drives} />
             <HistoryPanel title={_("History of the pool and its drives")} testId="storage-history" first="30d"
                 kinds={["pool", "drives", "share-used", "drive-temperature", "drive-wear"]} figures={figures(drives.data?.drives ?? [])}
                 below={forecastOf} />
             <PlanInForce />
+            <DestroyPanel onDone={askAgain} />
             {drives.data && <DriveDialog path={path} rows={drives.data.drives} arrays={arrays} progress={progress} reload={listAgain} onClose={close} />}
         </>
     );
@@ -105,14 +109,14 @@ function figures(rows: readonly DriveRow[]): HistoryFigure[] {
     ];
 }
 
-function Shown({ pool }: { pool: PoolState }): JSX.Element {
+function Shown({ pool, grow }: { pool: PoolState; grow: JSX.Element }): JSX.Element {
     const colours = arrayTones(pool.arrays);
     return (
         <>
             {pool.notes.map((text) => <p key={text} className="mr-subtle">{text}</p>)}
             <div className="mr-grid mr-grid-wide">
                 {pool.arrays.map((one) => <ArrayPanel key={one.name} array={one} tone={colours.get(one.name) ?? "port"} />)}
-                <FilesystemPanel pool={pool} />
+                <FilesystemPanel pool={pool} grow={grow} />
                 <SharesPanel shares={pool.shares} />
             </div>
             <small className="mr-subtle">
@@ -122,7 +126,7 @@ function Shown({ pool }: { pool: PoolState }): JSX.Element {
     );
 }
 
-function FilesystemPanel({ pool: { filesystem, backends } }: { pool: PoolState }): JSX.Element {
+function FilesystemPanel({ pool: { filesystem, backends }, grow }: { pool: PoolState; grow: JSX.Element }): JSX.Element {
     const { mounted, read_only } = filesystem;
     return (
         <Panel title={format(_("File system $0"), filesystem.mountpoint)} testId="filesystem" actions={!mounted
@@ -139,6 +143,7 @@ function FilesystemPanel({ pool: { filesystem, backends } }: { pool: PoolState }
                 ))}
                 <div><dt>{_("Log")}</dt><dd>{logPlace(filesystem, backends.length > 0)}</dd></div>
             </dl>
+            {mounted && backends.length === 0 && <div className="mr-actions">{grow}</div>}
         </Panel>
     );
 }

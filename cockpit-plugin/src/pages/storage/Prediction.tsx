@@ -28,7 +28,7 @@ export function layerName(name: PlanLayer["name"]): string {
     }
 }
 
-function evidence(of: PlanLayer["evidence"]): string {
+export function evidence(of: PlanLayer["evidence"]): string {
     switch (of) {
     case "specification": return _("data sheet");
     case "textbook": return _("formula");

@@ -17,7 +17,7 @@ export interface Proposed extends Pick<Result<DriveProposal>, "error" | "busy" |
 }
 
 /** The dry run of a verb for a drive, and for `fresh` in its place; asked again after the change was `refused`. */
-export function useProposal(verb: ChangeVerb, serial: string, refused: CliError | undefined, fresh?: string, when = true): Proposed {
+export function useProposal(verb: Exclude<ChangeVerb, "grow">, serial: string, refused: CliError | undefined, fresh?: string, when = true): Proposed {
     const args = fresh === undefined ? [serial] : [serial, `--with=${fresh}`];
     const { data, error, busy, reload } = useVerb(`drive ${verb} --dry-run`, args, { admin: true, timeout: PATIENCE, when });
     useEffect(() => { if (refused !== undefined) reload(); }, [refused, reload]);

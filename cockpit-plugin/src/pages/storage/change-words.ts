@@ -29,14 +29,16 @@ export function about(drive: ChangedDrive): string {
         .filter(Boolean).join(", ");
 }
 
-export function changeTitle({ old, new: fresh }: DrivePlan): string {
+export function changeTitle({ verb, old, new: fresh }: DrivePlan): string {
+    if (verb === "grow") return _("Growth of the pool");
     if (old && fresh) return format(_("Replacement of $0 by $1"), named(old), named(fresh));
     if (fresh) return format(_("Addition of $0 as a hot spare"), named(fresh));
     return format(_("Removal of $0"), old ? named(old) : "");
 }
 
 /** How a change ended that was done. */
-export function changeResult({ old, new: fresh, leaves }: DrivePlan): string {
+export function changeResult({ verb, old, new: fresh, leaves, gain }: DrivePlan): string {
+    if (verb === "grow") return format(_("The pool has $0 more."), bytes(gain));
     if (old && fresh) {
         const done = begins(format(_("$0 has replaced $1."), named(fresh), named(old)));
         return leaves.length === 0 ? done : `${done} ${format(_("Pull $0 now."), named(old))}`;
@@ -54,6 +56,9 @@ export function stepWord(step: string | null): string {
     case "join": return format(_("add the new drive to array $0"), of);
     case "rebuild": return format(_("rebuild array $0"), of);
     case "leave": return format(_("remove the old drive from array $0"), of);
+    case "enlarge": return format(_("enlarge the partition of drive $0"), of);
+    case "grow": return format(_("grow array $0"), of);
+    case "filesystem": return _("grow the file system");
     case "record": return _("record the members");
     default: return step;
     }

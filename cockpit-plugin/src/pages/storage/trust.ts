@@ -7,6 +7,7 @@ export type Trusted = KeptState["trusted"][number];
 
 export function trustWord(kind: Trusted["kind"]): string {
     switch (kind) {
+    case "people": return _("Administrators, operators and viewers with their keys");
     case "password": return _("The password of the last server's administrator");
     case "ssh-keys": return _("SSH keys that sign in");
     case "ssh": return _("SSH is turned on");

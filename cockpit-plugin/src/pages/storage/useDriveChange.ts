@@ -44,7 +44,7 @@ export function useDriveChange(verb: ChangeVerb, progress: Result<Outputs["drive
             reload();
             onDone();
         };
-        follow(`drive ${verb}`, args, (line) => {
+        follow(verb === "grow" ? "pool grow" : `drive ${verb}`, args, (line) => {
             if (!("change" in line)) return;
             setMine(line.change.id);
             reload();

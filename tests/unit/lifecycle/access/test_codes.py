@@ -78,6 +78,6 @@ def test_administrator_removes_that_of_another(staffed: Appliance, monkeypatch: 
 
 def test_path_is_no_person_for_an_administrator_either(staffed: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     become(monkeypatch, "admin", "administrator")
-    with pytest.raises(Refused, match="is not a person of this server"):
+    with pytest.raises(Refused, match="is no account that manages this server"):
         codes.enroll("../../../etc/cron.d/x")
     assert not paths.enrolment_dir().exists()

@@ -199,3 +199,35 @@ def test_records_of_the_same_schema_stay_after_a_rollback(pool: Path, root_user:
 def test_server_without_records_remembers_nothing(pool: Path, root_user: Path) -> None:
     nfs_client_records.remember("0.1.0", pool)
     assert not (root_user / "var/lib/millrace/by-version").exists()
+
+
+def test_room_of_clients_that_are_gone_is_given_back_at_the_next_start(pool: Path) -> None:
+    prepare_directory(pool)
+    file = records(there(pool).parent, [f"client {number:06} {'x' * 900}" for number in range(4000)])
+    large = file.stat().st_size
+    prepare(pool)
+    assert file.stat().st_size == large > 4 << 20
+    with closing(sqlite3.connect(file)) as gone:
+        gone.execute("DELETE FROM \"rec-0000000000000001\" WHERE CAST(id AS TEXT) > 'client 000002'")
+        gone.commit()
+    assert prepare(pool).clients == 2
+    assert file.stat().st_size < large / 10
+    with closing(sqlite3.connect(file)) as same:
+        assert same.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert same.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_records_that_cannot_be_made_smaller_are_used(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare_directory(pool)
+    records(there(pool).parent, ["a"])
+    monkeypatch.setattr(nfs_client_records, "WASTED", 0)
+    connect = sqlite3.connect
+
+    class Full(sqlite3.Connection):
+        def execute(self, *words: object) -> sqlite3.Cursor:
+            if "freelist_count" in str(words[0]):
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(*words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(nfs_client_records.sqlite3, "connect", lambda file: connect(file, factory=Full))
+    assert prepare(pool).clients == 1

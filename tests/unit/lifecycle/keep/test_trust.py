@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kept state that somebody else wrote: what it lets in is named, and left out on request or where nobody is asked."""
 
+import json
+
 import pytest
 
 from millrace.lifecycle.keep import kept, trust
@@ -9,7 +11,18 @@ from tests.unit.lifecycle.adopt.states import SHADOW, generation
 from tests.unit.lifecycle.adopt.states import kept as files
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG5vYm9keSBrbm93cyB0aGUgcHJpdmF0ZSBwYXJ0IQ== mallory@laptop"
+CONFIG = {
+    "schema_version": 1,
+    "users": [
+        {"name": "anna", "uid": 2000},
+        {"name": "eve", "uid": 2001, "role": "administrator", "keys": [KEY]},
+        {"name": "olaf", "uid": 2002, "console": True},
+    ],
+    "admin": {"keys": [KEY]},
+}
 FORGED = {
+    trust.CONFIG: json.dumps(CONFIG).encode(),
+    "var/lib/millrace/access/second-factor/admin": b"A SECRET\n",
     "home/admin/.ssh/authorized_keys": f"# mine\n{KEY}\n".encode(),
     "root/.ssh/authorized_keys": f'command="x" {KEY}\nssh-rsa AAAA!\nno key\n'.encode(),
     "etc/millrace/ssh-enabled": b"",
@@ -32,6 +45,8 @@ def test_everything_that_lets_somebody_in_is_named_with_what_tells_it_from_anoth
     assert len(shown["ssh-keys"][0].split()[1]) == len("SHA256:") + 43
     # one with options, one that is none, and a line that nobody understands
     assert shown["ssh-keys"][1:] == [shown["ssh-keys"][0].replace("admin", "root"), *["root: " + trust.UNREADABLE] * 2]
+    key = shown["ssh-keys"][0].removeprefix("admin")
+    assert shown["people"] == ["eve: administrator", "olaf: viewer", f"admin{key}", f"eve{key}"]
     assert (shown["password"], shown["ssh"]) == (["admin"], [])
     assert shown["update-keys"][0].startswith("SHA-256 of the file: ")
     assert shown["alerts"] == ["mail.evil.example"]
@@ -54,6 +69,11 @@ def test_what_is_encrypted_is_named_and_not_shown(forged: Generation) -> None:
 def test_each_kind_is_left_out_alone(forged: Generation, kind: trust.TrustKind) -> None:
     stay = trust.left(forged.stored, [kind])
     away = {path for path in forged.stored if path not in stay}
+    if kind == "people":
+        assert away == {"var/lib/millrace/access/second-factor/admin"}
+        config = json.loads(stay[trust.CONFIG])
+        assert [user["name"] for user in config["users"]] == ["anna"] and "admin" not in config
+        return
     if kind == "password":
         assert away == set() and stay[trust.SHADOW] == SHADOW.split(b"\n", 1)[1]
         return

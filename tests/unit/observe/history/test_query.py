@@ -57,6 +57,16 @@ def test_name_of_no_series_is_bad_input(box: Box, name: str) -> None:
         asked(name)
 
 
+def test_value_that_is_kept_every_ten_minutes_holds_until_the_next_is_due(box: Box) -> None:
+    with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
+        at = (START - 5 * MINUTE, START + 5 * MINUTE, START + 45 * MINUTE)
+        database.write([(when, ("drive-temperature", "S1"), 40.0 + number) for number, when in enumerate(at)])
+    [series] = asked("drive-temperature").series
+    known = [number for number, point in enumerate(series.points) if point is not None]
+    assert known == [*range(15), *range(45, 55)]
+    assert (series.points[0], series.points[5], series.peak) == (40.0, 41.0, 42.0)
+
+
 def test_quiet_minutes_of_a_client_are_zero_and_those_without_a_value_unknown(box: Box) -> None:
     with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
         database.write([(START + minute * MINUTE, ("cpu", ""), 0.5) for minute in range(30)])

@@ -44,6 +44,8 @@ class Network(Appliance):
         "systemctl reload-or-restart systemd-resolved.service",
         "systemctl try-restart systemd-timesyncd.service",
         "hostnamectl hostname *",
+        "systemctl reset-failed millrace-network-trial.service",
+        "systemd-run --quiet --collect --unit=millrace-network-trial ...",
     )
 
     def __init__(self, root: Path) -> None:
@@ -101,17 +103,17 @@ class Network(Appliance):
             return GOOD
         if "route" in words:
             return Result(0, json.dumps([{"dst": words[-1], "dev": "enp1s0"}]), "")
-        found: list[dict[str, Any]] = [{"ifname": "lo", "link_type": "loopback", "addr_info": []}]
+        present: list[dict[str, Any]] = [{"ifname": "lo", "link_type": "loopback", "addr_info": []}]
         for name, addresses in self.addresses.items():
             infos = [
-                {"local": one.split("/")[0], "prefixlen": int(one.split("/")[1]), "scope": "global"}
-                for one in addresses
+                {"local": each.split("/")[0], "prefixlen": int(each.split("/")[1]), "scope": "global"}
+                for each in addresses
             ]
             mac = self.macs.get(name, FIRST)
             entry = {"ifname": name, "link_type": "ether", "address": mac, "mtu": self.mtus[name], "addr_info": infos}
             entry |= {"master": self.master[name]} if name in self.master else {}
-            found.append(entry | ({"link": self.parents[name]} if name in self.parents else {}))
-        return Result(0, json.dumps(found), "")
+            present.append(entry | ({"link": self.parents[name]} if name in self.parents else {}))
+        return Result(0, json.dumps(present), "")
 
     def _ping(self, words: list[str], stdin: str) -> Result:
         return GOOD if int(words[words.index("-s") + 1]) + 28 <= self.path else Result(1, "", "")
@@ -127,8 +129,8 @@ class Network(Appliance):
             self._delete(words[1])
         for name in words[1:] if words[0] == "reconfigure" else []:
             self._configure(name)
-        heard = [one.split("/")[0] for have in self.addresses.values() for one in have]
-        listen(self.root, "0.0.0.0:2049", *(f"{one}:445" for one in heard if one not in self.deaf))
+        heard = [each.split("/")[0] for have in self.addresses.values() for each in have]
+        listen(self.root, "0.0.0.0:2049", *(f"{each}:445" for each in heard if each not in self.deaf))
         return GOOD
 
     def _files(self, suffix: str) -> list[Path]:
@@ -155,7 +157,7 @@ class Network(Appliance):
         text = next(path.read_text() for path in self._files("network") if self._matches(path.read_text(), name))
         wanted = re.findall("^Address=(.*)", text, re.MULTILINE)
         wanted += self.dhcp.get(name, []) if "DHCP=yes" in text else []
-        self.addresses[name] = [one for one in wanted if one not in self.taken]
+        self.addresses[name] = [each for each in wanted if each not in self.taken]
         for size in re.findall("^MTUBytes=(.*)", text, re.MULTILINE):
             self.mtus[name] = min(int(size), self.most)
         for vlan in re.findall("^VLAN=(.*)", text, re.MULTILINE):
@@ -164,7 +166,7 @@ class Network(Appliance):
         for bond in re.findall("^Bond=(.*)", text, re.MULTILINE):
             self.master[name] = bond
             self._attribute(name, "bonding_slave/mii_status", "up")
-        for bond in {one for one in self.addresses if (self.root / f"sys/class/net/{one}/bonding").is_dir()}:
+        for bond in {each for each in self.addresses if (self.root / f"sys/class/net/{each}/bonding").is_dir()}:
             members = [member for member, where in self.master.items() if where == bond]
             self._attribute(bond, "bonding/slaves", " ".join(members))
 

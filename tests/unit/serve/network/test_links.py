@@ -41,6 +41,14 @@ def test_vlan_with_mtu_9000_raises_the_mtu_of_its_port(network: Network) -> None
     assert link(network, "enp1s0").addresses == ["10.0.0.2/24"]
 
 
+def test_mtu_of_a_vlan_wins_over_that_of_a_credential(network: Network) -> None:
+    credential = network.root / "run/systemd/network/50-data.network"
+    credential.parent.mkdir(parents=True)
+    credential.write_text(f"[Match]\nMACAddress={FIRST}\n\n[Link]\nMTUBytes=2000\n\n[Network]\nAddress=10.0.0.77/24\n")
+    vlan(network, mtu=9000)
+    assert network.mtus["enp1s0"] == 9000 and network.addresses["enp1s0"] == ["10.0.0.77/24"]
+
+
 def test_removed_vlan_leaves_nothing(network: Network) -> None:
     vlan(network, mtu=9000)
     remove("vlan100", network.host())

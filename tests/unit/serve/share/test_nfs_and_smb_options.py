@@ -2,6 +2,7 @@
 """What each share type and each client sets in exports and smb.conf."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from millrace.serve.config.model import Config, DesiredShare, Group, User
 from millrace.serve.share import nfs, smb
 from millrace.serve.share.listing import rows
-from millrace.serve.share.smb_parameters import parameters
+from millrace.serve.share.smb_parameters import DENIALS, denials, parameters
 from tests.fakes.samples import port, resolved
 
 PEOPLE = {
@@ -32,6 +33,7 @@ def exported(*clients: dict[str, Any], **values: Any) -> str:
 
 
 SMB_ALONE = {"nfs": {"enabled": False}}
+TRAIN: dict[str, Any] = {"name": "train", "project": 1001, "type": "training"}
 
 
 @pytest.mark.parametrize("share_type", ["training", "checkpoint", "mixed", "home"])
@@ -43,11 +45,40 @@ def test_two_protocols_on_one_tree_end_client_caches(share_type: str) -> None:
     assert "smbd getinfo ask sharemode" not in found
 
 
-@pytest.mark.parametrize("share_type", ["training", "checkpoint", "dataset-ro"])
+@pytest.mark.parametrize("share_type", ["training", "checkpoint", "dataset-ro", "mixed"])
 def test_smb_alone_may_cache_and_uses_io_uring_last(share_type: str) -> None:
     found = lines(type=share_type, **SMB_ALONE)
     assert found["posix locking"] == "no" and found.get("oplocks", "yes") == "yes"
     assert found["vfs objects"].split()[-1] == "io_uring"
+
+
+@pytest.mark.parametrize(
+    ("share_type", "values", "wanted"),
+    [
+        ("mixed", {}, "refused"),
+        ("training", SMB_ALONE, "refused"),
+        ("home", {}, "refused"),
+        ("home", SMB_ALONE, "kept"),
+        ("dataset-ro", {}, None),
+    ],
+)
+def test_access_lists_that_deny_are_refused_where_they_cannot_be_kept(
+    root_user: Path, share_type: str, values: dict[str, Any], wanted: str | None
+) -> None:
+    config = Config(shares=[DesiredShare.model_validate(TRAIN | {"type": share_type} | values)])
+    share = resolved(config)["train"]
+    assert denials(share) == ("dropped" if wanted == "refused" else wanted)
+    module = root_user / DENIALS
+    module.parent.mkdir(parents=True)
+    module.touch()
+    assert denials(share) == wanted
+    assert (parameters(share)["vfs objects"].split()[0] == "refuse_denials") == (wanted == "refused")
+
+
+def test_ksmbd_drops_access_lists_that_deny() -> None:
+    smb = {"users": ["admin"], "direct": True}
+    config = Config(shares=[DesiredShare.model_validate(TRAIN | SMB_ALONE | {"smb": smb})])
+    assert denials(resolved(config)["train"]) == "dropped"
 
 
 def test_io_uring_can_be_switched_off_for_one_share() -> None:

@@ -270,7 +270,11 @@ def test_share_is_shown_with_its_directory(appliance: Appliance) -> None:
     seen = details("team", pool, [], appliance)
     assert (seen.mode, seen.follows) == ("1777", True)
     os.chmod(appliance.root / "srv/pool/team", 0o755)
-    shown = lines(details("team", pool, [], appliance))
+    appliance.broken["smbstatus --json"] = Result(0, "{}", "")
+    seen = details("team", pool, [], appliance)
+    assert (seen.caching, seen.problem) == ("none", None) and seen.connections is not None
+    shown = lines(seen)
+    assert "Connected: " in "\n".join(shown) and "100 requests instead of 1" in "\n".join(shown)
     (line,) = [line for line in shown if line.startswith("Directory:")]
     assert line.endswith(" 0755, not as the rule says: millrace share permissions team --apply")
     with pytest.raises(Refused, match="share nowhere does not exist"):

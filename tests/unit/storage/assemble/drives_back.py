@@ -14,7 +14,7 @@ from tests.fakes.drives.world import World
 from tests.unit.storage.drive_life import die, plug_in, writing
 
 RESTART = ["systemctl", "--no-block", "restart", "millrace-assemble.service"]
-REVIVE = ["systemctl", "--no-block", "start", "millrace-revive.service"]
+REVIVE = ["systemctl", "--no-block", "start", "millrace-pool-change@revive.service"]
 
 
 def disk(world: World, serial: str) -> Disk:

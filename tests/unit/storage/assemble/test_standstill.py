@@ -222,7 +222,7 @@ def test_mirror_whose_last_half_takes_no_write_has_when_the_other_left(pool: Wor
     assert [(left.member.serial, left.beside) for left in last.left] == [("L0", [1])]
 
 
-@pytest.mark.parametrize("unit", ["millrace-assemble.service", "millrace-revive.service"])
+@pytest.mark.parametrize("unit", ["millrace-assemble.service", "millrace-pool-change@revive.service"])
 def test_start_under_way_is_not_killed_and_what_came_meanwhile_is_started_after_it(
     pool: World, unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from millrace.inventory.model import DriveState
+from millrace.plan.choices import choices
 from millrace.plan.finding import PlanFinding, Severity
-from millrace.plan.model import DriveName, PlanFile, PlanObstacle, Refusal
+from millrace.plan.model import DriveName, Plan, PlanFile, PlanObstacle, Refusal
+from millrace.plan.policy.model import Policy
+from millrace.plan.propose import propose as proposed_plan
 from millrace.storage.provision.approval import approval_from_credential, approve
 from millrace.storage.record.model import Approval
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Refused
 from tests.fakes.drives.world import World
+from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.storage.plans import raid6_plan
-from tests.unit.storage.server import built, propose
+from tests.unit.storage.server import built, propose, provision
 
 D3 = DriveName(bay="bay 3", name="nvme3n1", serial="D3")
 NOW = "2026-09-01T11:00:00+00:00"
@@ -123,3 +127,24 @@ def test_auto_approves_no_plan_with_a_failure(
     with pytest.raises(Refused, match=r"auto approves no plan with a failure \(D1 \(bay 1\): It fails\.\)"):
         approval_from_credential(NOW)
     assert not paths.approval_file().exists()
+
+
+def test_hash_of_another_layout_is_approved_with_its_name(root: Path, world: World) -> None:
+    inventory = server(drives_1u12())
+    plan = proposed_plan(inventory, Policy())
+    assert isinstance(plan, Plan)
+    propose(plan)
+    write_model(paths.inventory_file(), inventory)
+    other = next(choice for choice in choices(inventory, Policy()).choices if choice.name == "raid60-2x5")
+    given = approve(other.sha256[:12], "admin", "2026-09-01T11:00:00+00:00")
+    assert (given.sha256, given.layout) == (other.sha256, "raid60-2x5")
+    assert root.exists() and world.names
+
+
+def test_chosen_layout_is_what_is_built(world: World) -> None:
+    chosen = raid6_plan().model_copy(update={"title": "the chosen one"})
+    world.layouts["raid6-other"] = chosen
+    write_model(
+        paths.approval_file(), Approval(sha256=chosen.digest(), by="admin", at="2026-09-01", layout="raid6-other")
+    )
+    assert provision(world).plan_sha256 == chosen.digest()

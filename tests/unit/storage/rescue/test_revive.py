@@ -237,7 +237,7 @@ def test_service_gives_up_after_three_attempts_and_these_drives_are_not_tried_ag
     assert waited == [60, 60] and unclean.pending() is None
     world.calls.clear()
     readd(world, lambda _: None)
-    assert ["systemctl", "--no-block", "start", "millrace-revive.service"] not in world.calls
+    assert ["systemctl", "--no-block", "start", "millrace-pool-change@revive.service"] not in world.calls
 
 
 def test_pool_that_is_not_verified_at_once_is_tried_again_and_not_unmounted(
@@ -344,7 +344,7 @@ def test_service_starts_an_array_three_times_a_day_and_an_administrator_always(
         "RAID6 data broke and was started again 3 times in 24 hours, and is not started by itself any more: "
         "millrace pool revive"
     ]
-    assert ["systemctl", "--no-block", "start", "millrace-revive.service"] not in world.calls
+    assert ["systemctl", "--no-block", "start", "millrace-pool-change@revive.service"] not in world.calls
     error = refused(world, capsys, "--automatic")
     assert "RAID6 data broke and was started again 3 times in 24 hours; check its drives" in error
     assert revive(capsys, "--yes")[0] == 0

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of kinds against the units and the names."""
 
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -12,7 +14,12 @@ from tests.unit.boot.units import unit
 
 def lines_of(kind: JobKind) -> list[str]:
     """The lines of its unit."""
-    return (REPO / "units" / kind.unit).read_text().splitlines()
+    return file_of(kind).read_text().splitlines()
+
+
+def file_of(kind: JobKind) -> Path:
+    """The file of its unit, of an instance that of the template."""
+    return REPO / "units" / re.sub(r"@.+(?=\.)", "@", kind.unit)
 
 
 ORDERED = [kind for kind in ALL if kind.sign is not None and "order" in kind.sign().name]
@@ -25,7 +32,7 @@ def test_each_name_is_a_kind_once() -> None:
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
 def test_unit_is_there_and_starts_again_after_a_kill_where_the_kind_says_so(kind: JobKind) -> None:
-    text = (REPO / "units" / kind.unit).read_text()
+    text = file_of(kind).read_text()
     assert ("\nRestart=" in text) == kind.restarts
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who ran which changing verb, when, and how it ended: a line before and a line after each.
+"""The log of changing verbs: a line with account, time and words before each, and a line with its end after it.
 
-One file for each account, and one older beside it: who runs many changes pushes out their own entries only.
+One file for each account, and one older beside it: many changes of an account push out only its own entries.
 """
 
 import json
@@ -33,7 +33,7 @@ _MOST_PARENTS = 8
 
 
 class ChangeEntry(Contract):
-    """A verb that somebody ran. `status` is its exit status, null while it runs and where it was killed.
+    """A changing verb that an account ran. `status` is its exit status, null while it runs and where it was killed.
 
     `when` is ISO 8601 in UTC. `words` are what was typed after `millrace`; secrets are never among them.
     """

@@ -40,7 +40,7 @@ def confirm(name: str | None, code: str, run: Runner) -> RecoveryCodes:
 
 
 def remove(name: str | None, code: str | None, run: Runner) -> PersonReport:
-    """Let a person sign in without a code. One's own needs a code: a session that was left open does not suffice.
+    """Let an account sign in without a code. The caller's own needs a code: an open session does not suffice.
 
     Refused: the code is wrong, there is no second factor, or this is another person. BadInput: the code is none.
     """
@@ -70,5 +70,5 @@ def _allowed(name: str | None) -> str:
 def _person(account: str) -> tuple[Person, Role]:
     people = store.load().people
     if account not in people:
-        raise Refused(f"{shown(account)} is not a person of this server: millrace access list")
+        raise Refused(f"{shown(account)} is no account that manages this server: millrace access list")
     return people[account]

@@ -54,8 +54,8 @@ class SshReport(Contract):
     ssh: bool
 
 
-class SessionList(Contract):
-    """Who is signed in."""
+class SignInList(Contract):
+    """The sessions of this server."""
 
     schema_version: Literal[1] = 1
     sessions: list[SessionEntry]

@@ -28,7 +28,7 @@ class KeyEntry(Contract):
 
 
 class PersonEntry(Contract):
-    """A person who manages this server. `second_factor` and `recovery_codes` are null without root's rights."""
+    """An account that manages this server. `second_factor` and `recovery_codes` are null without root's rights."""
 
     name: str
     full_name: str
@@ -40,7 +40,7 @@ class PersonEntry(Contract):
 
 
 class PersonReport(Contract):
-    """The result of a change of a person, in a sentence; `person` is null where it was removed."""
+    """The result of a change of an account, in a sentence; `person` is null where it was removed."""
 
     schema_version: Literal[1] = 1
     person: PersonEntry | None
@@ -53,7 +53,7 @@ def listed(config: Config) -> list[PersonEntry]:
 
 
 def entry(name: str, person: Person, role: Role) -> PersonEntry:
-    """Return a person as verbs show it."""
+    """Return an account as verbs show it."""
     with_code: bool | None = None
     left: int | None = None
     try:
@@ -72,7 +72,7 @@ def entry(name: str, person: Person, role: Role) -> PersonEntry:
 
 
 def create(name: str, role: Role, full_name: str, password: str, run: Runner, key: str = "") -> PersonReport:
-    """Create a person with a password and perhaps an SSH key. BadInput: a name, the password or the key is not valid.
+    """Create an account with a password and perhaps an SSH key. BadInput: a name, the password or the key is not valid.
 
     Refused: the caller is not root, the system has an account of this name, or the key is for no administrator.
     """
@@ -102,14 +102,14 @@ def change(name: str, run: Runner, role: Role | None = None, full_name: str | No
 
 
 def lock(name: str, run: Runner, locked: bool = True) -> PersonReport:
-    """Let a person sign in by nothing until `unlock`; sessions end. Refused: as for `change`."""
+    """Let an account sign in by nothing until `unlock`; sessions end. Refused: as for `change`."""
     verb = "lock" if locked else "unlock"
     _change(name, f"access {verb} {name}", lambda person: person.model_dump() | {"locked": locked}, run)
     return _report(name, f"{name} is {verb}ed.")
 
 
 def remove(name: str, run: Runner) -> PersonReport:
-    """Remove a person; sessions end, files in the home directory stay. Refused: as for `change`."""
+    """Remove an account; sessions end, files in the home directory stay. Refused: as for `change`."""
     only_root()
     if name == ADMIN:
         raise Refused(
@@ -181,7 +181,7 @@ def _change(name: str, what: str, after: Callable[[Person], dict[str, object]], 
 
 def _existing(config: Config, name: str) -> tuple[Person, Role]:
     if name not in config.people:
-        hint = "a user of shares without a role" if config.user(name) else "not a person of this server"
+        hint = "a user of shares without a role" if config.user(name) else "no account that manages this server"
         raise Refused(f"{shown(name)} is {hint}: millrace access list")
     return config.people[name]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is signed in: sessions of the web console, of ssh and of the consoles, as logind has them."""
+"""Sessions of the web console, of ssh and of the consoles, as logind has them."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ssh: on where /etc/millrace/ssh-enabled exists, or while a key was handed in as a credential (ssh.service.d)."""
+"""ssh: on where /etc/millrace/ssh-enabled exists, or with a key in a credential (ssh.service.d)."""
 
 from millrace.serve.config import store
 from millrace.system import paths

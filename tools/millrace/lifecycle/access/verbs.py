@@ -11,6 +11,7 @@ from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
+from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from millrace.lifecycle.access.model import (
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         ChangeLog,
         EnrolmentReport,
         RecoveryCodes,
-        SessionList,
+        SignInList,
         SshReport,
         WhoReport,
     )
@@ -30,15 +31,15 @@ _person = prints("millrace.lifecycle.access.people:PersonReport")
 _code = click.option("--code-stdin", is_flag=True, help="Read the code from standard input, one line.")
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def access() -> None:
-    """Manage who may manage this server: people, roles, SSH keys, second factors, sessions."""
+    """Manage the accounts that manage this server: roles, SSH keys, second factors, sessions."""
 
 
 @access.command("list")
 @prints("millrace.lifecycle.access.model:AccessList")
 def list_(show: Output) -> None:
-    """List people with role, keys and second factor, and whether ssh is on."""
+    """List the accounts with role, keys and second factor, and whether ssh is on."""
     from millrace.lifecycle.access.model import access_list
 
     show(access_list(attempt), _people)
@@ -63,7 +64,7 @@ def who(show: Output) -> None:
 )
 @_person
 def create(name: str, role: str, full_name: str | None, password_stdin: bool, key_stdin: bool, show: Output) -> None:
-    """Create a person who manages this server; the password is prompted for, never read from the command line."""
+    """Create an account that manages this server; the password is prompted for, never read from the command line."""
     from millrace.lifecycle.access import people
     from millrace.lifecycle.access.model import as_role
 
@@ -78,7 +79,7 @@ def create(name: str, role: str, full_name: str | None, password_stdin: bool, ke
 @_full_name
 @_person
 def set_(name: str, role: str | None, full_name: str | None, show: Output) -> None:
-    """Change the role or the full name of a person; a lower role ends the sessions."""
+    """Change the role or the full name of an account; a lower role ends the sessions."""
     from millrace.lifecycle.access import people
     from millrace.lifecycle.access.model import as_role
 
@@ -90,7 +91,7 @@ def set_(name: str, role: str | None, full_name: str | None, show: Output) -> No
 @click.argument("name")
 @_person
 def lock(name: str, show: Output) -> None:
-    """Let a person sign in by nothing, neither password nor key, and end the sessions."""
+    """Let an account sign in by nothing, neither password nor key, and end the sessions."""
     from millrace.lifecycle.access import people
 
     show(people.lock(name, attempt), lambda report: [report.done])
@@ -110,13 +111,13 @@ def unlock(name: str, show: Output) -> None:
 @click.argument("name")
 @_person
 def remove(name: str, show: Output) -> None:
-    """Remove a person and end the sessions; files in the home directory stay."""
+    """Remove an account and end the sessions; files in the home directory stay."""
     from millrace.lifecycle.access import people
 
     show(people.remove(name, attempt), lambda report: [report.done])
 
 
-@access.group()
+@access.group(cls=VerbGroup)
 def key() -> None:
     """Manage the SSH keys with which administrators sign in."""
 
@@ -142,7 +143,7 @@ def remove_key(name: str, fingerprint: str, show: Output) -> None:
     show(people.remove_key(name, fingerprint, attempt), lambda report: [report.done])
 
 
-@access.group("second-factor")
+@access.group("second-factor", cls=VerbGroup)
 def second_factor() -> None:
     """Manage codes of authenticator apps (TOTP): your own, or as an administrator those of others."""
 
@@ -174,7 +175,7 @@ def confirm_(name: str | None, code_stdin: bool, show: Output) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask whether to remove the second factor of another person.")
 @_person
 def remove_second_factor(name: str | None, code_stdin: bool, yes: bool, show: Output) -> None:
-    """Let a person sign in without a code: your own with a code of the app, as an administrator that of others."""
+    """Let an account sign in without a code: your own with a code of the app, as an administrator that of others."""
     from millrace.lifecycle.access.codes import is_own, remove
 
     code = None
@@ -198,26 +199,26 @@ def ssh(state: str, show: Output) -> None:
 
 
 @access.command()
-@prints("millrace.lifecycle.access.model:SessionList")
+@prints("millrace.lifecycle.access.model:SignInList")
 def sessions(show: Output) -> None:
-    """List who is signed in: web console, ssh and consoles."""
-    from millrace.lifecycle.access.model import SessionList
+    """List sessions: web console, ssh and consoles."""
+    from millrace.lifecycle.access.model import SignInList
     from millrace.lifecycle.access.sessions import sessions as found
 
-    show(SessionList(sessions=found(attempt)), _sessions)
+    show(SignInList(sessions=found(attempt)), _sessions)
 
 
 @access.command()
 @click.argument("session")
-@prints("millrace.lifecycle.access.model:SessionList")
+@prints("millrace.lifecycle.access.model:SignInList")
 def disconnect(session: str, show: Output) -> None:
     """End a session by its number."""
-    from millrace.lifecycle.access.model import SessionList
+    from millrace.lifecycle.access.model import SignInList
     from millrace.lifecycle.access.sessions import disconnect as end
     from millrace.lifecycle.access.sessions import sessions as found
 
     end(session, attempt)
-    show(SessionList(sessions=found(attempt)), _sessions)
+    show(SignInList(sessions=found(attempt)), _sessions)
 
 
 @access.command()
@@ -225,7 +226,7 @@ def disconnect(session: str, show: Output) -> None:
 @click.option("--most", type=click.IntRange(1, 10000), default=100, show_default=True, help="Number of entries.")
 @prints("millrace.lifecycle.access.model:ChangeLog")
 def log(name: str | None, most: int, show: Output) -> None:
-    """List which changing commands people ran, newest first: time, account, page or command line, exit status."""
+    """List changing commands, newest first: time, account, page or command line, exit status."""
     from millrace.lifecycle.access.change_log import entries
     from millrace.lifecycle.access.model import ChangeLog
     from millrace.system.users import as_root
@@ -234,7 +235,7 @@ def log(name: str | None, most: int, show: Output) -> None:
         show(ChangeLog(changes=entries(most, name)), _changes)
 
 
-def _people(found: "AccessList") -> Iterator[str]:
+def _people(listing: "AccessList") -> Iterator[str]:
     rows = [
         (
             person.name,
@@ -244,14 +245,14 @@ def _people(found: "AccessList") -> Iterator[str]:
             {None: "unknown", True: "yes", False: "no"}[person.second_factor],
             len(person.keys),
         )
-        for person in found.people
+        for person in listing.people
     ]
     yield from table(("Name", "Full name", "Role", "State", "Second factor", "Keys"), rows, right=("Keys",))
-    for person in found.people:
-        for one in person.keys:
-            kind = "security key" if one.security_key else one.type
-            yield f"{person.name}: {one.fingerprint} ({kind}{', ' if one.comment else ''}{one.comment})"
-    yield f"ssh is {'on' if found.ssh else 'off'}."
+    for person in listing.people:
+        for entry in person.keys:
+            kind = "security key" if entry.security_key else entry.type
+            yield f"{person.name}: {entry.fingerprint} ({kind}{', ' if entry.comment else ''}{entry.comment})"
+    yield f"ssh is {'on' if listing.ssh else 'off'}."
 
 
 def _who(report: "WhoReport") -> Iterator[str]:
@@ -274,19 +275,19 @@ def _ssh(report: "SshReport") -> Iterator[str]:
     yield f"ssh is {'on' if report.ssh else 'off'}."
 
 
-def _sessions(found: "SessionList") -> Iterator[str]:
-    rows = [(one.id, one.name, one.where, one.address, one.since or "") for one in found.sessions]
+def _sessions(listing: "SignInList") -> Iterator[str]:
+    rows = [(entry.id, entry.name, entry.where, entry.address, entry.since or "") for entry in listing.sessions]
     yield from table(("Session", "Name", "Where", "Address", "Since"), rows)
-    if not found.sessions:
+    if not listing.sessions:
         yield "No sessions."
 
 
-def _changes(found: "ChangeLog") -> Iterator[str]:
+def _changes(listing: "ChangeLog") -> Iterator[str]:
     words = {None: "not ended", 0: "done"}
     rows = [
-        (one.when, one.name, one.origin, words.get(one.status, f"failed ({one.status})"), one.words)
-        for one in found.changes
+        (entry.when, entry.name, entry.origin, words.get(entry.status, f"failed ({entry.status})"), entry.words)
+        for entry in listing.changes
     ]
     yield from table(("Time", "Account", "By", "Result", "Command"), rows)
-    if not found.changes:
+    if not listing.changes:
         yield "No changes yet."

@@ -52,7 +52,7 @@ def moved(config: Config, macs: Mapping[str, str]) -> Config:
     network = config.network
     bonds = [
         bond.model_copy(
-            update={"members": [one.model_copy(update={"mac": macs.get(one.mac, one.mac)}) for one in bond.members]}
+            update={"members": [each.model_copy(update={"mac": macs.get(each.mac, each.mac)}) for each in bond.members]}
         )
         for bond in network.bonds
     ]

@@ -137,6 +137,7 @@ def _kept(kept: KeptState) -> Iterator[str]:
 
 
 TRUSTED: Mapping[TrustKind, str] = {
+    "people": "administrators, operators and viewers of the last server, with their keys",
     "password": "the password of the last server opens this one",
     "ssh-keys": "SSH keys sign in",
     "ssh": "SSH is turned on",

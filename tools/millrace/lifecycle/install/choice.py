@@ -59,15 +59,15 @@ def refusal(drive: Drive) -> str | None:
 
 def chosen(drives: Sequence[BootCandidate], serial: str) -> BootCandidate:
     """Return the drive with this serial number. BadInput: there is none. Refused: it cannot become the boot drive."""
-    found = [one for one in drives if one.serial == serial]
-    if len(found) != 1:
-        count = "no drive" if not found else f"{len(found)} drives"
+    named = [drive for drive in drives if drive.serial == serial]
+    if len(named) != 1:
+        count = "no drive" if not named else f"{len(named)} drives"
         raise BadInput(
             f"this server has {count} with the serial number, bay or device name {shown(serial)}: millrace install list"
         )
-    if found[0].refused:
-        raise Refused(f"drive {serial} is not written: {found[0].refused}")
-    return found[0]
+    if named[0].refused:
+        raise Refused(f"drive {serial} is not written: {named[0].refused}")
+    return named[0]
 
 
 def confirm(drive: BootCandidate, again: str, foreign: bool) -> None:

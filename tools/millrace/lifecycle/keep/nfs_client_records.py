@@ -8,7 +8,7 @@ it, until the grace period is over. nfsdcld runs with --storagedir; this prepare
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from millrace.lifecycle.keep.generations import make_directory
@@ -23,6 +23,8 @@ BEFORE = "var/lib/nfs/nfsdcld"
 FILE = "main.sqlite"
 DAMAGED = f"{FILE}.damaged"
 SCHEMA = "lock-records.schema"
+WASTED = 1 << 20
+"""Bytes that hold nothing, of at least as many, from which on the records are made smaller."""
 
 _PARTS = (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
 
@@ -76,7 +78,24 @@ def _prepared(where: Path) -> LockRecords:
         clients = moved = before
     if old.exists():
         remove(old.parent)
+    _shrink(there)
     return LockRecords(directory=str(where), clients=clients, moved=moved, set_aside=set_aside)
+
+
+def _shrink(file: Path) -> None:
+    """Give back what clients that are gone have taken: nfsdcld never does, and their room is no larger than needed."""
+    if not file.exists():
+        return
+    # records that cannot be made smaller are records
+    with suppress(sqlite3.Error), closing(sqlite3.connect(file)) as records:
+        size, free = (
+            int(records.execute("PRAGMA page_size").fetchone()[0])
+            * int(records.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("page_count", "freelist_count")
+        )
+        if free >= WASTED and 2 * free >= size:
+            records.execute("VACUUM")
+            records.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _clients(file: Path) -> int | None:

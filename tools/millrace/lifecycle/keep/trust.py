@@ -21,11 +21,13 @@ from millrace.lifecycle.keep.model import ManifestMember
 from millrace.system.documents import Contract
 from millrace.system.text import one_line
 
-TrustKind = Literal["password", "ssh-keys", "ssh", "update-keys", "updates", "alerts"]
+TrustKind = Literal["people", "password", "ssh-keys", "ssh", "update-keys", "updates", "alerts"]
 KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 
 SHADOW = "accounts/shadow"
+CONFIG = f"{STATE}/config.json"
 PATHS: Mapping[TrustKind, tuple[str, ...]] = {
+    "people": (CONFIG, f"{STATE}/access/second-factor/*"),
     "password": (SHADOW,),
     "ssh-keys": ("home/admin/.ssh/authorized_keys", "root/.ssh/authorized_keys"),
     "ssh": ("etc/millrace/ssh-enabled",),
@@ -36,6 +38,7 @@ PATHS: Mapping[TrustKind, tuple[str, ...]] = {
 """The members of a kind, as patterns of fnmatch(3)."""
 
 LEFT_OUT: Mapping[TrustKind, str] = {
+    "people": "administrators, operators and viewers do not come back, nor their keys and second factors",
     "password": f"{USER} keeps the password of this boot drive",
     "ssh-keys": "SSH keys that sign in do not come back",
     "ssh": "SSH stays as it is on this boot drive",
@@ -62,7 +65,7 @@ def trusted(found: Generation) -> list[Trusted]:
         paths = [member.path for member in found.manifest.members if _is(kind, member.path)]
         details = [detail for path in paths for detail in _details(kind, path, found)]
         # others than admin have a password, too, and alerts are there without a route
-        if paths and (details or kind not in ("password", "alerts")):
+        if paths and (details or kind not in ("people", "password", "alerts")):
             kinds.append(Trusted(kind=kind, details=[one_line(detail) for detail in details[:MOST]]))
     return kinds
 
@@ -70,11 +73,14 @@ def trusted(found: Generation) -> list[Trusted]:
 def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str, bytes]:
     """Return what stays of the files of a state without these kinds."""
     refused = set(kinds)
+    in_part = {"people": CONFIG, "password": SHADOW}
     stay = {
         path: data
         for path, data in contents.items()
-        if not any(_is(kind, path) for kind in refused if kind != "password")
+        if not any(_is(kind, path) for kind in refused if path != in_part.get(kind))
     }
+    if "people" in refused and CONFIG in stay:
+        stay[CONFIG] = _without_people(stay[CONFIG])
     if "password" in refused and SHADOW in stay:
         stay[SHADOW] = b"".join(line for line in stay[SHADOW].splitlines(keepends=True) if not _of_admin(line))
     return stay
@@ -84,6 +90,45 @@ def without_secrets(members: Sequence[ManifestMember], contents: Mapping[str, by
     """Return what stays of the files of a state without its secrets, whatever the state itself calls one."""
     secret = {member.path for member in members if _is_secret(member)}
     return {path: data for path, data in left(contents, KINDS).items() if path not in secret}
+
+
+def _without_people(data: bytes) -> bytes:
+    """The desired state without accounts that manage the server, and without keys of `admin`."""
+    try:
+        config = json.loads(data)
+    except (ValueError, RecursionError):
+        # the adoption refuses a state that cannot be read
+        return data
+    if not isinstance(config, dict):
+        return data
+    users = config.get("users")
+    config.pop("admin", None)
+    if isinstance(users, list):
+        config["users"] = [user for user in users if not _manages(user)]
+    return json.dumps(config).encode()
+
+
+def _manages(user: object) -> bool:
+    return isinstance(user, dict) and (user.get("role") is not None or user.get("console") is True)
+
+
+def _people(data: bytes) -> Iterator[str]:
+    """Yield each account that manages the server with its role, and each key that signs in."""
+    try:
+        config = json.loads(data)
+    except (ValueError, RecursionError):
+        yield UNREADABLE
+        return
+    if not isinstance(config, dict):
+        return
+    users = config.get("users")
+    people = [user for user in users if _manages(user)] if isinstance(users, list) else []
+    for user in people:
+        yield f"{user.get('name')}: {user.get('role') or 'viewer'}"
+    for name, person in [(USER, config.get("admin")), *((user.get("name"), user) for user in people)]:
+        keys = person.get("keys") if isinstance(person, dict) else None
+        lines = "\n".join(str(key) for key in keys) if isinstance(keys, list) else ""
+        yield from (f"{name}: {key}" for key in _fingerprints(lines.encode()))
 
 
 def _is_secret(member: ManifestMember) -> bool:
@@ -105,6 +150,8 @@ def _details(kind: TrustKind, path: str, found: Generation) -> Iterator[str]:
         return
     data = found.stored.get(path, b"")
     match kind:
+        case "people":
+            yield from _people(data) if path == CONFIG else ()
         case "password":
             yield from (USER for line in data.splitlines() if _of_admin(line))
         case "ssh-keys":

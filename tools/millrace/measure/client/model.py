@@ -3,6 +3,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from millrace.measure.client.choices import ClientWorkload, Gpu, Protocol
 from millrace.system.documents import Contract
 
@@ -86,12 +88,26 @@ class Expect(Contract):
     gpu: Gpu | None = None
 
 
+class SystemStep(Contract):
+    """One step on a client: a path to open, a command to type, or a command that shows whether it worked."""
+
+    kind: Literal["path", "command", "check"]
+    text: str
+
+
+class ClientSystem(Contract):
+    """How another operating system than Linux opens the share. No step has a password: each asks for it."""
+
+    name: Literal["windows", "macos"]
+    steps: list[SystemStep]
+
+
 class Recipe(Contract):
     """Everything a client needs to mount one share well.
 
     Apply `files` (module options, credentials) and `prepare` (commands), then one of three that are equivalent: `fstab`
     (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
-    until the next boot).
+    until the next boot). `systems` are the steps of other operating systems, none where they cannot open it.
     """
 
     schema_version: Literal[1] = 1
@@ -113,6 +129,7 @@ class Recipe(Contract):
     notes: list[Note]
     zone: str | None
     gpu: GpuSettings | None = None
+    systems: list[ClientSystem] = Field(default_factory=list)
     expect: Expect
 
 

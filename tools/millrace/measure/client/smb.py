@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from millrace.measure.client import mount, recipes, sources
+from millrace.measure.client import mount, recipes, sources, systems
 from millrace.measure.client.choices import ClientWorkload, Protocol
 from millrace.measure.client.model import ClientFile, Expect, Note, Recipe, RecipeChoice
 from millrace.measure.client.mount import MountStep
@@ -43,7 +43,8 @@ def recipe(
         *_required_options(served),
     ]
     left_out = [*recipes.SMB_LEFT_OUT, *([] if served.posix else recipes.SMB_MIXED_LEFT_OUT)]
-    return _recipe(served, workload, protocol, name, credentials, options, left_out, _notes(served, credentials.path))
+    made = _recipe(served, workload, protocol, name, credentials, options, left_out, _notes(served, credentials.path))
+    return made.model_copy(update={"systems": systems.systems(name, served.name, user or DEFAULT_USER)})
 
 
 def direct_recipe(served: ServedShare, workload: ClientWorkload, host: str | None, user: str | None) -> Recipe:

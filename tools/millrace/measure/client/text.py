@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 
+from millrace.measure.client import systems
 from millrace.measure.client.model import GpuSettings, Recipe, RecipeChoice
 
 
@@ -22,6 +23,8 @@ def lines(recipe: Recipe) -> list[str]:
         rows += _section(f"B: {unit.path}", unit.text)
     rows += _section("B: commands", "\n".join(recipe.unit_commands))
     rows += _section("C: commands, until the next boot", "\n".join(recipe.commands))
+    if recipe.systems:
+        rows += _section("Windows and macOS, instead of all above", "\n".join(systems.lines(recipe.systems)))
     if recipe.gpu:
         rows += _gpu(recipe.gpu)
     if recipe.zone:

@@ -37,7 +37,7 @@ REMEDIES = {
     "pool": "millrace pool verify; then: systemctl start millrace-serving.target",
     "provision": "millrace provision goes on where it stopped",
     "readd": _DRIVES,
-    "revive": "millrace pool revive",
+    "pool-change": "millrace pool show; go on: millrace pool destroy, or millrace pool revive",
     "share": "millrace share verify; then: systemctl restart {unit}",
     "smart": _DRIVES,
     "smb-direct": "millrace share list; then: systemctl restart {unit}",

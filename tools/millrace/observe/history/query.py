@@ -30,6 +30,21 @@ LATE = 3 * HOUR
 CAPACITY = ("pool-used", "pool-size")
 
 
+@dataclass(frozen=True)
+class _Span:
+    """The steps that are asked for, in seconds; `is_day` where they are of minutes."""
+
+    since: int
+    step: int
+    count: int
+    is_day: bool
+
+    def holds(self, kind: SeriesKind) -> int:
+        """How long a value stands until the next one is due; 0 where each step has its own."""
+        every = kind.every if self.is_day else kind.slot
+        return every if every > self.step and not kind.ranked else 0
+
+
 @dataclass
 class _Step:
     """The values of one series in one step."""
@@ -86,8 +101,9 @@ def history(names: Sequence[str], seconds: int, points: int = POINTS, now: float
         step = max(step, width)
         since = int(at - seconds) // step * step
         count = int(at) // step - since // step + 1
-        by_series = _steps(sources, kinds, since, int(at), step, seconds <= DAY)
-        series = [figure for kind in kinds for figure in _of_kind(kind, labels, by_series, since, step, count)]
+        span = _Span(since, step, count, seconds <= DAY)
+        by_series = _steps(sources, kinds, span, int(at))
+        series = [figure for kind in kinds for figure in _of_kind(kind, labels, by_series, span)]
         stored = sources.pool.newest() if sources.pool else None
         if stored is not None and at - stored > LATE:
             sources.notes.append(
@@ -158,21 +174,20 @@ def _unread(pool: Pool) -> str | None:
     if beat is not None and beat.known and beat.error == "":
         return "the history on the pool is not read: the pool does not answer"
     if not _file(pool).exists():
-        return "the history was not copied to the pool yet: it is every hour"
+        return "no copy of the history is on the pool yet: it is made every hour"
     return None
 
 
-def _steps(
-    sources: _Sources, kinds: Sequence[SeriesKind], since: int, end: int, step: int, is_day: bool
-) -> dict[Key, dict[int, _Step]]:
-    """The values of each series by the time at which their step begins."""
+def _steps(sources: _Sources, kinds: Sequence[SeriesKind], span: _Span, end: int) -> dict[Key, dict[int, _Step]]:
+    """The values of each series by the time at which their step begins, with those that hold at the beginning."""
+    since = span.since - max(span.holds(kind) for kind in kinds)
     names = {*(kind.name for kind in kinds), WITNESS[0]}
     by_series: defaultdict[Key, dict[int, _Step]] = defaultdict(dict)
 
     def minutes(first: int) -> list[tuple[int, Key, float, float]]:
         return sources.each(lambda file: ((at, key, value, value) for at, key, value in file.rows(first, names)))
 
-    if is_day:
+    if span.is_day:
         values = minutes(since)
     else:
         values = sources.each(lambda file: file.slots(since, names))
@@ -181,38 +196,43 @@ def _steps(
         values += pool_copy.slots(recent)
     for at, key, mean, peak in sorted(values, key=lambda value: value[0]):
         if at <= end:
-            by_series[key].setdefault(at // step * step, _Step()).add(mean, peak)
+            by_series[key].setdefault(at // span.step * span.step, _Step()).add(mean, peak)
     return by_series
 
 
 def _of_kind(
-    kind: SeriesKind,
-    labels: dict[str, set[str]],
-    by_series: dict[Key, dict[int, _Step]],
-    since: int,
-    step: int,
-    count: int,
+    kind: SeriesKind, labels: dict[str, set[str]], by_series: dict[Key, dict[int, _Step]], span: _Span
 ) -> list[HistorySeries]:
     wanted = labels.get(kind.name)
     keys = [key for key in by_series if key[0] == kind.name and (wanted is None or key[1] in wanted)]
     witness = by_series.get(WITNESS, {})
-    series = [_series(kind, key, by_series[key], witness if kind.ranked else {}, since, step, count) for key in keys]
+    series = [_series(kind, key, by_series[key], witness if kind.ranked else {}, span) for key in keys]
     if kind.ranked:
         return sorted(series, key=lambda line: -(line.mean or 0.0))[: kind.most]
     return sorted(series, key=lambda line: line.of)
 
 
 def _series(
-    kind: SeriesKind, key: Key, steps: dict[int, _Step], witness: dict[int, _Step], since: int, step: int, count: int
+    kind: SeriesKind, key: Key, steps: dict[int, _Step], witness: dict[int, _Step], span: _Span
 ) -> HistorySeries:
     points: list[float | None] = []
-    for number in range(count):
-        at = since + number * step
+    peaks: list[float] = []
+    holds = span.holds(kind)
+    value: float | None
+    held: float | None = None
+    until = 0
+    for at in range(span.since - holds // span.step * span.step, span.since + span.count * span.step, span.step):
         there, all_of = steps.get(at), witness.get(at)
         if there is not None:
-            points.append(there.total / max(there.count, all_of.count if all_of else 0))
+            value = there.total / max(there.count, all_of.count if all_of else 0)
+            held, until = value, at + holds
+        elif at < until:
+            value = held
         else:
-            points.append(0.0 if all_of else None)
+            value = 0.0 if all_of else None
+        if at >= span.since:
+            points.append(value)
+            peaks += [there.peak] if there is not None else [] if value is None else [value]
     known = [point for point in points if point is not None]
     return HistorySeries(
         name=kind.name,
@@ -220,7 +240,7 @@ def _series(
         unit=kind.unit,
         points=points,
         mean=sum(known) / len(known) if known else None,
-        peak=max((part.peak for part in steps.values()), default=None),
+        peak=max(peaks, default=None),
         last=known[-1] if known else None,
     )
 

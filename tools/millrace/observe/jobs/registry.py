@@ -21,6 +21,7 @@ MODULES: dict[JobName, str] = {
     "scrub": "millrace.storage.scrub.scrub_job",
     "trim": "millrace.storage.trim.trim",
     "reset": "millrace.lifecycle.reset.reset_job",
+    "destroy": "millrace.lifecycle.destroy.destroy_job",
 }
 """The module of each kind; the job is its `JOB`."""
 

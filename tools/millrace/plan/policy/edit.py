@@ -47,7 +47,7 @@ def assigned(words: Sequence[str]) -> dict[str, Any]:
     BadInput: a word is no assignment, or there is no such key.
     """
     known = {f"{section}.{name}": field for section, name, field in keys.fields()}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
         key, text = key.strip(), text.strip()
@@ -56,8 +56,8 @@ def assigned(words: Sequence[str]) -> dict[str, Any]:
         if key not in known:
             raise BadInput(f"the policy has no key {shown(key)}; all keys: millrace policy show")
         is_list = keys.taken(known[key]) == "a list"
-        found[key] = None if text == DEFAULT else _value(text, is_list)
-    return found
+        values[key] = None if text == DEFAULT else _value(text, is_list)
+    return values
 
 
 def with_keys(text: str, values: Mapping[str, Any]) -> str:
@@ -114,7 +114,7 @@ def _before() -> Policy:
 
 
 def _apply(changed: Sequence[PolicyChange], run: Runner) -> list[str]:
-    sections = dict.fromkeys(one.key.partition(".")[0] for one in changed if one.when == "now")
+    sections = dict.fromkeys(each.key.partition(".")[0] for each in changed if each.when == "now")
     units = dict.fromkeys(unit for section in sections for unit in UNITS.get(section, (TUNE, SHARES)))
     for unit in units:
         # without a pool nothing is tuned or served yet; the journal is forwarded without one

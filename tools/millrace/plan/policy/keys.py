@@ -143,14 +143,14 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 
 
 def _limits(field: FieldInfo) -> tuple[int | None, int | None]:
-    limits: list[Any] = [*field.metadata, *_metadata(field.annotation)]
-    found: dict[str, Any] = {}
-    for limit in limits:
+    given: list[Any] = [*field.metadata, *_metadata(field.annotation)]
+    limits: dict[str, Any] = {}
+    for limit in given:
         for inner in [limit, *getattr(limit, "metadata", ())]:
             for name in ("ge", "le"):
                 if (value := getattr(inner, name, None)) is not None:
-                    found[name] = value
-    return found.get("ge"), found.get("le")
+                    limits[name] = value
+    return limits.get("ge"), limits.get("le")
 
 
 def _metadata(annotation: Any) -> Iterator[Any]:

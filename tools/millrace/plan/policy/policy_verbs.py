@@ -36,9 +36,9 @@ def show(every: bool, show: Output) -> None:
     from millrace.plan.policy.keys import PolicyReport, described
     from millrace.plan.policy.policy_file import source
 
-    found, path = policy_in_force.find(), source()
-    report = PolicyReport(file=str(path) if path else None, problem=found.problem, keys=described(found.policy))
-    show(report, lambda document: _rows(document, every), [found.problem] if found.problem else [])
+    in_force, path = policy_in_force.find(), source()
+    report = PolicyReport(file=str(path) if path else None, problem=in_force.problem, keys=described(in_force.policy))
+    show(report, lambda document: _rows(document, every), [in_force.problem] if in_force.problem else [])
 
 
 @policy.command("set")
@@ -68,26 +68,38 @@ def set_(assignments: tuple[str, ...], dry_run: bool, show: Output) -> None:
 def edit_(show: Output) -> None:
     """Open the policy in $EDITOR; it is kept if it is valid, else it is opened again or left as it was."""
     from millrace.plan.policy import edit
-    from millrace.plan.policy.policy_file import parse_policy
-    from millrace.system import paths
-    from millrace.system.errors import BadInput, Refused
     from millrace.system.prompt import confirm
     from millrace.system.users import only_root
 
     only_root()
-    before = text = edit.current()
-    while True:
-        edited = click.edit(text, extension=".toml")
-        if edited is None or edited == before:
-            raise Refused("the policy was not edited; nothing was changed")
-        text = edited
-        try:
-            parse_policy(text, str(paths.policy_file()))
-            break
-        except BadInput as error:
-            click.echo(f"millrace: {error}", err=True)
-            confirm("Edit it again?", "`millrace policy set`")
+    before = edit.current()
+    text = _edited(before, before)
+    while problem := _problem(text):
+        click.echo(f"millrace: {problem}", err=True)
+        confirm("Edit it again?", "`millrace policy set`")
+        text = _edited(text, before)
     _keep(lambda: text, False, show)
+
+
+def _edited(text: str, before: str) -> str:
+    from millrace.system.errors import Refused
+
+    edited = click.edit(text, extension=".toml")
+    if edited is None or edited == before:
+        raise Refused("the policy was not edited; nothing was changed")
+    return edited
+
+
+def _problem(text: str) -> str | None:
+    from millrace.plan.policy.policy_file import parse_policy
+    from millrace.system import paths
+    from millrace.system.errors import BadInput
+
+    try:
+        parse_policy(text, str(paths.policy_file()))
+    except BadInput as error:
+        return str(error)
+    return None
 
 
 @policy.command()
@@ -119,14 +131,14 @@ def _keep(text: Callable[[], str], dry_run: bool, show: Output) -> None:
         show(edit.keep(text(), attempt), _changed)
 
 
-def _rows(found: "PolicyReport", every: bool) -> Iterator[str]:
+def _rows(report: "PolicyReport", every: bool) -> Iterator[str]:
     from millrace.plan.policy.keys import EFFECT, words
     from millrace.system.printing import table
 
-    yield f"Policy: {found.file or 'no file; Millrace decides everything'}"
+    yield f"Policy: {report.file or 'no file; Millrace decides everything'}"
     yield ""
-    shown = [one for one in found.keys if every or one.is_set]
-    rows = [(one.key, words(one.value), words(one.default), one.range or None, one.when, one.meaning) for one in shown]
+    shown = [key for key in report.keys if every or key.is_set]
+    rows = [(key.key, words(key.value), words(key.default), key.range or None, key.when, key.meaning) for key in shown]
     yield from table(("Key", "Value", "Default", "Takes", "Effect", "Meaning"), rows)
     yield "" if rows else "No key is set."
     yield from (f"{when}: a change takes effect {effect}." for when, effect in EFFECT.items() if rows)
@@ -134,12 +146,12 @@ def _rows(found: "PolicyReport", every: bool) -> Iterator[str]:
         yield "All keys: millrace policy show --all"
 
 
-def _changed(found: "PolicyChanges") -> Iterator[str]:
+def _changed(done: "PolicyChanges") -> Iterator[str]:
     from millrace.plan.policy.keys import EFFECT, words
     from millrace.system.printing import table
 
-    rows = [(one.key, words(one.before), words(one.after), EFFECT[one.when]) for one in found.changes]
+    rows = [(each.key, words(each.before), words(each.after), EFFECT[each.when]) for each in done.changes]
     yield from table(("Key", "Before", "After", "Takes effect"), rows)
     if not rows:
         yield "Nothing changes."
-    yield from (f"applied by {unit}" for unit in found.applied)
+    yield from (f"applied by {unit}" for unit in done.applied)

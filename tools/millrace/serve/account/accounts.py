@@ -14,6 +14,7 @@ from millrace.system.names import several
 from millrace.system.run import Runner, must
 from millrace.system.smb_passwords import (
     PDBEDIT,
+    end_lockouts_of_other_times,
     never_expire,
     nt_hashes,
     reload_direct,
@@ -66,9 +67,13 @@ def ensure(users: Sequence[User], groups: Sequence[Group], run: Runner, admin: P
 
 
 def render(config: Config, run: Runner) -> list[User]:
-    """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet."""
+    """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet.
+
+    Lockouts that began when the clock was ahead end.
+    """
     made = ensure(config.users, config.groups, run, config.admin).users
     _enforce_smb_lockout(run)
+    end_lockouts_of_other_times([ADMIN, *(user.name for user in config.users)])
     return [user for user in config.users if user.name in made]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second factor of a person: a code of an authenticator app (RFC 6238), which pam_google_authenticator(8) checks.
+"""The second factor of an account: a code of an authenticator app (RFC 6238), which pam_google_authenticator(8) checks.
 
-A file for each person has the secret, the options of the module and the recovery codes; the module rewrites it at each
-sign-in, so that no code counts twice. Who has no file signs in without a code.
+A file for each account has the secret, the options of the module and the recovery codes; the module rewrites it at each
+sign-in, so that no code counts twice. An account without a file signs in without a code.
 """
 
 import base64
@@ -34,7 +34,7 @@ _OPTIONS = ("RATE_LIMIT 3 30", "WINDOW_SIZE 3", "DISALLOW_REUSE {step}", "TOTP_A
 
 
 def is_on(name: str) -> bool:
-    """Whether a person signs in with a code. PermissionError: the caller is not root."""
+    """Whether an account signs in with a code. PermissionError: the caller is not root."""
     return (paths.second_factor_dir() / name).exists()
 
 
@@ -71,12 +71,12 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
 
 
 def prove(name: str, code: str, now: datetime) -> None:
-    """Verify a code of the app of a person. Refused, BadInput: as for `confirm`."""
+    """Verify a code of the app of an account. Refused, BadInput: as for `confirm`."""
     _verified((paths.second_factor_dir() / name).read_text().partition("\n")[0], code, now)
 
 
 def remove(name: str) -> None:
-    """Let a person sign in without a code."""
+    """Let an account sign in without a code."""
     for directory in (paths.second_factor_dir(), paths.enrolment_dir()):
         (directory / name).unlink(missing_ok=True)
 

@@ -119,7 +119,7 @@ class Smb(DesiredModel):
     """The SMB side of a share. No network named: serve/share/networks.py. Guests have no access.
 
     `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own. `direct`:
-    served over SMB Direct by the kernel, and not by Samba.
+    served over SMB Direct by the kernel, and not by Samba. `audit`: Samba records who opens and changes files.
     """
 
     enabled: bool = True
@@ -130,6 +130,7 @@ class Smb(DesiredModel):
     time_machine: bool = False
     io_uring: bool = True
     direct: bool = False
+    audit: bool = False
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -155,6 +156,8 @@ class Smb(DesiredModel):
             )
         if self.time_machine:
             raise ValueError("Time Machine needs Samba: leave SMB Direct off")
+        if self.audit:
+            raise ValueError("the access log needs Samba: leave SMB Direct off")
 
 
 class DesiredShare(DesiredModel):

@@ -130,10 +130,10 @@ class DesiredNetwork(DesiredModel):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         for what, values in (
-            ("bond or VLAN name", [one.name for one in (*self.bonds, *self.vlans)]),
-            ("VLAN ID", [str(one.vlan) for one in self.vlans]),
+            ("bond or VLAN name", [each.name for each in (*self.bonds, *self.vlans)]),
+            ("VLAN ID", [str(each.vlan) for each in self.vlans]),
             ("port of a bond", [port.mac for port in self.members]),
-            ("route to", [one.network for one in self.routes]),
+            ("route to", [each.network for each in self.routes]),
             ("DNS server", self.dns),
             ("search domain", self.search),
             ("NTP server", self.ntp),
@@ -143,12 +143,12 @@ class DesiredNetwork(DesiredModel):
                 raise ValueError(f"the {what} {twice} is used twice")
         if len(self.dns) > MOST_SERVERS:
             raise ValueError(f"{len(self.dns)} DNS servers are too many: name at most {MOST_SERVERS}")
-        bonds = {one.name for one in self.bonds}
+        bonds = {each.name for each in self.bonds}
         for vlan in self.vlans:
             if ":" not in vlan.parent and vlan.parent not in bonds:
                 raise ValueError(f"VLAN {vlan.vlan} is on {vlan.parent}, which is no bond")
         members = {port.mac for port in self.members}
-        taken = next((one for one in self.vlans if one.parent in members), None)
+        taken = next((each for each in self.vlans if each.parent in members), None)
         if taken:
             raise ValueError(f"VLAN {taken.vlan} is on a port of a bond: remove the VLAN first, or put it on the bond")
         return self

@@ -58,11 +58,11 @@ class AddressChange(RenderPart):
             stale = not self.trial and link in trial
             return stale or _text(before.get(link)) != _text(after.get(link))
 
-        changed = [one for one in every if differs(one) or files.file_name(one) in left]
+        changed = [each for each in every if differs(each) or files.file_name(each) in left]
         self._configs = [old, new]
         self._links = links(self.run) if changed else []
         absent = {files.stem(port.mac) for port in new.ports if now_of(port, self._links) is None}
-        self._changed = [one for one in changed if one not in absent]
+        self._changed = [each for each in changed if each not in absent]
         away = [port for port in new.ports if files.stem(port.mac) in absent and port not in old.ports]
         change.warnings += [
             f"port {port.name} ({port.mac}) is not present in this server: its addresses are not set" for port in away
@@ -78,7 +78,7 @@ class AddressChange(RenderPart):
                 entries += [*files.entries(link, config), *files.no_trial_entries(link)]
         return [
             RenderedService(NETWORKD, entries, lambda settled: self._reload(settled, config)),
-            *servers(config, self.run, self.trial, [one.network for one in self._configs]),
+            *servers(config, self.run, self.trial, [each.network for each in self._configs]),
         ]
 
     def verify(self, change: Change) -> None:
@@ -98,11 +98,11 @@ class AddressChange(RenderPart):
             return False
         must(self.run, ["networkctl", "reload"])
         there = {link.name for link in links(self.run)}
-        kept = {one.name for one in (*config.network.bonds, *config.network.vlans)}
-        for one in (one for state in self._configs for one in (*state.network.vlans, *state.network.bonds)):
-            if one.name in there - kept:
-                must(self.run, ["networkctl", "delete", one.name])
-                there.discard(one.name)
+        kept = {each.name for each in (*config.network.bonds, *config.network.vlans)}
+        for each in (each for state in self._configs for each in (*state.network.vlans, *state.network.bonds)):
+            if each.name in there - kept:
+                must(self.run, ["networkctl", "delete", each.name])
+                there.discard(each.name)
         for link in self._links:
             if link.name in there and self._had_mtu(link) and not _has_mtu(link, config):
                 net.set_mtu(link.name, ETHERNET_MTU, self.run)

@@ -76,8 +76,8 @@ def set_link(name: str, settings: LinkSettings, host: NetworkServer) -> NetworkC
     networks include a management port, or the change does not hold.
     """
     settings.check()
-    found = links(host.run)
-    link = _existing(name, found)
+    present = links(host.run)
+    link = _existing(name, present)
     if link.part_of:
         raise Refused(f"{name} is part of {link.part_of}, which has the addresses")
     if link.kind != "port" and (settings.management is not None or DEFAULT in settings.addresses):
@@ -114,7 +114,7 @@ def add_vlan(parent: str, number: int, settings: LinkSettings, host: NetworkServ
     own = link.mac if link.kind == "port" else link.name
 
     def mutate(config: Config) -> Config:
-        taken = next((one for one in config.network.vlans if one.vlan == number), None)
+        taken = next((each for each in config.network.vlans if each.vlan == number), None)
         if taken:
             raise BadInput(f"VLAN {number} exists already: {taken.name}; change it with millrace network set")
         values = _without_dhcp(settings)
@@ -135,9 +135,9 @@ def add_bond(
 
     BadInput: there is no such port. Refused: a port is part of another bond, or no LACP partner responds.
     """
-    found = links(host.run)
-    ports = [_existing(one, found) for one in members]
-    if any(link.name == name for link in found):
+    present = links(host.run)
+    ports = [_existing(each, present) for each in members]
+    if any(link.name == name for link in present):
         raise Refused(f"{name} exists already: choose another name, or millrace network remove {name}")
     for port in ports:
         if port.kind != "port" or port.part_of:
@@ -227,8 +227,8 @@ def _set_servers(
 
     # before they are asked: a text that is no address goes nowhere
     checked(lambda: DesiredNetwork.model_validate(values))
-    silent = [one for one in servers if not answers(one)]
-    warnings = [f"the {what.upper()} server {one} does not respond" for one in silent]
+    silent = [each for each in servers if not answers(each)]
+    warnings = [f"the {what.upper()} server {each} does not respond" for each in silent]
     return try_change(f"{what} {several(list(servers)) if servers else 'default'}", mutate, host, warnings)
 
 

@@ -49,17 +49,17 @@ def file_name(link: str, suffix: str = "network", trial: bool = False) -> str:
 
 def texts(config: Config) -> dict[str, Callable[[], LinkTexts]]:
     """Return what makes the texts of each link that has files, by what they are called."""
-    found: dict[str, Callable[[], LinkTexts]] = {}
+    present: dict[str, Callable[[], LinkTexts]] = {}
     bonds, vlans = config.network.bonds, config.network.vlans
     for bond in bonds:
         for port in bond.members:
-            found[stem(port.mac)] = partial(_member, port.mac, bond)
-    parents = [one.parent for one in vlans if ":" in one.parent]
+            present[stem(port.mac)] = partial(_member, port.mac, bond)
+    parents = [each.parent for each in vlans if ":" in each.parent]
     for mac in dict.fromkeys([*(port.mac for port in config.ports), *parents]):
-        found[stem(mac)] = partial(_port, mac, config)
+        present[stem(mac)] = partial(_port, mac, config)
     for link in [*bonds, *vlans]:
-        found[link.name] = partial(_made, link, config)
-    return found
+        present[link.name] = partial(_made, link, config)
+    return present
 
 
 def on_disk(trial: bool = False) -> list[str]:
@@ -192,12 +192,12 @@ def _routes(link: DesiredLink, config: Config) -> list[Mapping[str, str]]:
 def _rest(mac: str) -> str:
     """Return what networkd would read for a port without our file, except the section that matches it."""
     name = next((path.name for path in _interfaces() if sysfs.text(path / "address") == mac), "")
-    directories = (paths.ROOT / one for one in (DIRECTORY, TRIAL_DIRECTORY, "usr/lib/systemd/network"))
+    directories = (paths.ROOT / each for each in (DIRECTORY, TRIAL_DIRECTORY, "usr/lib/systemd/network"))
     # the first directory counts for files of one name
     files: dict[str, Path] = {}
     for path in (path for directory in directories for path in directory.glob("*.network")):
         files.setdefault(path.name, path)
-    for file in sorted(set(files) - {one for one in files if one.startswith((PREFIX, TRIAL_PREFIX))}):
+    for file in sorted(set(files) - {each for each in files if each.startswith((PREFIX, TRIAL_PREFIX))}):
         sections = _SECTION.split((sysfs.content(files[file]) or b"").decode(errors="replace"))
         pairs = list(zip(sections[1::2], sections[2::2], strict=True))
         if any(section == "Match" and _matches(body, mac, name) for section, body in pairs):

@@ -90,7 +90,7 @@ def _link(entry: Entry, kind: LinkKind) -> NetworkLink:
         ],
         part_of=entry.get("master"),
         members=members,
-        active=[one for one in members if _carries(name, one)],
+        active=[each for each in members if _carries(name, each)],
         partner=None if partner == NO_PARTNER else partner,
         parent=entry.get("link"),
     )

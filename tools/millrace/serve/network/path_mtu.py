@@ -27,7 +27,7 @@ def path_mtu(client: str, run: Runner) -> PathMtu:
     except ValueError as error:
         raise BadInput(str(error).replace("another server", "a client")) from error
     name = net.link_to(address, run)
-    link = next((one for one in links(run) if one.name == name), None)
+    link = next((each for each in links(run) if each.name == name), None)
     if link is None or link.mtu is None:
         raise Failed(f"no link of this server leads to {address}: millrace network show")
     version = ip_address(address).version

@@ -36,7 +36,7 @@ def end(trial: NetworkTrial, state: TrialState, problem: str | None = None) -> N
 
 
 def report(now: Callable[[], float] = time.monotonic) -> TrialReport | None:
-    """Return the last change, for a person."""
+    """Return the last change, for the user."""
     found = last()
     if found is None:
         return None

@@ -42,24 +42,24 @@ def _members(new: Config, found: Sequence[NetworkLink]) -> None:
             raise Refused(f"{link.name} is part of {link.part_of}, which has the addresses")
 
 
-def _taken(old: Config, new: Config, found: Sequence[NetworkLink]) -> None:
+def _taken(old: Config, new: Config, present: Sequence[NetworkLink]) -> None:
     """An address that another link has from elsewhere, such as DHCP."""
     members = {port.mac for port in new.network.members}
     for link in _changed(old, new):
-        wanted = {one.partition("/")[0] for one in link.addresses}
-        own = now_of(link, found)
-        for other in found:
+        wanted = {each.partition("/")[0] for each in link.addresses}
+        own = now_of(link, present)
+        for other in present:
             if other is own or (other.kind == "port" and other.mac in members) or desired(other, new):
                 continue
             if other.kind != "port":
                 # it is removed by this change, or not ours
                 continue
-            taken = sorted(wanted & {one.partition("/")[0] for one in other.addresses})
+            taken = sorted(wanted & {each.partition("/")[0] for each in other.addresses})
             if taken:
                 raise Refused(f"{several(taken)} is an address of {other.name}: remove it there first")
 
 
-def _subnets(old: Config, new: Config, found: Sequence[NetworkLink]) -> None:
+def _subnets(old: Config, new: Config, present: Sequence[NetworkLink]) -> None:
     shared = shared_network(new.links)
     if shared and shared != shared_network(old.links):
         first, second, subnet = shared
@@ -67,26 +67,28 @@ def _subnets(old: Config, new: Config, found: Sequence[NetworkLink]) -> None:
             f"{first} and {second} would both be in {subnet}: give each its own network, or make a bond of them"
         )
     members = {port.mac for port in new.network.members}
-    undecided = [one for one in found if one.kind == "port" and one.mac not in members and desired(one, new) is None]
+    undecided = [
+        each for each in present if each.kind == "port" and each.mac not in members and desired(each, new) is None
+    ]
     for link in _changed(old, new):
-        own = now_of(link, found)
+        own = now_of(link, present)
         for network in networks(link):
             for other in undecided:
-                if other is not own and any(ip_interface(one).network == network for one in other.addresses):
+                if other is not own and any(ip_interface(each).network == network for each in other.addresses):
                     raise Refused(
                         f"{other.name} and {link.name} would both be in {network}: give each its own network, or make "
                         "a bond of them"
                     )
 
 
-def _mtus(old: Config, new: Config, found: Sequence[NetworkLink], run: Runner) -> None:
+def _mtus(old: Config, new: Config, present: Sequence[NetworkLink], run: Runner) -> None:
     """An MTU above that of the driver, or of the link below a VLAN."""
-    by_name = {one.name: one for one in found}
+    by_name = {each.name: each for each in present}
     for vlan in new.network.vlans:
         below = _parent(vlan, new)
         if vlan.mtu and below is not None and below.mtu and below.mtu < vlan.mtu:
             raise Refused(f"the MTU {vlan.mtu} is above that of {below.name} ({below.mtu}): set that first")
-    for link in found:
+    for link in present:
         size = _needed(link, new)
         if size is None or size == _needed(link, old):
             continue
@@ -96,7 +98,7 @@ def _mtus(old: Config, new: Config, found: Sequence[NetworkLink], run: Runner) -
     for bond in new.network.bonds:
         size = mtu_of(bond, new)
         members = [
-            one for one in by_name.values() if one.kind == "port" and one.mac in {port.mac for port in bond.members}
+            each for each in by_name.values() if each.kind == "port" and each.mac in {port.mac for port in bond.members}
         ]
         for member in members if size else []:
             most = net.most_mtu(member.name, run)
@@ -127,31 +129,31 @@ def _routes(new: Config) -> None:
             )
 
 
-def _last_port(new: Config, found: Sequence[NetworkLink]) -> None:
+def _last_port(new: Config, present: Sequence[NetworkLink]) -> None:
     """A server without any address can be reached from nowhere."""
     members = {port.mac for port in new.network.members}
-    undecided = [one for one in found if one.kind == "port" and desired(one, new) is None]
+    undecided = [each for each in present if each.kind == "port" and desired(each, new) is None]
     left = any(link.addresses or link.dhcp for link in new.links)
     # A port that a bond gives up asks for an address.
-    if left or any(one.addresses or one.part_of for one in undecided if one.mac not in members):
+    if left or any(each.addresses or each.part_of for each in undecided if each.mac not in members):
         return
-    if any(one.addresses for one in found):
+    if any(each.addresses for each in present):
         raise Refused(
             "this would take the last address of this server, which this session uses: give another link an address "
             "first"
         )
 
 
-def _session(new: Config, found: Sequence[NetworkLink]) -> list[str]:
+def _session(new: Config, present: Sequence[NetworkLink]) -> list[str]:
     """Sessions of the web console and of ssh whose address goes away."""
-    used = {str(one) for port in CONSOLE_PORTS for one in served_on(port)}
+    used = {str(each) for port in CONSOLE_PORTS for each in served_on(port)}
     members = {port.mac for port in new.network.members}
-    kept = {one.partition("/")[0] for link in new.links for one in link.addresses}
-    for link in found:
+    kept = {each.partition("/")[0] for link in new.links for each in link.addresses}
+    for link in present:
         decided = desired(link, new)
         if link.mac not in members and (decided.dhcp if decided else link.kind == "port"):
-            kept |= {one.partition("/")[0] for one in link.addresses}
-    every = {one.partition("/")[0] for link in found for one in link.addresses}
+            kept |= {each.partition("/")[0] for each in link.addresses}
+    every = {each.partition("/")[0] for link in present for each in link.addresses}
     gone = sorted((used & every) - kept)
     if not gone:
         return []

@@ -239,7 +239,7 @@ def _lines(report: "NetworkReport") -> Iterator[str]:
             ("DNS servers", report.dns or "from DHCP"),
             ("Search domains", report.search or None),
             ("NTP servers", report.ntp or "from DHCP, else Debian's"),
-            ("Routes", [f"{one.network} via {one.gateway}" for one in report.routes] or None),
+            ("Routes", [f"{each.network} via {each.gateway}" for each in report.routes] or None),
         )
     )
     if report.trial is not None:

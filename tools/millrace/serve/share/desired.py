@@ -118,6 +118,7 @@ def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
         encryption="required" if wanted.type == "home" else wanted.smb.encryption,
         time_machine=wanted.smb.time_machine,
         io_uring=wanted.smb.io_uring,
+        audit=wanted.smb.audit,
     )
 
 

@@ -8,10 +8,10 @@ from millrace.serve.config import store
 from millrace.serve.config.choices import ShareType
 from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.share import directories, nfs, options, permissions, quota, smb
+from millrace.serve.share import directories, kept_results, nfs, options, permissions, quota, smb
 from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
-from millrace.serve.share.model import ChangeReport, Preview
+from millrace.serve.share.model import ChangeReport, Preview, ShareVerification
 from millrace.serve.share.server import ShareServer, this_server
 from millrace.storage.record.pool_file import known_pool
 from millrace.system.command import command
@@ -155,6 +155,7 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
     done = Reconciliation([serving])
     config = store.change(invoking_user(), what, mutate, done)
     changed = [share for share in serving.shares(config) if share.name in names]
+    kept_results.keep([ShareVerification(name=share.name, seen=done.verified, problem=None) for share in changed])
     return ChangeReport(
         serial=config.serial,
         share=changed[0] if len(changed) == 1 else None,
@@ -232,7 +233,7 @@ def _typed(settings: Settings) -> Typed:
     smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
     smb |= {
         key: settings[key]
-        for key in ("encryption", "time_machine", "io_uring", "direct")
+        for key in ("encryption", "time_machine", "io_uring", "direct", "audit")
         if settings.get(key) is not None
     }
     if settings.get("smb_users") or settings.get("smb_groups"):

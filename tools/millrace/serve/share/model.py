@@ -12,7 +12,10 @@ from millrace.system.documents import Contract
 
 
 class SmbAccess(Contract):
-    """Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it."""
+    """Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it.
+
+    `audit` is whether Samba records who opens and changes files.
+    """
 
     users: list[str]
     groups: list[str]
@@ -20,6 +23,7 @@ class SmbAccess(Contract):
     encryption: Literal["offered", "required"]
     time_machine: bool
     io_uring: bool
+    audit: bool = False
 
 
 class DirectAccess(Contract):
@@ -79,27 +83,37 @@ class Share(Contract):
         return self.nfs and self.smb is not None and self.type != "dataset-ro"
 
 
-class ShareDetails(Contract):
-    """One share; `writers` is who may write, in words.
-
-    `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
-    they are those of the rule for writing, access lists included; null where that cannot be read.
-    """
-
-    schema_version: Literal[1] = 1
-    share: Share
-    writers: str
-    owner: str | None
-    group: str | None
-    mode: str | None
-    follows: bool | None
+Denials = Literal["kept", "refused", "dropped"]
+"""What becomes of an entry that denies access, in an access list that an SMB client sets."""
 
 
-class ShareList(Contract):
-    """All shares of this server."""
+Caching = Literal["clients", "none"]
+"""Whether SMB clients may keep what they read and write: by leases and durable handles, or not at all."""
 
-    schema_version: Literal[1] = 1
-    shares: list[Share]
+
+class ShareConnection(Contract):
+    """One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files."""
+
+    host: str
+    user: str
+    since: str
+    files: int
+
+
+class OpenFile(Contract):
+    """A file that an SMB client has open: its path below the share, the user, and whether it was opened to write."""
+
+    path: str
+    user: str
+    writing: bool
+
+
+class ShareConnections(Contract):
+    """SMB clients of one share. `files` are some of the `open_files` files that they have open."""
+
+    clients: list[ShareConnection]
+    files: list[OpenFile]
+    open_files: int
 
 
 class FoundNetwork(Contract):
@@ -174,6 +188,87 @@ class ShareVerification(Contract):
     seen: list[str]
     problem: str | None
     files: list[str] = Field(default_factory=list)
+
+
+class KeptVerification(Contract):
+    """The last verification of a share, by a change or by `millrace share verify`; `at` is ISO 8601 in UTC."""
+
+    at: str
+    result: ShareVerification
+
+
+class KeptVerifications(Contract):
+    """The last verification of each share, as a server keeps them."""
+
+    schema_version: Literal[1] = 1
+    verifications: list[KeptVerification]
+
+
+class ShareDetails(Contract):
+    """One share; `writers` is who may write, in words.
+
+    `caching` is whether SMB clients may cache, null without Samba. `connections` are its SMB clients, null where they
+    cannot be read, `problem` is why: only root can. `verification` is the last one, null where there was none.
+    `denials` is what becomes of entries that deny access; null where no SMB client sets access lists.
+
+    `owner`, `group` and `mode` (octal) are those of its directory, null where it cannot be read; `follows` is whether
+    they are those of the rule for writing, access lists included; null where that cannot be read.
+    """
+
+    schema_version: Literal[1] = 1
+    share: Share
+    writers: str
+    owner: str | None
+    group: str | None
+    mode: str | None
+    follows: bool | None
+    denials: Denials | None = None
+    caching: Caching | None = None
+    connections: ShareConnections | None = None
+    problem: str | None = None
+    verification: KeptVerification | None = None
+
+
+class ShareList(Contract):
+    """All shares of this server, and the last verification of each that was verified."""
+
+    schema_version: Literal[1] = 1
+    shares: list[Share]
+    verifications: list[KeptVerification] = Field(default_factory=list)
+
+
+AccessAction = Literal["read", "opened to write", "created", "renamed", "deleted", "permissions changed"]
+
+
+class ShareLogEntry(Contract):
+    """What one user did with one file over SMB; `target` is the new name of a renamed file.
+
+    `at` is ISO 8601 in UTC; paths are below the share.
+    """
+
+    at: str
+    user: str
+    host: str
+    action: AccessAction
+    path: str
+    target: str | None
+
+
+class ShareLog(Contract):
+    """`millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now."""
+
+    schema_version: Literal[1] = 1
+    share: str
+    audit: bool
+    entries: list[ShareLogEntry]
+
+
+class DisconnectReport(Contract):
+    """The result of `millrace share disconnect`: how many SMB clients had the share open."""
+
+    schema_version: Literal[1] = 1
+    share: str
+    clients: int
 
 
 class VerifyReport(Contract):

@@ -88,9 +88,20 @@ def nfs_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
 
 def smb_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
     """Return sessions from `smbstatus --json`. Failed: smbstatus fails."""
+    status = smb_status(run)
+    opened = Counter(
+        str(handle["server_id"]["pid"])
+        for file in status.get("open_files", {}).values()
+        for handle in file["opens"].values()
+    )
+    return [_smb_session(session, opened) for session in status.get("sessions", {}).values()], []
+
+
+def smb_status(run: Runner) -> dict[str, Any]:
+    """Return the document of `smbstatus --json`; empty without Samba. Failed: it fails, or the caller is not root."""
     result = run(["smbstatus", "--json"])
     if result.status == 127:
-        return [], []
+        return {}
     # It prints a document without sessions then, as if there were none.
     if NOT_ROOT in result.err:
         raise Failed("listing SMB clients requires root")
@@ -98,12 +109,7 @@ def smb_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
         status = json.loads(result.out)
     except ValueError as error:
         raise Failed(f"smbstatus does not list SMB sessions: {last_words(result)}") from error
-    opened = Counter(
-        str(handle["server_id"]["pid"])
-        for file in status.get("open_files", {}).values()
-        for handle in file["opens"].values()
-    )
-    return [_smb_session(session, opened) for session in status.get("sessions", {}).values()], []
+    return status if isinstance(status, dict) else {}
 
 
 def direct_sessions(run: Runner) -> tuple[list[ClientSession], list[str]]:
@@ -163,9 +169,7 @@ def _smb_session(session: dict[str, Any], opened: Counter[str]) -> ClientSession
     cipher = str(session.get("encryption", {}).get("cipher", "-"))
     return ClientSession(
         protocol="smb",
-        host=address(
-            _plain(str(channels[0]["remote_address"]) if channels else str(session.get("remote_machine", "")))
-        ),
+        host=smb_address(str(channels[0]["remote_address"]) if channels else str(session.get("remote_machine", ""))),
         name=str(session.get("username", "")),
         version=str(session.get("session_dialect", "")),
         transport="tcp",
@@ -185,9 +189,9 @@ def _connections(run: Runner) -> Counter[str]:
     return Counter(address(row[-1]) for row in rows if row)
 
 
-def _plain(address: str) -> str:
-    """smbd writes `ipv4:10.0.0.2:445`."""
-    return re.sub(r"^ipv[46]:", "", address)
+def smb_address(end: str) -> str:
+    """Return the address that smbd writes as `ipv4:10.0.0.2:445`."""
+    return address(re.sub(r"^ipv[46]:", "", end))
 
 
 def address(end: str) -> str:

@@ -5,23 +5,29 @@ Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable ha
 `ask sharemode = no` answers a stat without reading locking.tdb, and io_uring costs the least CPU time.
 """
 
+from pathlib import Path
 from typing import Final
 
-from millrace.serve.share import permissions
-from millrace.serve.share.model import Share, SmbAccess
+from millrace.serve.share import access_log, permissions
+from millrace.serve.share.model import Caching, Denials, Share, SmbAccess
+from millrace.system import paths
 
 # The account that verifies shares; it has a password only during a verification.
 CHECKER: Final = "millrace-check"
 
 _STACK = "catia fruit streams_xattr"
+_ACL_XATTR = "acl_xattr"
 
-# For one protocol only: clients may cache, no other protocol writes.
-_FAST = {
-    "csc policy": "disable",  # no offline copies of terabytes on a laptop
+# Of the package millrace-modules: an image with --stock-modules is without it.
+DENIALS: Final = "usr/lib/x86_64-linux-gnu/samba/vfs/refuse_denials.so"
+
+# For one protocol only: clients may cache, no other protocol writes. Locks of POSIX would end durable handles.
+_ALONE = {
     "posix locking": "no",
     "vfs objects": f"{_STACK} io_uring",  # last in the stack
     "smbd profiling share": "yes",
 }
+_FAST = {"csc policy": "disable", **_ALONE}  # no offline copies of terabytes on a laptop
 _LOOSE_STAT = {"smbd getinfo ask sharemode": "no", "smbd search ask sharemode": "no"}
 
 # The masks keep the owner's execute bit: smbd allows full control of a file only to who has all of rwx.
@@ -40,12 +46,12 @@ _TYPES: dict[str, dict[str, str]] = {
     },
     # NT ACLs beside the modes: only where NFS does not change the modes.
     "home": {
-        "vfs objects": f"{_STACK} acl_xattr",
+        "vfs objects": f"{_STACK} {_ACL_XATTR}",
         "create mask": "0600",
         "directory mask": "0700",
         "inherit acls": "yes",
     },
-    "mixed": {},
+    "mixed": _ALONE,
 }
 
 # NFS writers do not break SMB leases: no caching by clients, locks that both sides see, no symbolic links that NFS
@@ -79,6 +85,26 @@ def parameters(share: Share) -> dict[str, str]:
     }
 
 
+def denials(share: Share) -> Denials | None:
+    """Return what becomes of an entry that denies access, in an access list that a client sets.
+
+    None where no client sets any: nobody writes, or the share is not on SMB. ksmbd has no setting that refuses them
+    (kernel 7.2: set_posix_acl_entries_dacl() in fs/smb/server/smbacl.c maps to POSIX access lists).
+    """
+    if share.type == "dataset-ro" or (share.smb is None and share.direct is None):
+        return None
+    if share.smb is None:
+        return "dropped"
+    if _ACL_XATTR in _TYPES[share.type]["vfs objects"] and not share.both:
+        return "kept"
+    return "refused" if (paths.ROOT / DENIALS).exists() else "dropped"
+
+
+def caching(share: Share) -> Caching | None:
+    """Return whether SMB clients may cache; None for a share that Samba does not serve."""
+    return None if share.smb is None else "none" if share.both else "clients"
+
+
 def masks(share: Share) -> dict[str, str]:
     """Return the masks of new files and directories of a share: those of its type, or what others than the creator may.
 
@@ -106,7 +132,11 @@ def _behaviour(share: Share) -> dict[str, str]:
     own = _TYPES[share.type]
     if share.smb is not None and not share.smb.io_uring and "io_uring" in own.get("vfs objects", ""):
         own = {**own, "vfs objects": _STACK}
-    if not share.both and share.type != "mixed":
-        return own
-    kept = {name: value for name, value in own.items() if name not in _LOOSE_STAT}
-    return {**kept, **_BOTH}
+    if share.both:
+        own = {**{name: value for name, value in own.items() if name not in _LOOSE_STAT}, **_BOTH}
+    if denials(share) == "refused":
+        own = {**own, "vfs objects": f"{Path(DENIALS).stem} {own['vfs objects']}"}
+    if share.smb is not None and share.smb.audit:
+        # above all others: the names of clients, and what was refused is no success
+        own = {**own, "vfs objects": f"full_audit {own['vfs objects']}", **access_log.PARAMETERS}
+    return own

@@ -91,6 +91,11 @@ def _settings(function: Any) -> Any:
             default=None,
             help="Serve it over RDMA by the kernel instead of Samba, unsigned and unencrypted (policy: smb_direct).",
         ),
+        click.option(
+            "--audit/--no-audit",
+            default=None,
+            help="Record who opens and changes files over SMB: `millrace share log`.",
+        ),
         click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
     )
     for option in reversed(options):
@@ -107,20 +112,23 @@ def share() -> None:
 @prints("millrace.serve.share.model:ShareList")
 def list_(show: Output) -> None:
     """List shares with allowed clients and usage."""
+    from millrace.serve.share.kept_results import kept
     from millrace.serve.share.listing import listed, rows
     from millrace.serve.share.model import ShareList
 
     pool = known_pool()
     if pool is None:
         show.text(["No shares yet: no pool. `millrace status` shows the next step."])
-    show(ShareList(shares=listed(pool) if pool else []), lambda found: rows(found.shares))
+    shares = listed(pool) if pool else []
+    verifications = kept([share.name for share in shares])
+    show(ShareList(shares=shares, verifications=verifications), lambda found: rows(found.shares))
 
 
 @share.command("show")
 @click.argument("name", shell_complete=SHARES)
 @prints("millrace.serve.share.model:ShareDetails")
 def show_(name: str, show: Output) -> None:
-    """Show one share, its rule for writing, and the owner, group and mode of its directory."""
+    """Show one share: who may write, its directory, its SMB clients and open files, and its last verification."""
     from millrace.serve.share.details import details, lines
 
     show(details(name, known_pool()), lines)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
-from millrace.serve.share import file_sids, machine_sid, sid_record, verify_nfs, verify_smb
+from millrace.serve.share import file_sids, kept_results, machine_sid, sid_record, verify_nfs, verify_smb
 from millrace.serve.share.cleanup import clean_up
 from millrace.serve.share.direct import verify as verify_direct
 from millrace.serve.share.model import Share, ShareVerification, VerifyReport
@@ -44,7 +44,9 @@ def verify(names: Iterable[str] = (), server: Callable[[], ShareServer] = this_s
         shares = [present[name] for name in wanted or present]
         verified = _verified(shares, list(present.values()), config, host)
     # Trees are walked without the lock: a change of shares does not wait for them.
-    return VerifyReport(shares=[_with_files(result, present[result.name], host) for result in verified])
+    report = VerifyReport(shares=[_with_files(result, present[result.name], host) for result in verified])
+    kept_results.keep(report.shares)
+    return report
 
 
 def _verified(shares: list[Share], every: list[Share], config: Config, host: ShareServer) -> list[ShareVerification]:

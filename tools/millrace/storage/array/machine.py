@@ -57,8 +57,11 @@ class System(Protocol):
         """Return a fresh inventory, every drive probed, once the list of drives is stable."""
         ...
 
-    def propose(self, inventory: Inventory) -> Proposal:
-        """Plan this inventory with the policy of this server. Refused, BadInput: the policy cannot be read."""
+    def propose(self, inventory: Inventory, layout: str | None = None) -> Proposal:
+        """Plan this inventory with the policy of this server, with the chosen `layout` where there is one.
+
+        Refused, BadInput: the policy cannot be read, or the layout is not possible any more.
+        """
         ...
 
     def diskseq(self, name: str) -> str | None:
@@ -163,12 +166,12 @@ class Linux:
         settling.wait_stable()
         return collect()
 
-    def propose(self, inventory: Inventory) -> Proposal:
-        """Plan with the policy file. Refused, BadInput: it cannot be read."""
+    def propose(self, inventory: Inventory, layout: str | None = None) -> Proposal:
+        """Plan with the policy file. Refused, BadInput: it cannot be read, or the layout is not possible."""
+        from millrace.plan.choices import chosen
         from millrace.plan.policy.policy_file import load_policy
-        from millrace.plan.propose import propose
 
-        return propose(inventory, load_policy())
+        return chosen(inventory, load_policy(), layout)
 
     def diskseq(self, name: str) -> str | None:
         """Read `diskseq` of the disk from sysfs."""

@@ -25,7 +25,7 @@ from millrace.system.units import is_working
 
 ASSEMBLE = "millrace-assemble.service"
 SERVING = "millrace-serving.target"
-REVIVE = "millrace-revive.service"
+REVIVE = "millrace-pool-change@revive.service"
 
 
 class StoppedArray(Contract):

@@ -7,6 +7,7 @@ from millrace.storage.array import discard, md
 from millrace.storage.array.machine import Report, System
 from millrace.storage.assemble import in_sync
 from millrace.storage.change.change_steps import JoinStep, LeaveTask, RebuildTask, Task
+from millrace.storage.change.grow_steps import EnlargeTask, FilesystemTask, GrowTask, enlarged
 from millrace.storage.drive.attached import Drives
 from millrace.storage.provision.partition import PartitionStep
 from millrace.storage.record import removal_record
@@ -61,7 +62,18 @@ def _steps(
         yield RebuildTask(system, array, partition, join)
     for name in plan.leaves if plan.old else ():
         yield LeaveTask(system, arrays[name], plan.old.serial if plan.old else "")
+    if plan.grows:
+        yield from _growing(system, drives, plan, pool)
     yield _RecordTask(system, plan, drive, report)
+
+
+def _growing(system: System, drives: Drives, plan: DrivePlan, pool: Pool) -> Iterator[Task]:
+    records = {record.serial: record for record in pool.drives}
+    for grown in plan.grows:
+        yield EnlargeTask(system, drives, records[grown.serial], grown)
+    array = next(record for record in pool.arrays if record.array.name == plan.array)
+    yield GrowTask(system, array, min(grown.before for grown in plan.grows))
+    yield FilesystemTask(system, pool)
 
 
 class _RecordTask:
@@ -75,6 +87,7 @@ class _RecordTask:
         self._old = plan.old.serial if plan.old else None
         self._fewer_spares = plan.fewer_spares
         self._new = new
+        self._sizes = {grown.serial: grown.size for grown in plan.grows}
         self._report = report
 
     def perform(self) -> str:
@@ -89,6 +102,8 @@ class _RecordTask:
         return f"generation {pool.generation}"
 
     def _drives(self, before: list[DriveRecord]) -> list[DriveRecord]:
+        if self._sizes:
+            return [enlarged(drive, self._sizes.get(drive.serial, drive.partitions[-1].size)) for drive in before]
         if self._new is None:
             return before
         left = [one for one in before if one.serial != self._new.serial]

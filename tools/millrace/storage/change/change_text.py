@@ -9,7 +9,7 @@ from millrace.storage.record.drive_change import ChangedDrive, DriveChange, Driv
 from millrace.system.printing import fields
 from millrace.system.text import binary, pace, size
 
-TITLES = {"replace": "Replace", "add": "Add", "remove": "Remove"}
+TITLES = {"replace": "Replace", "add": "Add", "remove": "Remove", "grow": "Grow"}
 
 
 def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
@@ -21,6 +21,8 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
         rows.append(("Old drive" if plan.new else "Drive", _about(plan.old)))
     if plan.new:
         rows.append(("New drive", f"{_about(plan.new)}; it is blank, and is written"))
+    if plan.grows:
+        rows.append(("Gain", f"{size(plan.gain)} of usable capacity, less what XFS needs"))
     rows += [(f"Step {number}", step) for number, step in enumerate(proposal.steps, start=1)]
     rows += [("Differs", difference) for difference in proposal.differences]
     yield from fields([*rows, ("Hash", proposal.sha256)], indent=2)
@@ -29,6 +31,8 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
 def steps_in_words(plan: DrivePlan) -> list[str]:
     """Return what a change does, a sentence for each step."""
     steps = []
+    if plan.grows:
+        return _growing(plan)
     if plan.new:
         parts = ", ".join(f"{partition.label} {binary(partition.size)}" for partition in plan.partitions)
         steps.append(f"Write a partition table to drive {plan.new.serial}: {parts}.")
@@ -48,6 +52,18 @@ def steps_in_words(plan: DrivePlan) -> list[str]:
     return steps
 
 
+def _growing(plan: DrivePlan) -> list[str]:
+    enlarged = [
+        f"Enlarge {grown.label} of {named(grown.serial, grown.bay)}: {binary(grown.before)} to {binary(grown.size)}."
+        for grown in plan.grows
+    ]
+    return [
+        *enlarged,
+        f"Array {plan.array}: use all of its members; md synchronises the new part in the background.",
+        "Grow the file system, which stays mounted and served.",
+    ]
+
+
 def _is_same(plan: DrivePlan) -> bool:
     """Whether a member that was erased takes its own place."""
     return plan.old is not None and plan.new is not None and plan.old.serial == plan.new.serial
@@ -56,6 +72,8 @@ def _is_same(plan: DrivePlan) -> bool:
 def result(change: DriveChange) -> str:
     """Return how a change ended that was done."""
     plan = change.plan
+    if plan.grows:
+        return f"the pool has {size(plan.gain)} more"
     if plan.old and plan.new and _is_same(plan):
         return f"{named(plan.new.serial, plan.new.bay)} has its place again"
     if plan.old and plan.new:

@@ -75,6 +75,19 @@ def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Outp
 
 
 @click.command()
+@_confirmed
+def grow(yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
+    """Grow the pool, after each of its drives was replaced by a larger one.
+
+    Partitions, array and file system are enlarged while they are in use. --dry-run shows the gain. A RAID50 or RAID60
+    cannot grow: md enlarges no RAID0. An interrupted growth goes on at the next boot.
+    """
+    from millrace.storage.change.plan_grow import growth
+
+    _change(None, growth, _Confirmation(yes, digest, dry_run), show)
+
+
+@click.command()
 @prints("millrace.storage.change.change_model:LastChange")
 def progress(show: Output) -> None:
     """Show the progress of a replacement, or how the last one ended."""

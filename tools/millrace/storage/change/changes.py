@@ -13,6 +13,7 @@ from millrace.storage.assemble import unclean
 from millrace.storage.change.change import carry_out_change
 from millrace.storage.change.change_steps import LostDrive
 from millrace.storage.change.change_text import steps_in_words
+from millrace.storage.change.plan_grow import growth
 from millrace.storage.change.plan_replace import PoolServer, replacement, require_member
 from millrace.storage.change.spares import addition, removal
 from millrace.storage.drive import drive_history
@@ -61,10 +62,10 @@ def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> Dr
             f"{wanted} is not the hash of this change, which is {proposal.sha256}: the drives have changed; "
             "read it again with --dry-run. Nothing was written"
         )
-    for join in proposal.plan.joins:
-        if join.array and unclean.holds(join.array):
+    for array in (*(join.array for join in proposal.plan.joins), proposal.plan.array):
+        if array and unclean.holds(array):
             raise Refused(
-                f"array {join.array}: no member is added before its parity was checked for torn rows; wait for the end "
+                f"array {array}: no member is added before its parity was checked for torn rows; wait for the end "
                 "of the check (millrace pool unclean), or give it up: millrace pool acknowledge"
             )
     with writing(changing(proposal.plan)):
@@ -97,7 +98,7 @@ def apply(system: System, report: Report) -> DriveChange | None:
                 _verify(system, drives.inventory, journal)
             report("going on with an interrupted change" if journal.begun else f"change {journal.change.id}")
             journal.stopped(None)
-            if journal.change.plan.joins:
+            if journal.change.plan.joins or journal.change.plan.grows:
                 scrub.give_way(load_pool(), system.attempt)
             carry_out_change(system, drives, journal, report)
         except (Refused, LostDrive) as error:
@@ -117,7 +118,7 @@ def apply(system: System, report: Report) -> DriveChange | None:
 
 def decision(plan: DrivePlan) -> Decide:
     """Return what plans the same change again."""
-    old, new = (one.serial if one else "" for one in (plan.old, plan.new))
+    old, new = (drive.serial if drive else "" for drive in (plan.old, plan.new))
     match plan.verb:
         case "replace":
             return lambda server: replacement(server, old, new)
@@ -125,6 +126,8 @@ def decision(plan: DrivePlan) -> Decide:
             return lambda server: addition(server, new)
         case "remove":
             return lambda server: removal(server, old)
+        case "grow":
+            return growth
 
 
 def examined(system: System) -> Inventory:

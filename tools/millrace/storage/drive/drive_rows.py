@@ -52,15 +52,15 @@ def row(facts: ServerFacts, serial: str) -> DriveRow:
 def only(rows: Sequence[DriveRow], serial: str) -> DriveRow:
     """Return the row with this serial number. Refused: there is none, or it is not the only one."""
     # a drive that reports none cannot be named by it
-    found = [one for one in rows if serial and one.serial == serial]
-    if not found:
+    named = [row for row in rows if serial and row.serial == serial]
+    if not named:
         raise Refused(
             f"no drive has the serial number, bay or device name {shown(serial)}; for all of them: millrace drive list"
         )
-    if len(found) > 1:
-        names = ", ".join(one.name or "-" for one in found)
-        raise Refused(f"{len(found)} drives have the serial number {shown(serial)}: {names}; pull one of them")
-    return found[0]
+    if len(named) > 1:
+        names = ", ".join(each.name or "-" for each in named)
+        raise Refused(f"{len(named)} drives have the serial number {shown(serial)}: {names}; pull one of them")
+    return named[0]
 
 
 def _present(facts: ServerFacts, drive: Drive) -> RowIdentity:

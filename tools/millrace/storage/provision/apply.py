@@ -99,7 +99,7 @@ def _begin(system: System, approved: Approval, report: Report) -> Pool:
 
 
 def _same_plan(system: System, drives: Drives, approved: Approval) -> Plan:
-    proposal = system.propose(drives.inventory)
+    proposal = system.propose(drives.inventory, approved.layout)
     if isinstance(proposal, Refusal) or proposal.digest() != approved.sha256:
         # the plan must be approved again, even if the old hardware comes back
         paths.approval_file().unlink(missing_ok=True)

@@ -5,9 +5,11 @@ import os
 import re
 from pathlib import Path
 
-from millrace.inventory.model import DriveState
+from millrace.inventory.model import DriveState, Inventory
+from millrace.plan.choices import LayoutChoice, choices
 from millrace.plan.finding import Severity
 from millrace.plan.model import Plan, PlanFile, PlanObstacle, Refusal, Role
+from millrace.plan.policy.policy_file import load_policy
 from millrace.storage.record.model import Approval
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
@@ -18,10 +20,10 @@ CREDENTIAL = "millrace.provision"
 
 
 def approve(digest: str, by: str, now: str) -> Approval:
-    """Record the approval of the plan of this boot by its sha256, or by at least 12 leading digits of it.
+    """Record the approval of the plan of this boot, or of another layout, by its sha256 or 12 leading digits of it.
 
     `by` is a user name or `credential`, `now` is UTC, ISO 8601. BadInput: it is no hash. Refused: it is not the hash of
-    the current plan, or the server has a pool.
+    the current plan or of a layout of this server, or the server has a pool.
     """
     wanted = digest.strip().lower()
     if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST_PREFIX},64}}", wanted):
@@ -32,11 +34,25 @@ def approve(digest: str, by: str, now: str) -> Approval:
     if paths.pool_file().exists():
         raise Refused("this server already has a pool; see `millrace pool show`")
     current, _ = current_plan()
-    if not current.startswith(wanted):
-        raise Refused(f"{wanted} is not the hash of the current plan, which is {current}; read it with `millrace plan`")
     approval = Approval(sha256=current, by=by, at=now)
+    if not current.startswith(wanted):
+        choice = _choice(wanted)
+        if choice is None:
+            raise Refused(
+                f"{wanted} is not the hash of the current plan, which is {current}; read it with `millrace plan`; nor "
+                "is it that of another layout: `millrace plan --layouts`"
+            )
+        approval = Approval(sha256=choice.sha256, by=by, at=now, layout=choice.name)
     write_model(paths.approval_file(), approval)
     return approval
+
+
+def _choice(wanted: str) -> LayoutChoice | None:
+    """Another layout of this server whose hash begins so."""
+    if not paths.inventory_file().exists():
+        return None
+    found = choices(read_model(paths.inventory_file(), Inventory), load_policy()).choices
+    return next((choice for choice in found if choice.sha256.startswith(wanted)), None)
 
 
 def current_plan() -> tuple[str, Plan]:

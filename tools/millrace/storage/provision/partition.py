@@ -79,6 +79,19 @@ class PartitionStep:
         parts = [f"{partition.label} {partition.size // MIB} MiB" for partition in self._record.partitions]
         return f"partition {', '.join(parts)}"
 
+    def write_in_use(self) -> None:
+        """Write the table again while its partitions are in use; the kernel keeps the sizes that it knows.
+
+        Refused: the drive is missing, or its table is not the recorded one. Failed: sfdisk fails.
+        """
+        # also where it is complete: after a power cut one of its two copies may be torn, and the other one is read
+        if self.inspect() is FoundContent.ABSENT:
+            raise Refused(f"{self.title} has no partitions; nothing was written")
+        drive = self._drives.current(self._record)
+        in_use = ["--no-reread", "--no-tell-kernel", "--force"]
+        keep = ["--wipe=never", "--wipe-partitions=never"]
+        must(self._system.attempt, ["sfdisk", "--lock", *in_use, *keep, f"/dev/{drive.name}"], self._script())
+
     def _with_start(self) -> list[tuple[int, PartitionRecord]]:
         """Each partition with its start in bytes."""
         start, placed = self._record.start, []

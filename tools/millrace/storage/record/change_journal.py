@@ -112,6 +112,8 @@ def running() -> DriveChange | None:
 
 def in_words(plan: DrivePlan) -> str:
     """Return what a change does in a few words, for sentences."""
+    if plan.verb == "grow":
+        return "the growth of the pool"
     if plan.old and plan.new:
         return f"the replacement of {plan.old.serial} by {plan.new.serial}"
     one = plan.new or plan.old
@@ -127,6 +129,8 @@ def step_names(plan: DrivePlan) -> list[str]:
         *(f"join {name}" for name in joined),
         *(f"rebuild {name}" for name in joined),
         *(f"leave {name}" for name in plan.leaves),
+        *(f"enlarge {partition.serial}" for partition in plan.grows),
+        *([f"grow {plan.array}", "filesystem"] if plan.grows else []),
         "record",
     ]
 

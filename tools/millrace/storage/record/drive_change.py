@@ -11,7 +11,7 @@ from millrace.plan.model import Role
 from millrace.storage.record.model import DriveRecord, StepRecord
 from millrace.system.documents import Contract
 
-ChangeVerb = Literal["replace", "add", "remove"]
+ChangeVerb = Literal["replace", "add", "remove", "grow"]
 
 
 class ChangedDrive(Contract):
@@ -43,11 +43,21 @@ class NewPartition(Contract):
     copies: bool
 
 
+class GrownPartition(Contract):
+    """The data partition of a drive that is enlarged from `before` to `size` bytes. `bay` is its bay or slot."""
+
+    serial: str
+    bay: str | None
+    label: str
+    before: int
+    size: int
+
+
 class DrivePlan(Contract):
     """What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
 
     `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
-    less from then on.
+    less from then on. `grows` are partitions that are enlarged, for `array`, which then has `gain` bytes more.
     """
 
     verb: ChangeVerb
@@ -56,6 +66,9 @@ class DrivePlan(Contract):
     partitions: list[NewPartition]
     leaves: list[str]
     fewer_spares: list[str] = Field(default_factory=list)
+    grows: list[GrownPartition] = Field(default_factory=list)
+    array: str | None = None
+    gain: int = 0
 
     @property
     def joins(self) -> list[NewPartition]:
@@ -64,7 +77,10 @@ class DrivePlan(Contract):
 
     def digest(self) -> str:
         """Return the sha256 over the canonical JSON, without the bays: a drive is known by its serial number."""
-        content = self.model_dump(mode="json", exclude={"old": {"bay"}, "new": {"bay"}})
+        content = self.model_dump(mode="json", exclude={"old": {"bay"}, "new": {"bay"}, "grows": {"__all__": {"bay"}}})
+        if not self.grows:
+            # a change that was confirmed before there was growth is the same change
+            content = {key: value for key, value in content.items() if key not in ("grows", "array", "gain")}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

@@ -11,12 +11,15 @@ from millrace.system.documents import Contract
 
 
 class Approval(Contract):
-    """The approval of a plan. `by` is a user name, or `credential`."""
+    """The approval of a plan. `by` is a user name, or `credential`. `layout`: the one that was chosen, None for the one
+    that this server proposes.
+    """
 
     schema_version: Literal[1] = 1
     sha256: str
     by: str
     at: str
+    layout: str | None = None
 
 
 class MemberRecord(Contract):

@@ -14,12 +14,13 @@ EXAMINING = "a drive that was put in is being examined; `millrace drive list` sh
 RESCUING = "a rescue of the pool is running; `millrace pool rescue --status` shows its steps"
 RESUMING = "a rescue of the pool starts it again; `millrace pool rescue --status` shows its steps"
 REVIVING = "the arrays of the pool are being started again; `millrace pool show` shows them"
+DESTROYING = "the pool is being destroyed; `millrace pool destroy --status` shows its progress"
 READDING = "returned members are being re-added; `millrace pool show` shows their progress"
 ASSEMBLING = "the arrays of the pool are being started; `millrace pool show` shows them"
 
 _SHORT = (EXAMINING, ASSEMBLING)
 """What takes seconds, and is always waited for."""
-_STARTING = (PROVISIONING, RESCUING, REVIVING, ASSEMBLING)
+_STARTING = (PROVISIONING, RESCUING, REVIVING, ASSEMBLING, DESTROYING)
 """What starts or stops arrays for itself."""
 
 LIMIT = 60.0

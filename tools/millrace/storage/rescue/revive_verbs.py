@@ -15,7 +15,12 @@ from millrace.system.prompt import typed_yes
 @click.option("--dry-run", is_flag=True, help="Show what would be started and rebuilt; write nothing.")
 @click.option("--plan", "digest", metavar="HASH", help="Confirm the revival by its hash, as --dry-run shows it.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation; refused where something is in doubt.")
-@click.option("--automatic", is_flag=True, hidden=True, help="Start what is certain; millrace-revive.service calls it.")
+@click.option(
+    "--automatic",
+    is_flag=True,
+    hidden=True,
+    help="Start what is certain; millrace-pool-change@revive.service calls it.",
+)
 @prints("millrace.storage.rescue.revive_model:Revival")
 def revive(
     wanted: tuple[str, ...], dry_run: bool, digest: str | None, yes: bool, automatic: bool, show: Output

@@ -25,6 +25,7 @@ JobName = Literal[
     "scrub",
     "trim",
     "reset",
+    "destroy",
 ]
 
 AfterBoot = Literal["continues", "continues in its window", "ends", "is confirmed again"]
@@ -268,6 +269,16 @@ RESET = JobKind(
     is_open=_there(paths.reset_file),
     condition=_there(paths.reset_file),
 )
+DESTROY = JobKind(
+    "destroy",
+    "destruction of the pool",
+    "millrace-pool-change@destroy.service",
+    "the pool is being destroyed",
+    "wait for its end: millrace pool destroy --status",
+    "continues",
+    is_open=_there(paths.destruction_file),
+    condition=_there(paths.destruction_file),
+)
 
 ALL = (
     PROVISION,
@@ -284,5 +295,6 @@ ALL = (
     SCRUB,
     TRIM,
     RESET,
+    DESTROY,
 )
 BY_NAME: dict[JobName, JobKind] = {kind.name: kind for kind in ALL}

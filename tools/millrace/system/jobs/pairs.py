@@ -34,37 +34,48 @@ _MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
 _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
 
 RULES: dict[JobName, PairRule] = {
-    "provision": PairRule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset",)),
+    "provision": PairRule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset", "destroy")),
     # Redundancy comes first: it waits for nothing that can go on later, nor for a reset that does not restart.
-    "drive-change": PairRule(running=("provision", "rescue", "adopt", "reset"), stops=("scrub", "trim")),
+    "drive-change": PairRule(
+        running=("provision", "rescue", "adopt", "reset"), opened=("destroy",), stops=("scrub", "trim")
+    ),
     # A restart ends an erasure and a test, and both cost a benchmark its figures.
-    "erase": PairRule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
-    "drive-test": PairRule(running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset",)),
+    "erase": PairRule(
+        running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset", "destroy")
+    ),
+    "drive-test": PairRule(
+        running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset", "destroy")
+    ),
     # An open change of drives may be what the pool is rescued from.
-    "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset")),
-    "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset",)),
-    "clone": PairRule(running=("update",), opened=("reset",)),
-    "permissions": PairRule(running=("update",), opened=("reset",)),
+    "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset"), opened=("destroy",)),
+    "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset", "destroy")),
+    "clone": PairRule(running=("update",), opened=("reset", "destroy")),
+    "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
         running=("tuner", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
-        opened=("reset",),
+        opened=("reset", "destroy"),
         stops=("trim",),
     ),
     "tuner": PairRule(
         running=("benchmark", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
-        opened=("reset",),
+        opened=("reset", "destroy"),
         stops=("trim",),
     ),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
         running=(*_MEASURE, "clone", "permissions", "erase", "drive-test"),
-        opened=("provision", "reset", "adopt", "rescue", "drive-change"),
+        opened=("provision", "reset", "adopt", "rescue", "drive-change", "destroy"),
     ),
-    "scrub": PairRule(running=_MEASURE, opened=("drive-change",), outcome="waits"),
-    "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change",), outcome="waits"),
+    "scrub": PairRule(running=_MEASURE, opened=("drive-change", "destroy"), outcome="waits"),
+    "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change", "destroy"), outcome="waits"),
     "reset": PairRule(
         running=("update", *_MEASURE, "clone", "permissions", "erase", "drive-test"),
-        opened=("provision", "adopt", "rescue", "drive-change"),
+        opened=("provision", "adopt", "rescue", "drive-change", "destroy"),
+    ),
+    # What uses the pool is ended where that was asked for.
+    "destroy": PairRule(
+        running=("update", "erase", "drive-test", "clone", "permissions", "scrub", "trim", *_MEASURE),
+        opened=("provision", "adopt", "rescue", "drive-change", "reset"),
     ),
 }
 

@@ -63,7 +63,7 @@ class Place(Sequence[str]):
             place = place.above
 
 
-class _Moved(Failed):
+class _MovedDirectory(Failed):
     """A directory is not where it was opened."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Opener:
         for base in [*reversed(self._kept)]:
             try:
                 return self._from(base, place)
-            except (_Moved, OSError):
+            except (_MovedDirectory, OSError):
                 # removed, or moved by a client
                 self._forget(base)
         return self._down(os.dup(self._top), [*place.upwards()])
@@ -139,7 +139,7 @@ class Opener:
                 else:
                     down.append(place)
                     if place.above is None:
-                        raise _Moved
+                        raise _MovedDirectory
                     place = place.above
         except BaseException:
             os.close(at)
@@ -147,15 +147,15 @@ class Opener:
         return self._down(at, down)
 
     def _up(self, place: Place, at: int) -> Place:
-        """Let the descriptor `at` be that of the directory above; return its place. _Moved: another one is there."""
+        """Let `at` be the directory above; return its place. _MovedDirectory: another one is there."""
         above = place.above
         if above is None:
-            raise _Moved
+            raise _MovedDirectory
         outer = os.open("..", _DIRECTORY, dir_fd=at)
         try:
             known = _identity(self._top) if above.above is None else self._known.get(above)
             if _identity(outer) != known:
-                raise _Moved
+                raise _MovedDirectory
             os.dup2(outer, at, inheritable=False)
         finally:
             os.close(outer)
@@ -168,7 +168,7 @@ class Opener:
                 inner = _inner(place.name, at)
                 try:
                     if self._known.setdefault(place, _identity(inner)) != _identity(inner):
-                        raise _Moved
+                        raise _MovedDirectory
                     os.dup2(inner, at, inheritable=False)
                 finally:
                     os.close(inner)
@@ -199,7 +199,7 @@ class Opener:
         try:
             while low.above is not None:
                 low = self._up(low, at)
-        except (_Moved, OSError):
+        except (_MovedDirectory, OSError):
             self._forget(last)
         finally:
             os.close(at)

@@ -7,10 +7,11 @@ import { _ } from "../../../lib/i18n";
 import { SHARE_TYPES, WRITINGS } from "../../../types/rules";
 import { ADMIN, hasRule } from "../form";
 import { typeMeaning, typeWord, writingMeaning, writingWord } from "../words";
+import { NewAccount, type Accounts } from "./NewAccount";
 import type { PartProps } from "./part";
 
-export function GeneralPart({ form, set, problems, isNew, groups }: PartProps & { isNew: boolean; groups: string[] }): JSX.Element {
-    const known = [...new Set([...groups, ...form.groups, ...(form.group === "" ? [] : [form.group])])];
+export function GeneralPart({ form, set, problems, isNew, accounts }: PartProps & { isNew: boolean; accounts: Accounts }): JSX.Element {
+    const known = [...new Set([...accounts.groups, ...form.groups, ...(form.group === "" ? [] : [form.group])])];
     // The members open a new share over SMB, and not only the administrator, who is not one of them.
     const choose = (group: string) => set({
         group,
@@ -33,9 +34,12 @@ export function GeneralPart({ form, set, problems, isNew, groups }: PartProps & 
                         options={WRITINGS.map((value) => ({ value, label: writingWord(value) }))} help={writingMeaning(form.writing, form.group)} />
                 )}
                 {!hasRule(form.type) && form.writing !== "own" && (
-                    <ChoiceField id="group" label={_("Group that writes")} value={form.group} onChange={choose}
-                        options={[{ value: "", label: form.writing === "some" ? _("Select a group") : _("None: all users of the share") },
-                            ...known.map((value) => ({ value, label: value }))]} problem={problems["group"]} />
+                    <div className="mr-stack">
+                        <ChoiceField id="group" label={_("Group that writes")} value={form.group} onChange={choose}
+                            options={[{ value: "", label: form.writing === "some" ? _("Select a group") : _("None: all users of the share") },
+                                ...known.map((value) => ({ value, label: value }))]} problem={problems["group"]} />
+                        <NewAccount kind="group" accounts={accounts} onName={choose} />
+                    </div>
                 )}
                 <TextField id="size" label={_("Size limit")} value={form.size} onChange={(size) => set({ size })}
                     placeholder={_("no limit")} problem={problems["size"]} help={_("For example 500G or 10T (powers of 1024).")} />

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Name servers, time servers, routes, the host name, and the MTU of the path to a client."""
+"""Name servers, time servers and routes, in the files of systemd."""
 
 import pytest
 
 from millrace.serve.config import store
-from millrace.serve.config.model import Domain
 from millrace.serve.network import trial
 from millrace.serve.network.edit import LinkSettings, set_dns, set_link, set_ntp, set_routes
-from millrace.serve.network.host_name import set_host_name
 from millrace.serve.network.listing import found
-from millrace.serve.network.path_mtu import path_mtu
-from millrace.system.errors import BadInput, Failed, Refused
-from millrace.system.run import Result
+from millrace.system.errors import BadInput, Refused
 from tests.unit.serve.network.network import FIRST, Network
 
 DNS, TRIED_DNS = "etc/systemd/resolved.conf.d/50-millrace.conf", "run/systemd/resolved.conf.d/60-millrace-trial.conf"
@@ -121,53 +117,3 @@ def test_link_whose_network_a_route_needs_keeps_its_address(network: Network) ->
     with pytest.raises(Refused, match=r"the gateway 10\.0\.0\.1 of the route"):
         set_link("enp1s0", LinkSettings(("10.9.0.11/24",)), network.host())
     assert network.addresses["enp1s0"] == ["10.0.0.11/24"]
-
-
-def test_host_name_is_set_at_once(network: Network) -> None:
-    done = set_host_name("NAS-1.example.org", network)
-    assert network.called("hostnamectl") == ["hostnamectl hostname nas-1.example.org"] and done.seconds == 0
-
-
-@pytest.mark.parametrize("name", ["", "a b", "nas_1", "10.0.0.1", "nas;reboot", "n" * 65])
-def test_bad_host_names_are_refused(network: Network, name: str) -> None:
-    with pytest.raises(BadInput):
-        set_host_name(name, network)
-    assert not network.called("hostnamectl")
-
-
-def test_host_name_of_a_member_of_a_domain_stays(network: Network) -> None:
-    domain = Domain(realm="AD.EXAMPLE.COM", workgroup="AD", machine="NAS")
-    store.change("admin", "join", lambda old: old.model_copy(update={"domain": domain}))
-    with pytest.raises(Refused, match=r"ad\.example\.com knows this server as NAS: leave it first"):
-        set_host_name("other", network)
-    assert not network.called("hostnamectl")
-
-
-def test_path_that_carries_the_mtu_needs_one_ping(network: Network) -> None:
-    network.mtus["enp1s0"] = 9000
-    measured = path_mtu("10.0.0.9", network)
-    assert (measured.configured, measured.carried) == (9000, 9000) and len(network.called("ping")) == 1
-    assert "-s 8972" in network.called("ping")[0] and "-M do" in network.called("ping")[0]
-
-
-def test_smaller_path_is_found_to_the_byte(network: Network) -> None:
-    network.mtus["enp1s0"], network.path = 9000, 1500
-    measured = path_mtu("10.0.0.9", network)
-    assert measured.carried == 1500
-    assert "carries 1500 bytes, enp1s0 sends 9000" in measured.sentence
-
-
-def test_client_that_answers_no_ping_is_named(network: Network) -> None:
-    network.path = 0
-    measured = path_mtu("10.0.0.9", network)
-    assert measured.carried is None and "10.0.0.9 answers no ping through enp1s0" in measured.sentence
-
-
-def test_path_to_what_is_no_client_is_refused(network: Network) -> None:
-    with pytest.raises(BadInput, match="is not an address"):
-        path_mtu("client.example.org", network)
-    with pytest.raises(BadInput, match="is not the address of a client"):
-        path_mtu("127.0.0.1", network)
-    network.broken["ip -j route get"] = Result(2, "", "Network is unreachable")
-    with pytest.raises(Failed, match=r"no link of this server leads to 10\.0\.0\.9"):
-        path_mtu("10.0.0.9", network)

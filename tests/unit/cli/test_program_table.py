@@ -57,17 +57,19 @@ def test_short_option_of_help_prints_what_the_long_one_prints(
 
 
 def test_no_summary_in_help_is_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
-    cut = [words for words in (*VISIBLE, ()) if "..." in called(capsys, *words, "-h")[1].partition("\n")[2]]
+    cut = [words for words in (*VISIBLE, ()) if "..." in called(capsys, *words, "-h")[1].partition("\n\n")[2]]
     assert cut == []
 
 
-def test_each_command_below_a_group_is_listed_by_its_name_and_hidden_ones_are_not() -> None:
-    for words, command in ALL.items():
-        if isinstance(command, click.Group):
-            text = command.get_help(click.Context(command, info_name=words[-1]))
-            listed = {line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip()}
-            visible = {name for name, below in command.commands.items() if not below.hidden}
-            assert visible <= listed, words
+def test_each_command_below_a_group_is_listed_unless_it_is_hidden() -> None:
+    unlisted = [
+        (words, name)
+        for words, command in ALL.items()
+        if isinstance(command, click.Group)
+        for name, below in command.commands.items()
+        if not below.hidden and f"\n  {name} " not in command.get_help(click.Context(command, info_name=words[-1]))
+    ]
+    assert unlisted == []
 
 
 def test_required_options_come_first_and_json_last() -> None:
@@ -90,11 +92,8 @@ def test_each_option_is_described_by_more_than_how_often_it_is_given() -> None:
 
 
 def test_misspelt_verb_is_answered_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in VISIBLE:
-        if len(words[-1]) > 3:
-            wrong = (*words[:-1], words[-1] + "x")
-            status, _, error = called(capsys, *wrong)
-            assert status == 2 and f"Did you mean '{words[-1]}'" in error, error
+    answers = {words: called(capsys, *words[:-1], f"{words[-1]}x")[2] for words in VISIBLE if len(words[-1]) > 3}
+    assert [words for words, answer in answers.items() if f"Did you mean '{words[-1]}'" not in answer] == []
 
 
 @pytest.mark.parametrize(
@@ -120,9 +119,11 @@ def test_verbs_for_units_are_suggested_to_nobody(capsys: pytest.CaptureFixture[s
 
 
 def test_misspelt_option_is_answered_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, command in VISIBLE.items():
-        if any("--json" in option.opts for option in command.params):
-            assert "--json" in called(capsys, *words, "--jsno")[2], words
+    printing = [
+        words for words, command in VISIBLE.items() if any("--json" in option.opts for option in command.params)
+    ]
+    assert len(printing) > 100
+    assert [words for words in printing if "--json" not in called(capsys, *words, "--jsno")[2]] == []
 
 
 def parameters() -> Iterator[tuple[str, click.Parameter]]:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who opened and changed what, from the lines of vfs_full_audit in the journal."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.share import desired, log_verbs
+from millrace.serve.share.access_log import access_log
+from millrace.serve.share.model import Share
+from millrace.serve.share.smb_parameters import parameters
+from millrace.system.errors import Failed, Refused
+from millrace.system.run import Result
+from tests.fakes.samples import Tools, pool, resolved
+
+ARGV = "journalctl --quiet --no-pager --output=json --lines=20000 --output-fields=MESSAGE SYSLOG_IDENTIFIER=smbd_audit"
+AT = "1795971712000000"
+# As Samba 4.25.1 wrote them; each line begins with user, address and share.
+LINES = (
+    "create_file|ok|0x12019f|file|overwrite_if|/srv/pool/lab/plan.txt",
+    "renameat|ok|/srv/pool/lab/.::TMPNAME:D:18049%25:1830a975|/srv/pool/lab/dir",
+    "create_file|ok|0x80|dir|create|/srv/pool/lab/dir",
+    "create_file|ok|0x81|dir|open|/srv/pool/lab",
+    "create_file|ok|0x120089|file|open|/srv/pool/lab/plan.txt",
+    "create_file|ok|0x80|file|open|/srv/pool/lab/plan.txt",
+    "create_file|ok|0x12019f|file|open|/srv/pool/lab/plan.txt",
+    "renameat|ok|/srv/pool/lab/plan.txt|/srv/pool/lab/dir/old.txt",
+    "fset_nt_acl|ok|/srv/pool/lab/dir/old.txt []",
+    "unlinkat|ok|/srv/pool/lab/dir/old.txt",
+)
+
+
+def share(audit: bool = True) -> Share:
+    smb = {"users": ["admin"], "audit": audit}
+    wanted = DesiredShare.model_validate({"name": "lab", "project": 1001, "type": "mixed", "smb": smb})
+    return resolved(Config(shares=[wanted]))["lab"]
+
+
+def journal(*messages: object) -> Tools:
+    text = "".join(json.dumps({"__REALTIME_TIMESTAMP": AT, "MESSAGE": message}) + "\n" for message in messages)
+    return Tools({ARGV: Result(0, text, "")})
+
+
+def test_lines_of_samba_are_entries_without_those_that_neither_read_nor_change() -> None:
+    log = access_log(share(), 100, journal(*(f"lena|10.0.0.5|lab|{line}" for line in LINES)))
+    assert [(entry.action, entry.path, entry.target) for entry in log.entries] == [
+        ("created", "plan.txt", None),
+        ("created", "dir", None),
+        ("read", "plan.txt", None),
+        ("opened to write", "plan.txt", None),
+        ("renamed", "plan.txt", "dir/old.txt"),
+        ("permissions changed", "dir/old.txt", None),
+        ("deleted", "dir/old.txt", None),
+    ]
+    assert {(entry.user, entry.host) for entry in log.entries} == {("lena", "10.0.0.5")} and log.audit
+    assert log.entries[0].at == "2026-11-29T17:01:52.000+00:00"
+
+
+def test_lines_of_other_shares_and_broken_ones_are_left_out() -> None:
+    good = "lena|10.0.0.5|lab|unlinkat|ok|/srv/pool/lab/a"
+    lines = [good.replace("|lab|", "|other|"), "noise", [108, 255], "a|b|lab|create_file|ok|zz|file|open|/x", good]
+    assert [entry.path for entry in access_log(share(), 100, journal(*lines)).entries] == ["a"]
+    assert len(access_log(share(), 2, journal(good, good, good)).entries) == 2
+
+
+def test_journal_that_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(Failed, match="journalctl does not list accesses: no access"):
+        access_log(share(), 1, Tools({ARGV: Result(1, "", "no access\n")}))
+
+
+def test_access_log_is_the_first_module_of_a_share_that_has_it() -> None:
+    found = parameters(share())
+    assert found["vfs objects"].split()[0] == "full_audit"
+    assert found["full_audit:success"].split()[0] == "create_file" and found["full_audit:prefix"] == "%u|%I|%S"
+    assert "full_audit" not in "".join([*parameters(share(False)), *parameters(share(False)).values()])
+
+
+def test_log_is_shown_as_a_table_and_says_where_it_is_off(monkeypatch: pytest.MonkeyPatch, root_user: object) -> None:
+    monkeypatch.setattr("millrace.storage.record.pool_file.known_pool", pool)
+    monkeypatch.setattr("millrace.system.run.quickly", journal(f"lena|10.0.0.5|lab|{LINES[7]}"))
+    monkeypatch.setattr(desired, "shares", lambda pool: [share(audit=False)])
+    said = CliRunner().invoke(log_verbs.log_, ["lab"], catch_exceptions=False).output
+    assert "The access log is off: millrace share set lab --audit" in said
+    assert "10.0.0.5" in said and "plan.txt -> dir/old.txt" in said
+    with pytest.raises(Refused, match="share nowhere does not exist"):
+        CliRunner().invoke(log_verbs.log_, ["nowhere"], catch_exceptions=False)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses to the files of a share over SMB, from the lines that vfs_full_audit of Samba writes to the journal.
+
+The journal is bounded (`mkosi.extra/etc/systemd/journald.conf.d/`), and takes a limited number of lines a second from a
+service: a flood of accesses loses lines, and the journal says how many.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from millrace.serve.share.model import AccessAction, Share, ShareLog, ShareLogEntry
+from millrace.system.errors import Failed
+from millrace.system.run import Runner, last_words
+
+IDENTIFIER: Final = "smbd_audit"
+
+# Samba 4.25 (source3/modules/vfs_full_audit.c): user, address and share before operation, result and arguments. It is
+# above vfs_catia, so no name has a bar or a line break.
+PARAMETERS: Final = {
+    "full_audit:prefix": "%u|%I|%S",
+    "full_audit:success": "create_file renameat unlinkat fset_nt_acl",
+    "full_audit:failure": "none",
+    "full_audit:facility": "local5",
+    "full_audit:priority": "notice",
+}
+
+MOST_LINES = 20_000
+"""So many lines of the journal are read at most: others of the server are among them."""
+
+# [MS-SMB2] 2.2.13.1.1
+_READ, _WRITE = 0x1, 0x2 | 0x4
+_NEW = frozenset({"create", "overwrite_if", "supersede", "overwrite"})
+# vfs mkdir use tmp name: smbd makes a directory under another name first
+_TEMPORARY = "/.::TMPNAME:"
+
+
+def access_log(share: Share, number: int, run: Runner) -> ShareLog:
+    """Return the newest `number` accesses. Failed: the journal cannot be read."""
+    argv = ["journalctl", "--quiet", "--no-pager", "--output=json", f"--lines={MOST_LINES}"]
+    result = run([*argv, "--output-fields=MESSAGE", f"SYSLOG_IDENTIFIER={IDENTIFIER}"])
+    if result.status != 0:
+        raise Failed(f"journalctl does not list accesses: {last_words(result)}")
+    entries = [entry for line in result.out.splitlines() for entry in _entries(line, share)]
+    return ShareLog(share=share.name, audit=bool(share.smb and share.smb.audit), entries=entries[-number:])
+
+
+def _entries(line: str, share: Share) -> Iterator[ShareLogEntry]:
+    try:
+        record = json.loads(line)
+        at = datetime.fromtimestamp(int(record["__REALTIME_TIMESTAMP"]) / 1e6, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, KeyError, TypeError):
+        return
+    # a name that is not UTF-8 is a list of numbers
+    message = record.get("MESSAGE")
+    if not isinstance(message, str):
+        return
+    fields = message.split("|")
+    if len(fields) < 6 or fields[2] != share.name or fields[4] != "ok":
+        return
+    done = _action(fields[3], fields[5:])
+    if done is None:
+        return
+    action, path, target = done
+    yield ShareLogEntry(
+        at=at,
+        user=fields[0],
+        host=fields[1],
+        action=action,
+        path=_below(path, share),
+        target=None if target is None else _below(target, share),
+    )
+
+
+def _action(operation: str, rest: list[str]) -> tuple[AccessAction, str, str | None] | None:
+    """What an operation did, with the path and a new name; None for one that neither reads nor changes a file."""
+    if operation == "unlinkat":
+        return "deleted", rest[0], None
+    if operation == "fset_nt_acl":
+        return "permissions changed", rest[0].removesuffix(" []"), None
+    if operation == "renameat" and len(rest) == 2:
+        return None if _TEMPORARY in rest[0] else ("renamed", rest[0], rest[1])
+    if operation == "create_file" and len(rest) == 4:
+        return _opened(*rest)
+    return None
+
+
+def _opened(access: str, kind: str, disposition: str, path: str) -> tuple[AccessAction, str, None] | None:
+    if disposition in _NEW:
+        return "created", path, None
+    try:
+        mask = int(access, 16)
+    except ValueError:
+        return None
+    if kind != "file" or not mask & (_READ | _WRITE):
+        return None
+    return "opened to write" if mask & _WRITE else "read", path, None
+
+
+def _below(path: str, share: Share) -> str:
+    return path.removeprefix(share.path).lstrip("/")
+
+
+def said(log: ShareLog) -> list[list[Any]]:
+    """Return the rows of a table of accesses."""
+    return [
+        [
+            entry.at,
+            entry.user,
+            entry.host,
+            entry.action,
+            f"{entry.path} -> {entry.target}" if entry.target else entry.path,
+        ]
+        for entry in log.entries
+    ]

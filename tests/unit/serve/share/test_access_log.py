@@ -15,7 +15,9 @@ from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.samples import Tools, pool, resolved
 
-ARGV = "journalctl --quiet --no-pager --output=json --lines=20000 --output-fields=MESSAGE SYSLOG_IDENTIFIER=smbd_audit"
+# without _UID each account that has a shell writes lines of the log
+MATCHES = "SYSLOG_IDENTIFIER=smbd_audit _UID=0"
+ARGV = f"journalctl --quiet --no-pager --output=json --lines=20000 --output-fields=MESSAGE {MATCHES}"
 AT = "1795971712000000"
 # As Samba 4.25.1 wrote them; each line begins with user, address and share.
 LINES = (

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { catalogues } from "./scripts/po.mjs";
 
-/** Bytes after gzip -9 that all pages together may cost; more fails the build. A browser loads them once for each version. */
-const BUDGET = { "index.js": 230_000, "index.css": 110_000 };
+/** Bytes after gzip -9 that all pages together may cost, ten pages at 25 kB each; more fails the build. A browser loads them once for each version. */
+const BUDGET = { "index.js": 260_000, "index.css": 110_000 };
 const out = process.argv[2] ?? "dist";
 
 /** PatternFly's fonts come with cockpit-ws; its other pictures and fonts are not used and would be 404. */

@@ -169,11 +169,11 @@ class Appliance(Commands):
             self.transient = self._exports("millrace-verify.exports")
             table = self.root / "run/millrace/nfs/etab"
             table.parent.mkdir(parents=True, exist_ok=True)
-            lines = [f"{path}\t{one}\n" for path, entries in self.table.items() for one in entries.split(" ")]
+            lines = [f"{path}\t{client}\n" for path, entries in self.table.items() for client in entries.split(" ")]
             table.write_text("".join(lines))
         elif words[0] == "-s":
-            entries = [(path, one) for path, clients in self.table.items() for one in clients.split(" ")]
-            return Result(0, "".join(f"{path}  {one}\n" for path, one in entries), "")
+            entries = [(path, client) for path, clients in self.table.items() for client in clients.split(" ")]
+            return Result(0, "".join(f"{path}  {client}\n" for path, client in entries), "")
         return GOOD
 
     def _exports(self, name: str) -> dict[str, str]:

@@ -63,7 +63,7 @@ def test_policy_is_set_applied_and_taken_back(box: Box) -> None:
     threads = box.say("nfsdctl threads")
     try:
         done = json.loads(box.millrace("policy set nfsd.threads=9 nfsd.threads_min=1 --json", seconds=600).out)
-        assert [(one["key"], one["after"], one["when"]) for one in done["changes"]] == [
+        assert [(change["key"], change["after"], change["when"]) for change in done["changes"]] == [
             ("nfsd.threads", 9, "now"),
             ("nfsd.threads_min", 1, "now"),
         ]
@@ -75,7 +75,7 @@ def test_policy_is_set_applied_and_taken_back(box: Box) -> None:
     finally:
         box.millrace("policy set nfsd.threads=default nfsd.threads_min=default", seconds=600)
     assert box.say("nfsdctl threads") == threads
-    keys = {one["key"]: one for one in box.shown("policy show --json")["keys"]}
+    keys = {key["key"]: key for key in box.shown("policy show --json")["keys"]}
     assert not keys["nfsd.threads"]["is_set"]
     assert there in box.say(f"cat {POLICY}")
 
@@ -87,7 +87,7 @@ def test_policy_that_is_edited_wrong_stays_out_of_force_and_is_named(box: Box) -
         box.machine.run(f"sed -i 's/discard = .*/discard = 3/' {POLICY}")
         seen = box.shown("policy show --json")
         assert "md.discard: must be 'never'" in seen["problem"] and "stays in force" in seen["problem"]
-        assert {one["key"]: one["value"] for one in seen["keys"]}["md.discard"] == "never"
+        assert {key["key"]: key["value"] for key in seen["keys"]}["md.discard"] == "never"
     finally:
         box.machine.run(f"cat > {POLICY}", stdin=f"{kept}\n")
         box.millrace("policy set md.discard=default", seconds=600)

@@ -78,7 +78,7 @@ def test_what_users_do_is_in_the_access_log_of_the_share_that_has_one(box: Box, 
         ("renamed", "written", "renamed"),
         ("deleted", "renamed", None),
     ]
-    assert [one for one in done if one in expected] == expected
+    assert [line for line in done if line in expected] == expected
     assert box.shown("share log beside --json")["entries"] == []
 
 
@@ -88,7 +88,7 @@ def test_clients_of_a_share_are_shown_and_can_be_disconnected(box: Box, client: 
         client.run(f"sh -c 'exec 3>{path}/held; sleep 300 & echo $! > /run/held.pid' < /dev/null > /dev/null 2>&1")
         try:
             shown = box.shown("share show alone --json")
-            assert [one["user"] for one in shown["connections"]["clients"]] == ["mara"]
+            assert [session["user"] for session in shown["connections"]["clients"]] == ["mara"]
             assert "held" in [file["path"] for file in shown["connections"]["files"]]
             assert (shown["caching"], shown["denials"]) == ("clients", "refused")
             assert box.shown("share disconnect alone --json")["clients"] == 1

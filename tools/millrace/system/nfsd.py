@@ -17,12 +17,12 @@ def exported() -> dict[str, list[str]] | None:
         return None
     # exportfs writes one of them whenever it is called
     text = max(tables, key=lambda table: table.stat().st_mtime_ns).read_text()
-    found: dict[str, list[str]] = {}
+    clients: dict[str, list[str]] = {}
     for line in text.splitlines():
         directory, _, entry = line.strip().partition("\t")
         if directory:
-            found.setdefault(directory, []).append(entry.strip().partition("(")[0])
-    return found
+            clients.setdefault(directory, []).append(entry.strip().partition("(")[0])
+    return clients
 
 
 def lines(name: str) -> list[str]:

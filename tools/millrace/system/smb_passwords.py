@@ -35,9 +35,10 @@ def nt_hashes(names: Sequence[str], run: Runner, without: str = "N") -> dict[str
     """
     fields = [line.split(":") for line in must(run, [*PDBEDIT, "-L", "-w"]).splitlines()]
     return {
-        one[0]: one[3]
-        for one in fields
-        if len(one) > 4 and one[0] in names and re.fullmatch("[0-9A-F]{32}", one[3]) and not {*without} & {*one[4]}
+        account[0]: account[3]
+        for account in fields
+        if len(account) > 4 and account[0] in names and re.fullmatch("[0-9A-F]{32}", account[3])
+        if not {*without} & {*account[4]}
     }
 
 

@@ -230,8 +230,8 @@ def test_what_cannot_be_read_now_stays_as_it_was_kept_last(server: Server, passp
     server.rename("another policy")
     status = server.keep()
     assert status.generation == 2 and len(status.unread) == 2
-    found = generations.read(server.where / "state-000002.tar.gz")
-    contents = found.opened(key_of(found, passphrase)) if passphrase else found.readable()
+    kept = generations.read(server.where / "state-000002.tar.gz")
+    contents = kept.opened(key_of(kept, passphrase)) if passphrase else kept.readable()
     assert contents["var/lib/samba/private/secrets.tdb.dump"] == b"the SID of the machine"
     assert contents["etc/millrace/policy.toml"] == b"# another policy\n"
 

@@ -39,7 +39,7 @@ def forged() -> Generation:
 
 
 def test_everything_that_lets_somebody_in_is_named_with_what_tells_it_from_another(forged: Generation) -> None:
-    shown = {one.kind: one.details for one in trust.trusted(forged)}
+    shown = {power.kind: power.details for power in trust.trusted(forged)}
     assert [*shown] == list(trust.KINDS)
     assert shown["ssh-keys"][0].startswith("admin: SHA256:") and shown["ssh-keys"][0].endswith(" mallory@laptop")
     assert len(shown["ssh-keys"][0].split()[1]) == len("SHA256:") + 43

@@ -89,7 +89,7 @@ def test_set_writes_validates_and_applies_what_takes_effect_at_once(
     paths.policy_file().chmod(0o600)
     assert run(["policy", "set", "md.discard=never", "layout.spares=default", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [(one["key"], one["after"], one["when"]) for one in document["changes"]] == [
+    assert [(change["key"], change["after"], change["when"]) for change in document["changes"]] == [
         ("layout.spares", None, "new pool"),
         ("md.discard", "never", "now"),
     ]
@@ -204,5 +204,5 @@ def test_keys_are_listed_with_those_that_are_not_set_on_request(
     assert "layout.spares" in short and "layout.level" not in short
     assert run(["policy", "show", "--all"]) == 0
     text = capsys.readouterr().out
-    assert all(one.key in text for one in described(Policy()))
+    assert all(key.key in text for key in described(Policy()))
     assert keys.EFFECT["new pool"] in text

@@ -131,7 +131,7 @@ def _kept(kept: KeptState) -> Iterator[str]:
         yield from notes([f"domain: {kept.domain}"])
     if kept.sealed:
         yield from notes(["passwords, keys and identities are encrypted: the passphrase is needed"])
-    yield from notes(line for one in kept.trusted for line in trusted(one))
+    yield from notes(line for power in kept.trusted for line in trusted(power))
     yield from notes(f"not kept: {problem}" for problem in kept.problems)
     yield from notes(f"damaged and not used: {damage}" for damage in kept.damaged)
 

@@ -149,11 +149,11 @@ def _of_admin(line: bytes) -> bool:
     return line.partition(b":")[0] == USER.encode()
 
 
-def _details(kind: TrustKind, path: str, found: Generation) -> Iterator[str]:
-    if any(member.path == path and member.sealed for member in found.manifest.members):
+def _details(kind: TrustKind, path: str, state: Generation) -> Iterator[str]:
+    if any(member.path == path and member.sealed for member in state.manifest.members):
         yield UNREADABLE
         return
-    data = found.stored.get(path, b"")
+    data = state.stored.get(path, b"")
     match kind:
         case "people":
             yield from _people(data) if path == CONFIG else ()
@@ -199,9 +199,9 @@ def _strings(data: bytes, name: str) -> Iterator[str]:
     while values:
         value = values.pop(0)
         if isinstance(value, dict):
-            found = value.get(name)
-            if isinstance(found, str) and found:
-                yield found
+            text = value.get(name)
+            if isinstance(text, str) and text:
+                yield text
             values += value.values()
         elif isinstance(value, list):
             values += value

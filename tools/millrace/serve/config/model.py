@@ -243,7 +243,7 @@ class DesiredShare(DesiredModel):
 
 
 class Person(DesiredModel):
-    """A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing."""
+    """An administrator, operator or viewer. `keys` are public SSH keys; a `locked` account signs in by nothing."""
 
     full_name: FullName = ""
     keys: list[PublicKey] = Field(default_factory=list, max_length=MOST_KEYS)
@@ -372,7 +372,7 @@ class Config(DesiredModel):
 
     @property
     def people(self) -> dict[str, tuple[Person, Role]]:
-        """Who signs in to this server, by account, with the role."""
+        """Administrators, operators and viewers by account, each with the role."""
         others = {user.name: (user, user.role) for user in self.users if user.role is not None}
         return {ADMIN: (self.admin, "administrator"), **others}
 

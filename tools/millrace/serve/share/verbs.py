@@ -121,7 +121,7 @@ def list_(show: Output) -> None:
         show.text(["No shares yet: no pool. `millrace status` shows the next step."])
     shares = listed(pool) if pool else []
     verifications = kept([share.name for share in shares])
-    show(ShareList(shares=shares, verifications=verifications), lambda found: rows(found.shares))
+    show(ShareList(shares=shares, verifications=verifications), lambda listing: rows(listing.shares))
 
 
 @share.command("show")

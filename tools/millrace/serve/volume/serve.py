@@ -135,7 +135,9 @@ def fill(volumes: Volumes) -> list[str]:
 
 def firewall(exports: Exports, networks: Sequence[str]) -> str:
     """Return the rules that let hosts reach the ports of their volumes, over TCP, from inside the client networks."""
-    exported = sorted((one for one in exports.volumes.values() if one.transport == "tcp"), key=lambda one: one.port)
+    exported = sorted(
+        (export for export in exports.volumes.values() if export.transport == "tcp"), key=lambda export: export.port
+    )
     text = "# SPDX-License-Identifier: Apache-2.0\n# Written by millrace-volumes.service.\n" + _FLUSH
     if exported:
         text += _elements("volume_ports", [str(export.port) for export in exported])

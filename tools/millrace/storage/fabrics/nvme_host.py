@@ -115,18 +115,18 @@ def host_nqn() -> str:
     return sysfs.text(paths.ROOT / "etc/nvme/hostnqn") or ""
 
 
-def attach(one: FabricsConnection, address: str, secret: str | None) -> None:
+def attach(connection: FabricsConnection, address: str, secret: str | None) -> None:
     """Connect one path. Failed: the target cannot be reached or refuses, in words, without any part of the secret."""
-    text = ",".join(options(one, address, secret))
+    text = ",".join(options(connection, address, secret))
     try:
         _send(text)
         if secret:
-            _hide_secrets(one.nqn)
+            _hide_secrets(connection.nqn)
     except OSError as error:
         if error.errno == errno.EALREADY:
             return
         why = ANSWERS.get(error.errno or 0, os.strerror(error.errno or 0))
-        raise Failed(f"{address} port {one.port}: {why}") from error
+        raise Failed(f"{address} port {connection.port}: {why}") from error
 
 
 def _hide_secrets(nqn: str) -> None:

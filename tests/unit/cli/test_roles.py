@@ -2,6 +2,8 @@
 """Each verb has a least role, and no role becomes a higher one by a verb."""
 
 import os
+import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from millrace.system import paths
 from millrace.system import roles as system_roles
 from millrace.system.errors import Refused
 from millrace.system.roles import RANK, Caller, Role
+from millrace.system.run import attempt
 
 ROLES: tuple[Role, ...] = ("viewer", "operator", "administrator")
 # Verbs that hand out rights, replace what the server trusts, or are root in another form.
@@ -70,7 +73,7 @@ def sudo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.Mon
     """Root's rights by sudo; no file of this server is touched."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(system_roles, "is_root", lambda: True)
-    monkeypatch.setattr(roles, "without_limits", lambda: None)
+    monkeypatch.setattr(roles, "without_inherited", lambda: None)
     yield monkeypatch
 
 
@@ -165,6 +168,7 @@ def test_group_that_is_a_verb_by_itself_changes_nothing() -> None:
         ["health", "--write"],
         ["answer", "--socket", "/etc/passwd", "status"],
         ["pool", "unclean", "--find"],
+        ["history", "--store"],
     ],
     ids=" ".join,
 )
@@ -201,6 +205,21 @@ def test_highest_group_is_the_role(monkeypatch: pytest.MonkeyPatch) -> None:
     for groups, role in (([1999], "viewer"), ([1998, 1999], "operator"), ([27, 1999], "administrator"), ([5], None)):
         monkeypatch.setattr(os, "getgrouplist", lambda name, gid, groups=groups: groups)
         assert system_roles.of_user(2001).role == role
+
+
+def test_tool_that_fails_does_so_for_each_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: dict[int, tuple[int, int]] = {}
+    monkeypatch.setattr("resource.setrlimit", limits.__setitem__)
+    monkeypatch.setenv("KRB5CCNAME", "FILE:/etc/passwd")
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert attempt(["false"]).status == 0
+        roles.without_inherited()
+        assert attempt(["false"]).status == 1
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert "KRB5CCNAME" not in os.environ
+    assert limits[resource.RLIMIT_NOFILE] == (roles.OPEN_FILES, roles.OPEN_FILES)
 
 
 def test_only_changes_are_written_down(sudo: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ A verb that no table names is for administrators: a new verb is closed until it 
 operator may run as root takes no path and no document: root would read or write it for them.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,6 +129,7 @@ OPERATOR = frozenset(
 RESERVED = {
     "answer": ("--socket", "--every", "--unit", "words"),
     "health": ("--write", "--smart", "--stopped"),
+    "history": ("--store",),
     "inventory": ("--capture", "--write", "--keep-serials"),
     "plan": ("--inventory", "--write", "--again"),
     "pool unclean": ("--find",),
@@ -209,17 +211,29 @@ def _refuse(verb: str, least: Role) -> None:
         return
     who = caller()
     if who.role != "administrator":
-        without_limits()
+        without_inherited()
     if not who.may(least):
         raise Refused(f"{_described(who)}, and 'millrace {verb}' is for {_article(least)}: ask an administrator")
 
 
-def without_limits() -> None:
-    """Lift the limits that the caller gave to this process: they would end a write halfway. sudo hands them on."""
+OPEN_FILES = 4096
+
+
+def without_inherited() -> None:
+    """Undo what the caller gave to this process, which sudo hands on.
+
+    Limits would end a write halfway, or hide files that cannot be opened. Where SIGCHLD is ignored, the exit status of
+    each tool is lost, and Python takes it for 0.
+    """
     import resource
+    import signal
 
     for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_DATA):
         resource.setrlimit(limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # the one variable in env_keep of sudo that names a file
+    os.environ.pop("KRB5CCNAME", None)
 
 
 def _described(who: "Caller") -> str:

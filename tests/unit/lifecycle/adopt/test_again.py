@@ -187,3 +187,16 @@ def test_state_without_people_is_adopted_as_such(came_home: Path) -> None:
     tools = Accounts()
     done = adopt.finish(again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None), tools)
     assert any("forgot users" in line for line in done.missing)
+
+
+def test_what_the_state_lets_in_is_shown_before_it_is_taken_over(
+    came_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = states.kept() | {"etc/millrace/update-keys.pgp": b"a key"}
+    generations.write(came_home / WHERE, 6, states.packed(contents, generation=6, writer="ab" * 16))
+    monkeypatch.setattr(verbs, "attempt", Accounts())
+    monkeypatch.setattr(verbs, "only_root", lambda: None)
+    # there is no terminal to confirm it
+    said = CliRunner().invoke(verbs.adopt, []).stderr
+    assert "the password of the last server opens this one: admin\n" in said
+    assert "a key of the last server signs updates: SHA-256 of the file: " in said and "--without" not in said

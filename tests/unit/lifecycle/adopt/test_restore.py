@@ -147,7 +147,18 @@ def test_it_can_be_repeated(contents: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["etc/passwd", "../etc/passwd", "etc/millrace/../passwd", "/etc/hostname", "root/.ssh"]
+    "path",
+    [
+        "etc/passwd",
+        "../etc/passwd",
+        "etc/millrace/../passwd",
+        "/etc/hostname",
+        "root/.ssh",
+        # others than `keep.trust` has among what lets somebody in, and the same file
+        "etc/millrace//update-keys.pgp",
+        "etc/millrace/./ssh-enabled",
+        "var/lib/millrace/alert/routes.json/",
+    ],
 )
 def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, bytes], path: str) -> None:
     strange = ManifestMember(path=path, mode=0o644, secret=False, size=0, sha256="")
@@ -162,6 +173,20 @@ def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], l
     strange = ManifestMember(path=path, mode=0o777, secret=False, size=0, sha256="", link=link)
     with pytest.raises(BadInput, match="leads elsewhere"):
         restore.restore(with_member(contents, strange), {**contents, path: b""}, {}, Tools())
+
+
+@pytest.mark.parametrize("verb", ["verify", "restore"])
+def test_file_behind_a_link_stops_all_of_it(root: Path, contents: dict[str, bytes], verb: str) -> None:
+    link = ManifestMember(path="etc/millrace/a", mode=0o777, secret=False, size=0, sha256="", link=".")
+    key = ManifestMember(path="etc/millrace/a/update-keys.pgp", mode=0o644, secret=False, size=1, sha256="")
+    state = manifest(contents)
+    state = state.model_copy(update={"members": [*state.members, link, key]})
+    with pytest.raises(BadInput, match=r"etc/millrace/a/update-keys\.pgp, which is behind a link"):
+        if verb == "verify":
+            restore.verify(state)
+        else:
+            restore.restore(state, {**contents, link.path: b"", key.path: b"k"}, {}, Tools())
+    assert not (root / "etc/millrace").exists()
 
 
 def zone(target: str | None) -> ManifestMember:

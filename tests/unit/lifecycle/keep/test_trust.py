@@ -99,3 +99,11 @@ def test_each_path_of_the_table_is_one_that_is_kept() -> None:
     patterns = [pattern for patterns in trust.PATHS.values() for pattern in patterns]
     assert all(kept.fate(pattern.replace("*", "routes.json")) for pattern in patterns)
     assert {*trust.PATHS} == {*trust.LEFT_OUT} == {*trust.KINDS}
+
+
+def test_no_rollback_brings_people_back_that_were_left_out(forged: Generation) -> None:
+    change = {"schema_version": 1, "number": 6, "who": "eve", "when": "", "what": "", "config": CONFIG}
+    path = "var/lib/millrace/config-history/6.json"
+    stay = trust.left({**forged.stored, path: json.dumps(change).encode()}, ["people"])
+    config = json.loads(stay[path])["config"]
+    assert [user["name"] for user in config["users"]] == ["anna"] and "admin" not in config

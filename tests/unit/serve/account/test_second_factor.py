@@ -89,3 +89,42 @@ def test_link_has_the_name_of_the_server() -> None:
     assert second_factor.uri("bob", "nas 1", "ABC") == (
         "otpauth://totp/nas%201:bob?secret=ABC&issuer=nas%201&digits=6&period=30"
     )
+
+
+def wrong(secret: str) -> str:
+    """A code that is none of these minutes."""
+    near = {code(secret, timedelta(seconds=30 * step)) for step in range(-3, 4)}
+    return next(text for text in ("000000", "000001", "000002") if text not in near)
+
+
+def test_session_does_not_replace_a_second_factor() -> None:
+    secret = second_factor.begin("bob")
+    second_factor.confirm("bob", code(secret), NOW)
+    before = (paths.second_factor_dir() / "bob").read_text()
+    with pytest.raises(Refused, match="bob has a second factor already: millrace access second-factor remove bob"):
+        second_factor.begin("bob")
+    (paths.enrolment_dir() / "bob").write_text(secret)
+    with pytest.raises(Refused, match="bob has a second factor already"):
+        second_factor.confirm("bob", code(secret), NOW)
+    assert (paths.second_factor_dir() / "bob").read_text() == before
+
+
+def test_who_guesses_learns_no_code_of_a_later_time() -> None:
+    secret = second_factor.begin("bob")
+    second_factor.confirm("bob", code(secret), NOW)
+    with pytest.raises(Refused, match=r"^this code is wrong"):
+        second_factor.prove("bob", code(secret, timedelta(hours=1)), NOW)
+    assert second_factor.is_on("bob")
+
+
+def test_guesses_are_few() -> None:
+    secret = second_factor.begin("bob")
+    second_factor.confirm("bob", code(secret), NOW)
+    for _ in range(second_factor.TRIES):
+        with pytest.raises(Refused, match=r"^this code is wrong"):
+            second_factor.prove("bob", wrong(secret), NOW)
+    with pytest.raises(Refused, match="5 codes of bob were wrong: wait 15 min"):
+        second_factor.prove("bob", code(secret), NOW)
+    later = timedelta(minutes=16)
+    second_factor.prove("bob", code(secret, later), NOW + later)
+    assert [path.name for path in paths.enrolment_dir().iterdir()] == [".lock"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.serve.config.model import Config, DesiredShare, NfsClient, first_config
+from millrace.serve.config.network import DesiredVlan
 from millrace.system.documents import checked, parse_model
 from millrace.system.errors import BadInput
 
@@ -162,6 +163,16 @@ def test_a_share_that_does_not_agree_with_itself(values: dict[str, Any], words: 
 def test_a_state_that_does_not_agree_with_itself(values: dict[str, Any], words: str) -> None:
     with pytest.raises(BadInput, match=words):
         checked(lambda: Config.model_validate(values))
+
+
+@pytest.mark.parametrize(
+    "parent", [":/../../../cron.d/x", "52:54:00:12:34:56\n[Network]\nDNS=203.0.113.1", "..", "bond0/../x", "52:54:00"]
+)
+def test_a_vlan_on_what_could_become_a_path_or_configuration(parent: str) -> None:
+    values = {"name": "vlan5", "vlan": 5, "parent": parent, "parent_name": "enp1s0"}
+    with pytest.raises(BadInput):
+        checked(lambda: DesiredVlan.model_validate(values))
+    assert DesiredVlan.model_validate(values | {"parent": "52:54:00:12:34:56"}).parent == "52:54:00:12:34:56"
 
 
 def test_a_new_server_has_the_share_data_for_its_administrator() -> None:

@@ -15,7 +15,9 @@ from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.samples import Tools, pool, resolved
 
-ARGV = "journalctl --quiet --no-pager --output=json --lines=20000 --output-fields=MESSAGE SYSLOG_IDENTIFIER=smbd_audit"
+# without _UID each account that has a shell writes lines of the log
+MATCHES = "SYSLOG_IDENTIFIER=smbd_audit _UID=0"
+ARGV = f"journalctl --quiet --no-pager --output=json --all --lines=20000 --output-fields=MESSAGE {MATCHES}"
 AT = "1795971712000000"
 # As Samba 4.25.1 wrote them; each line begins with user, address and share.
 LINES = (
@@ -63,6 +65,25 @@ def test_lines_of_other_shares_and_broken_ones_are_left_out() -> None:
     lines = [good.replace("|lab|", "|other|"), "noise", [108, 255], "a|b|lab|create_file|ok|zz|file|open|/x", good]
     assert [entry.path for entry in access_log(share(), 100, journal(*lines)).entries] == ["a"]
     assert len(access_log(share(), 2, journal(good, good, good)).entries) == 2
+
+
+def test_no_name_of_a_client_keeps_a_line_out() -> None:
+    lines: list[object] = [
+        f"lena|10.0.0.5|lab|{line}"
+        for line in (
+            "create_file|ok|0x120089|file|open|/srv/pool/lab/a|b",
+            "renameat|ok|/srv/pool/lab/a|b|/srv/pool/lab/c",
+            "unlinkat|ok|/srv/pool/lab/a|b",
+        )
+    ]
+    lines.append([*b"lena|10.0.0.5|lab|unlinkat|ok|/srv/pool/lab/\x1b\xff"])
+    log = access_log(share(), 100, journal(*lines))
+    assert [(entry.action, entry.path) for entry in log.entries] == [
+        ("read", "a|b"),
+        ("renamed", "a|b|/srv/pool/lab/c"),
+        ("deleted", "a|b"),
+        ("deleted", "\x1b\ufffd"),
+    ]
 
 
 def test_journal_that_cannot_be_read_is_an_error() -> None:

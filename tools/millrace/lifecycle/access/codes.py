@@ -22,7 +22,10 @@ def is_own(name: str | None) -> bool:
 
 
 def enroll(name: str | None) -> EnrolmentReport:
-    """Make a secret; nothing asks for its codes yet. Refused: the caller is not root, or this is another person."""
+    """Make a secret; nothing asks for its codes yet.
+
+    Refused: the caller is not root, this is another person, or there is a second factor already.
+    """
     account = _allowed(name)
     secret = second_factor.begin(account)
     return EnrolmentReport(

@@ -10,10 +10,11 @@ from contextlib import suppress
 from millrace.lifecycle.adopt import journal, restore, search
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
-from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys
+from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys, trust
 from millrace.lifecycle.keep.generations import Newest
 from millrace.lifecycle.keep.kept import KEPT, STATE, KeptPath, has
 from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest
+from millrace.lifecycle.keep.trust import Trusted
 from millrace.serve.account import accounts
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
@@ -35,6 +36,15 @@ def pending() -> KeptElsewhere | None:
     """
     pool = load_pool()
     return home.found(keeping.mounted_pool(pool), pool.filesystem_uuid)
+
+
+def trusted() -> list[Trusted]:
+    """Return what the newest state on the mounted pool lets in: who had the drives meanwhile may have written it.
+
+    Refused: this server has no pool. Failed: the pool is not mounted. BadInput: its state cannot be read.
+    """
+    newest = generations.newest(generations.directory(keeping.mounted_pool(load_pool())))
+    return trust.trusted(newest.generation) if newest else []
 
 
 def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:

@@ -41,6 +41,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     `contents` are files by path; a member of the manifest that is not in it stays out. BadInput: the state names a file
     that is not kept; nothing is written. Failed: a file, an account or a quota cannot be restored.
     """
+    verify(manifest)
     members = [(member, _kept(member)) for member in manifest.members]
     progress.record("files")
     # The new /etc/hostname starts a renewal: in between it would find a certificate that does not name this server.
@@ -83,12 +84,17 @@ def verify(manifest: Manifest) -> None:
     """Verify that this release keeps each file of a state. BadInput: it does not, or a link leads elsewhere."""
     for one in manifest.members:
         _kept(one)
+    # what is left out is left out by its path: each file has one only
+    links = {member.path for member in manifest.members if member.link is not None}
+    for member in manifest.members:
+        if not links.isdisjoint(map(str, PurePosixPath(member.path).parents)):
+            raise BadInput(f"the kept state has {member.path}, which is behind a link")
 
 
 def _kept(member: ManifestMember) -> KeptPath:
     path = PurePosixPath(member.path)
     kept = next((candidate for candidate in KEPT if has(candidate, member.path)), None)
-    if kept is None or path.is_absolute() or ".." in path.parts:
+    if kept is None or path.is_absolute() or ".." in path.parts or str(path) != member.path:
         raise BadInput(f"the kept state has {member.path}, which is not kept by this release: use a later one")
     if kept.how == "link":
         # localtime(5): the only one that leads elsewhere

@@ -147,10 +147,10 @@ TRUSTED: Mapping[TrustKind, str] = {
 }
 
 
-def trusted(one: Trusted) -> Iterator[str]:
-    """Yield what a state lets in, and how it is left out."""
+def trusted(one: Trusted, whole: bool = False) -> Iterator[str]:
+    """Yield what a state lets in, and how it is left out; a `whole` state is taken over as it is."""
     details = f": {', '.join(one.details)}" if one.details else ""
-    yield f"{TRUSTED[one.kind]}{details} (leave out: --without {one.kind})"
+    yield f"{TRUSTED[one.kind]}{details}" + ("" if whole else f" (leave out: --without {one.kind})")
 
 
 def _port(one: KeptPort) -> str:

@@ -171,7 +171,7 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
     """Begin to take over the state of the pool that came home."""
     from datetime import UTC, datetime
 
-    from millrace.lifecycle.adopt import again
+    from millrace.lifecycle.adopt import again, text
     from millrace.lifecycle.keep import home
 
     try:
@@ -188,7 +188,8 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
             "the state would be mixed with the secrets of this boot drive: adopt it without --without-secrets"
         )
     if not yes:
-        click.echo("\n".join(home.lines(kept)), err=True)
+        power = (line for each in again.trusted() for line in text.trusted(each, whole=True))
+        click.echo("\n".join([*home.lines(kept), *power]), err=True)
         confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")
     passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if kept.sealed else None
     now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -26,6 +26,8 @@ KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 
 SHADOW = "accounts/shadow"
 CONFIG = f"{STATE}/config.json"
+# A rollback makes one of these the desired state.
+EARLIER = f"{STATE}/config-history/*"
 PATHS: Mapping[TrustKind, tuple[str, ...]] = {
     "people": (CONFIG, f"{STATE}/access/second-factor/*"),
     "password": (SHADOW,),
@@ -79,8 +81,9 @@ def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str,
         for path, data in contents.items()
         if not any(_is(kind, path) for kind in refused if path != in_part.get(kind))
     }
-    if "people" in refused and CONFIG in stay:
-        stay[CONFIG] = _without_people(stay[CONFIG])
+    if "people" in refused:
+        states = {path: data for path, data in stay.items() if path == CONFIG or fnmatchcase(path, EARLIER)}
+        stay |= {path: _without_people(data) for path, data in states.items()}
     if "password" in refused and SHADOW in stay:
         stay[SHADOW] = b"".join(line for line in stay[SHADOW].splitlines(keepends=True) if not _of_admin(line))
     return stay
@@ -93,19 +96,21 @@ def without_secrets(members: Sequence[ManifestMember], contents: Mapping[str, by
 
 
 def _without_people(data: bytes) -> bytes:
-    """The desired state without accounts that manage the server, and without keys of `admin`."""
+    """A desired state, or a change with it, without accounts that manage the server, and without keys of `admin`."""
     try:
-        config = json.loads(data)
+        document = json.loads(data)
     except (ValueError, RecursionError):
         # the adoption refuses a state that cannot be read
         return data
-    if not isinstance(config, dict):
+    if not isinstance(document, dict):
         return data
-    users = config.get("users")
-    config.pop("admin", None)
-    if isinstance(users, list):
-        config["users"] = [user for user in users if not _manages(user)]
-    return json.dumps(config).encode()
+    change = document.get("config")
+    for config in (document, change) if isinstance(change, dict) else (document,):
+        users = config.get("users")
+        config.pop("admin", None)
+        if isinstance(users, list):
+            config["users"] = [user for user in users if not _manages(user)]
+    return json.dumps(document).encode()
 
 
 def _manages(user: object) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-from millrace.system import paths
+from millrace.system import locks, paths, sysfs
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import write_text
 
@@ -29,6 +29,8 @@ _FARTHEST = timedelta(hours=12) // STEP
 # 160 bits, RFC 4226 R6
 _SECRET_BYTES = 20
 RECOVERY_CODES = 8
+TRIES, PERIOD = 5, timedelta(minutes=15)
+"""So many codes of an account are verified in so much time: a guess takes years."""
 # at most 3 tries in 30 s, and no code twice
 _OPTIONS = ("RATE_LIMIT 3 30", "WINDOW_SIZE 3", "DISALLOW_REUSE {step}", "TOTP_AUTH")
 
@@ -44,7 +46,11 @@ def groups(name: str) -> set[str]:
 
 
 def begin(name: str) -> str:
-    """Make a new secret and return it in base32; nothing asks for its codes before `confirm`."""
+    """Make a new secret and return it in base32; nothing asks for its codes before `confirm`.
+
+    Refused: there is a second factor already. An open session would replace it without a code of the old one.
+    """
+    _refuse_second(name)
     secret = base64.b32encode(secrets.token_bytes(_SECRET_BYTES)).decode()
     paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
     write_text(paths.enrolment_dir() / name, secret, mode=0o600)
@@ -54,14 +60,15 @@ def begin(name: str) -> str:
 def confirm(name: str, code: str, now: datetime) -> list[str]:
     """Have this person sign in with a code from now on; return the recovery codes, which are stored nowhere else.
 
-    Refused: no enrolment began, or the code is wrong; the sentence has the time of the server where the clock of the
-    app differs. BadInput: it is no code.
+    Refused: no enrolment began, there is a second factor already, or the code is wrong; the sentence has the time of
+    the server where the clock of the app differs. BadInput: it is no code.
     """
+    _refuse_second(name)
     waiting = paths.enrolment_dir() / name
     if not waiting.exists():
         raise Refused(f"no secret waits for {name}: millrace access second-factor enroll {name}")
     secret = waiting.read_text()
-    step = _verified(secret, code, now)
+    step = _verified(secret, code, now, _FARTHEST)
     codes = [str(10**7 + secrets.randbelow(9 * 10**7)) for _ in range(RECOVERY_CODES)]
     options = [f'" {option.format(step=step)}' for option in _OPTIONS]
     paths.second_factor_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,8 +78,24 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
 
 
 def prove(name: str, code: str, now: datetime) -> None:
-    """Verify a code of the app of an account. Refused, BadInput: as for `confirm`."""
+    """Verify a code of the app of an account.
+
+    Refused: it is wrong, or too many were. BadInput: it is no code. Whether it is of another time is not said: a code
+    of an hour ahead would sign in, in an hour.
+    """
+    paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
+    tries = paths.enrolment_dir() / f".{name}"
+    with locks.held(paths.enrolment_dir() / ".lock"):
+        before = [float(stamp) for stamp in (sysfs.text(tries) or "").split()]
+        recent = [stamp for stamp in before if abs(now.timestamp() - stamp) < PERIOD.total_seconds()]
+        if len(recent) >= TRIES:
+            raise Refused(
+                f"{TRIES} codes of {name} were wrong: wait {_minutes(int(PERIOD.total_seconds()))} and try again, or "
+                "ask another administrator to remove the second factor"
+            )
+        write_text(tries, "\n".join(map(str, [*recent, now.timestamp()])), mode=0o600)
     _verified((paths.second_factor_dir() / name).read_text().partition("\n")[0], code, now)
+    tries.unlink(missing_ok=True)
 
 
 def remove(name: str) -> None:
@@ -102,15 +125,20 @@ def code_at(secret: str, step: int) -> str:
     return str(number % 10**DIGITS).zfill(DIGITS)
 
 
-def _verified(secret: str, code: str, now: datetime) -> int:
-    """The step of a code that is right now."""
+def _refuse_second(name: str) -> None:
+    if is_on(name):
+        raise Refused(f"{name} has a second factor already: millrace access second-factor remove {name}")
+
+
+def _verified(secret: str, code: str, now: datetime, farthest: int = 0) -> int:
+    """The step of a code that is right now; `farthest` steps away its clock is named."""
     digits = code.replace(" ", "")
     if len(digits) != DIGITS or not (digits.isascii() and digits.isdigit()):
         raise BadInput(f"a code of an authenticator app has {DIGITS} digits")
     present = int(now.timestamp()) // STEP.seconds
     if (step := _step_of(secret, digits, range(present - _TOLERANCE, present + _TOLERANCE + 1))) is not None:
         return step
-    if (step := _step_of(secret, digits, range(present - _FARTHEST, present + _FARTHEST))) is not None:
+    if (step := _step_of(secret, digits, range(present - farthest, present + farthest))) is not None:
         off = (step - present) * STEP.seconds
         raise Refused(
             f"this code is of a clock that is {_minutes(abs(off))} {'ahead' if off > 0 else 'behind'}: "

@@ -50,6 +50,11 @@ def _link_name(text: str) -> str:
     return names.interface(text)
 
 
+def _parent(text: str) -> str:
+    # it becomes a line of a file of networkd, and the name of that file
+    return names.mac(text) if ":" in text else _link_name(text)
+
+
 HostAddress = Annotated[str, names.host_address]
 PortAddress = Annotated[str, AfterValidator(names.port_address)]
 Mac = Annotated[str, names.mac]
@@ -106,7 +111,7 @@ class DesiredVlan(DesiredLink):
 
     name: LinkName
     vlan: VlanId
-    parent: str
+    parent: Annotated[str, AfterValidator(_parent)]
     parent_name: str = Field(min_length=1, max_length=15)
 
 

@@ -17,7 +17,7 @@ from millrace.system.run import Runner, last_words
 IDENTIFIER: Final = "smbd_audit"
 
 # Samba 4.25 (source3/modules/vfs_full_audit.c): user, address and share before operation, result and arguments. It is
-# above vfs_catia, so no name has a bar or a line break.
+# above vfs_catia, so a bar is in no name of Windows and macOS. A client with POSIX extensions sends names with bars.
 PARAMETERS: Final = {
     "full_audit:prefix": "%u|%I|%S",
     "full_audit:success": "create_file renameat unlinkat fset_nt_acl",
@@ -38,8 +38,10 @@ _TEMPORARY = "/.::TMPNAME:"
 
 def access_log(share: Share, number: int, run: Runner) -> ShareLog:
     """Return the newest `number` accesses. Failed: the journal cannot be read."""
-    argv = ["journalctl", "--quiet", "--no-pager", "--output=json", f"--lines={MOST_LINES}"]
-    result = run([*argv, "--output-fields=MESSAGE", f"SYSLOG_IDENTIFIER={IDENTIFIER}"])
+    # without --all a line of 4 KiB is null, and two long names are one
+    argv = ["journalctl", "--quiet", "--no-pager", "--output=json", "--all", f"--lines={MOST_LINES}"]
+    # _UID is what the kernel says of who wrote a line: everybody who signs in may use this identifier
+    result = run([*argv, "--output-fields=MESSAGE", f"SYSLOG_IDENTIFIER={IDENTIFIER}", "_UID=0"])
     if result.status != 0:
         raise Failed(f"journalctl does not list accesses: {last_words(result)}")
     entries = [entry for line in result.out.splitlines() for entry in _entries(line, share)]
@@ -52,8 +54,10 @@ def _entries(line: str, share: Share) -> Iterator[ShareLogEntry]:
         at = datetime.fromtimestamp(int(record["__REALTIME_TIMESTAMP"]) / 1e6, UTC).isoformat(timespec="milliseconds")
     except (ValueError, KeyError, TypeError):
         return
-    # a name that is not UTF-8 is a list of numbers
     message = record.get("MESSAGE")
+    if isinstance(message, list):
+        # so journalctl writes what has a control character, or is not UTF-8
+        message = bytes(byte for byte in message if byte in range(256)).decode(errors="replace")
     if not isinstance(message, str):
         return
     fields = message.split("|")
@@ -76,13 +80,14 @@ def _entries(line: str, share: Share) -> Iterator[ShareLogEntry]:
 def _action(operation: str, rest: list[str]) -> tuple[AccessAction, str, str | None] | None:
     """What an operation did, with the path and a new name; None for one that neither reads nor changes a file."""
     if operation == "unlinkat":
-        return "deleted", rest[0], None
+        return "deleted", "|".join(rest), None
     if operation == "fset_nt_acl":
-        return "permissions changed", rest[0].removesuffix(" []"), None
-    if operation == "renameat" and len(rest) == 2:
-        return None if _TEMPORARY in rest[0] else ("renamed", rest[0], rest[1])
-    if operation == "create_file" and len(rest) == 4:
-        return _opened(*rest)
+        return "permissions changed", "|".join(rest).removesuffix(" []"), None
+    if operation == "renameat" and _TEMPORARY not in rest[0]:
+        # with bars in a name, it is not known where the first name ends
+        return ("renamed", rest[0], rest[1]) if len(rest) == 2 else ("renamed", "|".join(rest), None)
+    if operation == "create_file" and len(rest) >= 4:
+        return _opened(rest[0], rest[1], rest[2], "|".join(rest[3:]))
     return None
 
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from millrace.system import paths
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import write_text
 
@@ -59,7 +60,8 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
     """
     waiting = paths.enrolment_dir() / name
     if not waiting.exists():
-        raise Refused(f"no secret waits for {name}: millrace access second-factor enroll {name}")
+        enroll = command("millrace access second-factor enroll", name)
+        raise Refused(f"no secret waits for {name}: {enroll}")
     secret = waiting.read_text()
     step = _verified(secret, code, now)
     codes = [str(10**7 + secrets.randbelow(9 * 10**7)) for _ in range(RECOVERY_CODES)]

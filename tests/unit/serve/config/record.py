@@ -224,7 +224,11 @@ def _of_pool(pool: Pool) -> dict[str, BaseModel]:
             at=AT,
             ends=True,
             shares=["data"],
-            steps=steps,
+            steps=[
+                StepRecord(name="stop", state="done"),
+                *(StepRecord(name=f"wipe {drive.serial}", state="done") for drive in pool.drives),
+                StepRecord(name="records", state="pending"),
+            ],
             left=[LeftDrive(serial="OLD1", bay="4", missing=True, why="is not in this server")],
             ended=LATER,
             error="a line",
@@ -357,7 +361,8 @@ def _others() -> dict[str, BaseModel]:
         "verified.json": KeptVerifications(
             verifications=[
                 KeptVerification(
-                    at=AT, result=ShareVerification(name="data", seen=["NFS: a line"], problem="a line", files=["a line"])
+                    at=AT,
+                    result=ShareVerification(name="data", seen=["NFS: a line"], problem="a line", files=["a line"]),
                 )
             ]
         ),

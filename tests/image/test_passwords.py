@@ -48,7 +48,12 @@ def test_every_prompt_asks_for_quality_and_counts_failures(factory: Path) -> Non
     auth, password, account = (rules(f"common-{name}") for name in ("auth", "password", "account"))
     local, web = "[success=1 default=ignore]", "[success=ignore default=1]"
     asked = "pam_succeed_if.so quiet service = cockpit"
+    assert auth[0] == "auth [success=ignore default=1] pam_succeed_if.so quiet service = sshd"
     # each pair of lines is skipped by the other kind of sign-in; the number is that of the lines up to pam_deny
+    code, *auth = auth[1:]
+    assert code.startswith(
+        "auth [success=10 default=die] pam_google_authenticator.so user=root secret=/var/lib/millrace/"
+    )
     assert auth[:9] == [
         f"auth {local} {asked}",
         "auth requisite pam_faillock.so preauth",

@@ -83,5 +83,7 @@ def test_found_list_says_what_is_trusted_and_how_it_is_left_out() -> None:
     lines = [line for one in trust.trusted(kept) for line in text.trusted(one)]
     assert lines[0] == "the password of the last server opens this one: admin (leave out: --without password)"
     assert "updates come from the URL of the last server: https://evil.example (leave out: --without updates)" in lines
-    with pytest.raises(BadInput, match="'keys' is nothing that can be left out: use one of password, ssh-keys, ssh, "):
+    with pytest.raises(
+        BadInput, match="'keys' is nothing that can be left out: use one of people, password, ssh-keys, "
+    ):
         verbs.kinds(("keys",))

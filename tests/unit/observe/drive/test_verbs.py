@@ -50,7 +50,8 @@ def test_a_serial_number_that_no_drive_has_is_refused(box: Box, capsys: pytest.C
     said = capsys.readouterr()
     assert (said.out, said.err) == (
         "",
-        "millrace: no drive has the serial number 'nvme3n1'; for all of them: millrace drive list\n",
+        "millrace: no drive has the serial number, bay or device name 'nvme3n1'; "
+        "for all of them: millrace drive list\n",
     )
 
 

@@ -320,12 +320,12 @@ def test_change_killed_at_any_tool_is_undone_by_the_next_rendering(
 def test_size_above_that_of_the_pool_is_refused(
     appliance: Appliance, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create(appliance, "train", size="40T")
+    create(appliance, "train", **({} if option == "child_size" else {"size": "40T"}))
     monkeypatch.setattr(edit, "known_pool", lambda: appliance.server().pool)
     monkeypatch.setattr(quota, "pool_size", lambda mountpoint: 61_440_000_000_000)
     words = f"--{option.replace('_', '-')} 113 PB is above the size of the pool (61.4 TB): give less, or `none`"
     for act in (create_shares, lambda names, settings, server: set_share(names[0], settings, server)):
         with pytest.raises(Refused, match=re.escape(words)):
             act(["train"], {option: "100P"}, appliance.server)
-    set_share("train", {option: "50T"}, appliance.server)
+    set_share("train", {option: "30T"}, appliance.server)
     set_share("train", {option: "none"}, appliance.server)

@@ -14,7 +14,12 @@ SECTORS = {"data": 16_000, "log": 1600}
 LEGS = {"leg0": 16_000, "leg1": 12_000, "log": 1600}
 STEP = 1000
 RUNNING = ("check", "repair")
-WAITS_FOR = ["millrace-bench.service", "millrace-tuner.service", "millrace-drive.service"]
+WAITS_FOR = [
+    "millrace-bench.service",
+    "millrace-tuner.service",
+    "millrace-drive.service",
+    "millrace-pool-change@destroy.service",
+]
 
 
 class Md:

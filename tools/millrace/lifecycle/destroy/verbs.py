@@ -50,7 +50,7 @@ def destroy(look: bool, name: str | None, ends: bool, automatic: bool, show: Out
             refused = now.obstacle or (None if ends else now.in_use)
             if refused:
                 raise Refused(f"{refused}; {destroying.NOTHING}")
-            typed = repeated(f"Host name of this server ({now.name})", "--name") if name is None else name
+            typed = repeated(f"Host name of this server ({now.name})", "--name NAME") if name is None else name
             destroying.confirm(typed)
         destroying.start(system, attempt, invoking_user(), ends)
         ended = show.each(destroy_job.follow(attempt, system.wait), text.bar)

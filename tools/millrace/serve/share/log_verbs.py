@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.serve.config.completion import SHARES
 from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
@@ -16,7 +17,7 @@ HEADERS = ("Time", "User", "Client", "Action", "File")
 
 
 @click.command("log")
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @click.option("--lines", "-n", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Newest entries.")
 @prints("millrace.serve.share.model:ShareLog")
 def log_(name: str, lines: int, show: Output) -> None:
@@ -30,7 +31,7 @@ def log_(name: str, lines: int, show: Output) -> None:
 
 
 @click.command("disconnect")
-@click.argument("name")
+@click.argument("name", shell_complete=SHARES)
 @prints("millrace.serve.share.model:DisconnectReport")
 def disconnect_(name: str, show: Output) -> None:
     """Disconnect all SMB clients of a share, which closes their files; they connect again by themselves."""

@@ -23,7 +23,7 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Failed
 from millrace.system.run import Result
 from millrace.system.smb_passwords import PASSDB
-from tests.fakes import samba
+from tests.fakes import exportfs, samba
 from tests.fakes.accounts import Accounts
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
@@ -165,21 +165,13 @@ class Appliance(Commands):
 
     def _exportfs(self, words: list[str], stdin: str) -> Result:
         if words[0] == "-ra":
-            self.table = self._exports("millrace.exports")
-            self.transient = self._exports("millrace-verify.exports")
-            table = self.root / "run/millrace/nfs/etab"
-            table.parent.mkdir(parents=True, exist_ok=True)
-            lines = [f"{path}\t{client}\n" for path, entries in self.table.items() for client in entries.split(" ")]
-            table.write_text("".join(lines))
+            self.table = exportfs.exports(self.root, "millrace.exports")
+            self.transient = exportfs.exports(self.root, "millrace-verify.exports")
+            exportfs.write_table(self.root, self.table)
         elif words[0] == "-s":
             entries = [(path, client) for path, clients in self.table.items() for client in clients.split(" ")]
             return Result(0, "".join(f"{path}  {client}\n" for path, client in entries), "")
         return GOOD
-
-    def _exports(self, name: str) -> dict[str, str]:
-        path = self.root / "etc/exports.d" / name
-        lines = path.read_text().splitlines() if path.exists() else []
-        return dict(line.split(" ", 1) for line in lines if line.startswith("/"))
 
     @contextmanager
     def nfs_session(self, address: str, tls: nfs_client.TlsClient | None = None) -> Iterator["ShownDirectories"]:

@@ -18,6 +18,7 @@ import click
 import pytest
 
 from millrace.cli import program
+from tests.fakes import certificates
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 
@@ -210,9 +211,12 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
     """A provisioned server whose tools refuse whatever would change it."""
+    # made once, by a process
+    certificates.pair()
     for name in ("subprocess.Popen.__init__", "os.system", "os.execvp", "os.fork"):
         monkeypatch.setattr(name, never)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr("millrace.inventory.settle.PAUSE", 0.0)
     monkeypatch.setattr("os.chown", lambda *arguments, **options: None)
     monkeypatch.setattr("socket.create_connection", refused)
     monkeypatch.setattr("socket.getaddrinfo", refused)

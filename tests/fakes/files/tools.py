@@ -60,6 +60,8 @@ PRINTED = {
     "systemctl show --property=ActiveState --value *": "active\n",
     "systemctl show --property=ActiveState,Job millrace-*.service": "ActiveState=inactive\nJob=\n",
     "systemctl start millrace-heartbeat.service": "\n",
+    "systemctl start millrace-locate@*.service": None,
+    "udevadm settle --timeout=*": "",
     "timedatectl show --property=NTP --property=NTPSynchronized": "NTP=yes\nNTPSynchronized=yes\n",
     "systemctl is-active --quiet *": None,
     "bootctl --print-boot-path": "/boot\n",

@@ -202,10 +202,12 @@ class LazyGroup(VerbGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs for `--help`, by sections."""
+        from millrace.system.printing import padded
+
         longest = max(map(len, VERBS))
         for title, verbs in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(verb.ljust(longest), VERBS[verb][1]) for verb in verbs])
+                formatter.write_dl([(padded(verb, longest), VERBS[verb][1]) for verb in verbs])
 
 
 @click.group(

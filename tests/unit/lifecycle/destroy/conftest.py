@@ -91,7 +91,7 @@ class DestroyedServer:
     def share(self, name: str, sealed: bool = False) -> None:
         made = DesiredShare(
             name=name,
-            profile="dataset-ro" if sealed else "mixed",
+            type="dataset-ro" if sealed else "mixed",
             sealed=sealed,
             project=1003 if sealed else 1002,
             smb=Smb(users=["anna"]),

@@ -129,6 +129,7 @@ def test_status_is_one_screen() -> None:
         version="1",
         hostname="millrace",
         addresses=[],
+        uptime=777_600,
         health=report,
         next=[f"{finding.sentence} {finding.todo}" for finding in report.findings if finding.todo],
         pool=pool(),

@@ -133,6 +133,7 @@ def test_every_kind_is_a_job_while_its_unit_works(name: JobName, systemd: JobMan
             "drive-change": paths.drive_change_file,
             "adopt": paths.adoption_file,
             "reset": paths.reset_file,
+            "destroy": paths.destruction_file,
         }
         write_text(files[name](), "{}")
     assert names(current(systemd)) == [(name, "running")]

@@ -19,6 +19,7 @@ from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
+from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import CertificateSettings, Current
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config.history import RecordedChange
@@ -26,6 +27,7 @@ from millrace.serve.config.model import Config
 from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
 from millrace.serve.share.machine_sid import MachineSid
+from millrace.serve.share.model import KeptVerifications
 from millrace.serve.volume.model import Exports, Volume
 from millrace.storage.assemble.in_sync import InSync
 from millrace.storage.assemble.readd import Returns
@@ -35,6 +37,7 @@ from millrace.storage.drive.media_errors import Counters
 from millrace.storage.drive.rises import Rises
 from millrace.storage.fabrics.fabrics_model import FabricsConnections, FabricsSecrets
 from millrace.storage.record.apart_record import ApartMembers
+from millrace.storage.record.destruction import Destruction
 from millrace.storage.record.drive_change import DriveChange
 from millrace.storage.record.erasure import Erasures
 from millrace.storage.record.model import Approval, Pool, Transaction
@@ -49,6 +52,7 @@ STATE = "var/lib/millrace"
 
 # By the name of its record in released/: the paths that it has below the root directory, and its model.
 DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
+    "accounts-touched.json": ((f"{STATE}/accounts-touched.json",), Touched),
     "adoption.json": ((f"{STATE}/adoption.json",), Adoption),
     "alert-acknowledged.json": ((f"{STATE}/alert/acknowledged.json",), Acknowledgements),
     "alert-routes.json": ((f"{STATE}/alert/routes.json",), Routes),
@@ -83,6 +87,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "metrics-endpoint.json": ((f"{STATE}/metrics/endpoint.json",), MetricsSettings),
     "metrics-token.json": ((f"{STATE}/metrics/token.json",), TokenHash),
     "plan.json": ((f"{STATE}/plan.json", f"{STATE}/history/1/plan.json"), Plan),
+    "pool-destruction.json": ((f"{STATE}/pool-destruction.json", f"{STATE}/pool-destroyed.json"), Destruction),
     "pool.json": ((f"{STATE}/pool.json", f"{STATE}/history/pool-000001.json"), Pool),
     "priority.json": ((f"{STATE}/priority.json",), PriorityDocument),
     "removed.json": ((f"{STATE}/removed.json",), Removals),
@@ -102,6 +107,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "update-failed.json": ((f"{STATE}/update/failed.json",), FailedVersions),
     "update-last.json": ((f"{STATE}/update/last.json",), LastUpdate),
     "update-source.json": ((f"{STATE}/update/source.json",), Source),
+    "verified.json": ((f"{STATE}/verified.json",), KeptVerifications),
     "volume.json": (("srv/pool/.millrace-volumes/volumes/tank/volume.json",), Volume),
     "volume-exports.json": (("srv/pool/.millrace-volumes/exports.json",), Exports),
 }
@@ -145,7 +151,8 @@ WRITERS: dict[str, set[str]] = {
     "lifecycle/keep/keeping.py": {"keep-status.json"},
     "lifecycle/keep/seal.py": {"keep-key.json"},
     "observe/metrics/endpoint.py": {"metrics-endpoint.json", "metrics-token.json"},
-    "observe/metrics/sources/smb.py": set(),
+    "observe/history/sampler.py": set(),
+    "observe/live/smbd.py": set(),
     "plan/verbs.py": set(),
     "tune/priority.py": {"priority.json"},
     "storage/record/scrub_record.py": {"scrub.json"},
@@ -154,6 +161,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/provision/approval.py": {"approval.json"},
     "storage/record/change_journal.py": {"drive-change.json"},
     "storage/erase/eraser.py": set(),
+    "storage/record/destruction.py": {"pool-destruction.json"},
     "storage/record/erasure.py": {"erase.json"},
     "storage/assemble/in_sync.py": {"in-sync.json"},
     "storage/record/journal.py": {"transaction.json"},
@@ -166,6 +174,8 @@ WRITERS: dict[str, set[str]] = {
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
     "serve/clone/clone_model.py": {"clone.json"},
+    "serve/account/unfinished.py": {"accounts-touched.json"},
+    "serve/share/kept_results.py": {"verified.json"},
     "serve/share/sid_record.py": set(),
     "serve/share/usage.py": set(),
     "serve/config/history.py": {"change.json"},

@@ -42,11 +42,13 @@ from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
 from millrace.plan.settings import SettingsFile
 from millrace.plan.settings_changes import changes
+from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import CertificateSettings
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
 from millrace.serve.share.machine_sid import MachineSid
+from millrace.serve.share.model import KeptVerification, KeptVerifications, ShareVerification
 from millrace.serve.volume.model import Exports, Volume, VolumeExport
 from millrace.storage.assemble.in_sync import InSync, InSyncArray
 from millrace.storage.assemble.lives import LeftMember
@@ -58,6 +60,7 @@ from millrace.storage.drive.rises import Rise, Rises, RisingCounter
 from millrace.storage.drive.wear import WearStep
 from millrace.storage.fabrics.fabrics_model import FabricsConnection, FabricsConnections, FabricsSecrets
 from millrace.storage.record.apart_record import Apart, ApartMembers, Undecided
+from millrace.storage.record.destruction import Destruction, LeftDrive
 from millrace.storage.record.drive_change import DriveChange
 from millrace.storage.record.erasure import Erasure, Erasures
 from millrace.storage.record.model import Approval, ArrayRecord, Pool, StepRecord
@@ -213,6 +216,23 @@ def _of_pool(pool: Pool) -> dict[str, BaseModel]:
         ),
         "approval.json": Approval(sha256=pool.plan_sha256, by="admin", at=AT),
         "priority.json": PriorityDocument(priority="rebuild"),
+        "pool-destruction.json": Destruction(
+            pool=pool,
+            drives=pool.drives,
+            whole=data.members[:1],
+            by="admin",
+            at=AT,
+            ends=True,
+            shares=["data"],
+            steps=[
+                StepRecord(name="stop", state="done"),
+                *(StepRecord(name=f"wipe {drive.serial}", state="done") for drive in pool.drives),
+                StepRecord(name="records", state="pending"),
+            ],
+            left=[LeftDrive(serial="OLD1", bay="4", missing=True, why="is not in this server")],
+            ended=LATER,
+            error="a line",
+        ),
     }
 
 
@@ -285,6 +305,7 @@ def _others() -> dict[str, BaseModel]:
     measured = run(done("L1/xfs/seq/read", 1e9))
     environment = measured.environment.model_copy(update={"settings": {"vm.dirty_bytes": "1073741824"}})
     return {
+        "accounts-touched.json": Touched(users={"anna": 3000}, groups={"lab": 2000}),
         "backend-connections.json": FabricsConnections(
             connections=[
                 FabricsConnection(
@@ -334,6 +355,14 @@ def _others() -> dict[str, BaseModel]:
                     boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
                     last=12,
                     days=[Rise(day=date(2026, 11, 20), count=12)],
+                )
+            ]
+        ),
+        "verified.json": KeptVerifications(
+            verifications=[
+                KeptVerification(
+                    at=AT,
+                    result=ShareVerification(name="data", seen=["NFS: a line"], problem="a line", files=["a line"]),
                 )
             ]
         ),

@@ -146,5 +146,5 @@ def test_a_document_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path,
 
 def test_an_unknown_key_in_what_people_name_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "room.json", '{"schema_version": 2, "width": 7, "widht": 8}')
-    with pytest.raises(BadInput, match="widht: Extra inputs"):
+    with pytest.raises(BadInput, match="widht: unknown key"):
         read_input(path, Room)

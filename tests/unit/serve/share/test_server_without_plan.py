@@ -12,6 +12,8 @@ from millrace.serve.share.model import RenderReport
 from millrace.serve.share.server import this_server
 from millrace.storage.record.pool_file import load_pool
 from millrace.system import paths
+from millrace.system.run import Result
+from tests.fakes import exportfs
 from tests.fakes.files.box import POLICY, Box
 from tests.fakes.files.running import server
 from tests.fakes.samples import Tools
@@ -29,8 +31,16 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
         yield made
 
 
+class ExportingTools(Tools):
+    """Tools of which exportfs writes its table."""
+
+    def _exportfs(self, words: list[str], stdin: str) -> Result:
+        exportfs.write_table(paths.ROOT, exportfs.exports(paths.ROOT, "millrace.exports"))
+        return Result(0, "", "")
+
+
 def render() -> RenderReport:
-    return replace(this_server(), run=Tools()).apply(first_config())
+    return replace(this_server(), run=ExportingTools()).apply(first_config())
 
 
 def environment(box: Box) -> dict[str, str]:

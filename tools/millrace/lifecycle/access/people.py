@@ -10,6 +10,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import ADMIN, Config, Person
 from millrace.serve.render.reconcile import Reconciliation
 from millrace.system import ssh_keys
+from millrace.system.command import command
 from millrace.system.documents import Contract, checked
 from millrace.system.errors import BadInput, Refused
 from millrace.system.roles import Role
@@ -89,7 +90,7 @@ def change(name: str, run: Runner, role: Role | None = None, full_name: str | No
     if role not in (None, "administrator") and name == ADMIN:
         raise Refused(
             f"{ADMIN} is the account for an emergency at the console and stays an administrator: lock it instead, "
-            f"millrace access lock {ADMIN}"
+            + command("millrace access lock", ADMIN)
         )
     update = {
         key: value
@@ -114,7 +115,7 @@ def remove(name: str, run: Runner) -> PersonReport:
     if name == ADMIN:
         raise Refused(
             f"{ADMIN} is the account for an emergency at the console and cannot be removed: lock it instead, "
-            f"millrace access lock {ADMIN}"
+            + command("millrace access lock", ADMIN)
         )
 
     def mutate(config: Config) -> Config:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.command import command
 from millrace.system.output import Output, prints
 from millrace.system.printing import table
 from millrace.system.prompt import confirm, secret
@@ -262,7 +263,7 @@ def _who(report: "WhoReport") -> Iterator[str]:
 def _enrolment(report: "EnrolmentReport") -> Iterator[str]:
     yield f"Secret for the authenticator app: {report.secret}"
     yield f"As a link: {report.uri}"
-    yield f"Then: millrace access second-factor confirm {report.name}"
+    yield f"Then: {command('millrace access second-factor confirm', report.name)}"
 
 
 def _recovery(report: "RecoveryCodes") -> Iterator[str]:

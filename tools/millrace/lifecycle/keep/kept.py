@@ -123,6 +123,8 @@ LEFT = [
     Left(f"{STATE}/reset.json", "a factory reset ends with this boot drive"),
     Left(f"{STATE}/pool-destruction.json", "it ends with the pool"),
     Left(f"{STATE}/config.json.unreadable", "damaged"),
+    Left(f"{STATE}/accounts-touched.json", "a change under way: another boot drive has none of its accounts"),
+    Left(f"{STATE}/verified.json", "how this boot drive served its shares; the next verification has it again"),
     Left(f"{STATE}/admin-*", "whether this boot drive has its administrator; the password is kept"),
     Left(f"{STATE}/approval.json", "it ends when the pool exists"),
     Left(f"{STATE}/transaction.json", "it ends when the pool exists"),

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from millrace.system import locks, paths, sysfs
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import write_text
 
@@ -66,7 +67,8 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
     _refuse_second(name)
     waiting = paths.enrolment_dir() / name
     if not waiting.exists():
-        raise Refused(f"no secret waits for {name}: millrace access second-factor enroll {name}")
+        enroll = command("millrace access second-factor enroll", name)
+        raise Refused(f"no secret waits for {name}: {enroll}")
     secret = waiting.read_text()
     step = _verified(secret, code, now, _FARTHEST)
     codes = [str(10**7 + secrets.randbelow(9 * 10**7)) for _ in range(RECOVERY_CODES)]

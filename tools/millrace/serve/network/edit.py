@@ -20,12 +20,14 @@ from millrace.serve.network.links import NetworkLink, desired, links
 from millrace.serve.network.model import NetworkChange
 from millrace.serve.network.trial import NetworkServer, try_change
 from millrace.serve.share.networks import on_management
+from millrace.system.command import command
 from millrace.system.documents import checked
 from millrace.system.errors import BadInput, Refused
 from millrace.system.names import several
 from millrace.system.net import Interface
 
 DEFAULT = "default"
+REMOVE = "millrace network remove"
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def add_bond(
     present = links(host.run)
     ports = [_existing(each, present) for each in members]
     if any(link.name == name for link in present):
-        raise Refused(f"{name} exists already: choose another name, or millrace network remove {name}")
+        raise Refused(f"{name} exists already: choose another name, or {command(REMOVE, name)}")
     for port in ports:
         if port.kind != "port" or port.part_of:
             raise Refused(f"{port.name} is {f'part of {port.part_of}' if port.part_of else 'no port'}: name free ports")
@@ -179,7 +181,7 @@ def remove(name: str, host: NetworkServer) -> NetworkChange:
             raise BadInput(f"there is no bond or VLAN {name[:40]!r}: millrace network show")
         above = next((one for one in network.vlans if one.parent == name), None)
         if above:
-            raise Refused(f"{above.name} is on {name}: millrace network remove {above.name}")
+            raise Refused(f"{above.name} is on {name}: {command(REMOVE, above.name)}")
         bonds = [one for one in network.bonds if one.name != name]
         vlans = [one for one in network.vlans if one.name != name]
         return _with_network(config, {"bonds": bonds, "vlans": vlans})

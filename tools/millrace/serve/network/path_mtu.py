@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from millrace.serve.network.links import links
 from millrace.serve.network.model import PathMtu
 from millrace.system import net
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed
 from millrace.system.names import server_address
 from millrace.system.run import Runner
@@ -58,8 +59,9 @@ def _words(address: str, name: str, configured: int, carried: int | None) -> str
     if carried is None:
         return f"{address} answers no ping through {name}: is it up, and does its firewall let ICMP in?"
     if carried < configured:
+        lower = command("millrace network set", name, options=["--mtu", str(carried)])
         return (
             f"the path to {address} carries {carried} bytes, {name} sends {configured}: raise the MTU of the "
-            f"switch and of the client, or lower that of {name}: millrace network set {name} --mtu {carried}"
+            f"switch and of the client, or lower that of {name}: {lower}"
         )
     return f"the path to {address} carries the {configured} bytes of {name}"

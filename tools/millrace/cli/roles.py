@@ -128,6 +128,7 @@ OPERATOR = frozenset(
 # than what the server trusts, or is shown to others.
 RESERVED = {
     "answer": ("--socket", "--every", "--unit", "words"),
+    "drive erase": ("--foreign",),
     "health": ("--write", "--smart", "--stopped"),
     "history": ("--store",),
     "inventory": ("--capture", "--write", "--keep-serials"),

@@ -179,16 +179,6 @@ test("a password goes to stdin and nowhere else", async () => {
     expect(JSON.stringify(calls.map((call) => call.argv))).not.toContain("s3cret");
 });
 
-test("somebody may be let into the web console, to look", async () => {
-    says("user set", { schema_version: 1, user: null, group: null, done: "anna: ml" });
-    const user = show();
-    await user.click(await screen.findByRole("button", { name: "Change the user anna" }));
-    await user.click(screen.getByLabelText("May sign in to the web console"));
-    await user.click(screen.getByRole("button", { name: "Save" }));
-    await screen.findByText("anna: ml");
-    expect(argv("user set")).toEqual(["user", "set", "anna", "--group=ml", "--console", "--json"]);
-});
-
 test("the way back asks first and says what it did", async () => {
     says("config rollback", { schema_version: 1, serial: 12, verified: ["SMB: data is listed and accessible"], warnings: [], without_password: [] });
     const user = show();

@@ -89,7 +89,9 @@ def test_files_that_the_image_makes_in_its_own_directories_are_in_the_table() ->
     made = [line.split()[1] for line in lines if re.match(r"[fdL]\S* /(var/lib|etc)/millrace/", line)]
     trees = {f"/{one.path}" for one in kept.KEPT if one.how == "tree"}
     assert {path for path in made if path not in trees and kept.fate(f"{path[1:]}/x.json") is None} == {
-        "/var/lib/millrace/history"
+        # the table has what is in them
+        "/var/lib/millrace/access",
+        "/var/lib/millrace/history",
     }
 
 

@@ -129,7 +129,7 @@ def code_at(secret: str, step: int) -> str:
 
 def _refuse_second(name: str) -> None:
     if is_on(name):
-        raise Refused(f"{name} has a second factor already: millrace access second-factor remove {name}")
+        raise Refused(f"{name} has a second factor already: {command('millrace access second-factor remove', name)}")
 
 
 def _verified(secret: str, code: str, now: datetime, farthest: int = 0) -> int:

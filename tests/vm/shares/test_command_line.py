@@ -95,12 +95,12 @@ def test_policy_that_is_edited_wrong_stays_out_of_force_and_is_named(box: Box) -
 
 def test_policy_is_edited_in_the_editor_of_the_image(box: Box) -> None:
     # an editor that cannot ask: it adds to the file that it is given
-    box.machine.run("cat > /run/editor", stdin="printf '\\n[scrub]\\nevery = \"week\"\\n' >> \"$1\"\n")
+    box.machine.run("cat > /run/editor", stdin='printf \'\\n[scrub]\\nevery = "week"\\n\' >> "$1"\n')
     editor = "EDITOR='sh /run/editor'"
     before = box.say(f"cat {POLICY}")
     try:
         box.say(f"{editor} millrace policy edit", seconds=600)
-        assert {one["key"]: one["value"] for one in box.shown("policy show --json")["keys"]}["scrub.every"] == "week"
+        assert {key["key"]: key["value"] for key in box.shown("policy show --json")["keys"]}["scrub.every"] == "week"
     finally:
         box.machine.run(f"cat > {POLICY}", stdin=f"{before}\n")
     assert box.say("command -v nano rsync tcpdump iperf3 iostat getfacl nfs4_getfacl | wc -l") == "7"

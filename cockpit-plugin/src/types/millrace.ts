@@ -821,7 +821,8 @@ export interface DesiredRoute {
  *
  * `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
  * files (`own`, also of a state from before there was this field), or the members of `group` while all others read
- * (`some`). The types home and dataset-ro have rules of their own.
+ * (`some`). The types home and dataset-ro have rules of their own. `type` was `profile` in builds of 0.1.0 before its
+ * release, also on pools that they keep their state on.
  */
 export interface DesiredShare {
     name: string;
@@ -2709,7 +2710,7 @@ export interface PermissionsReport {
     refused: number;
 }
 
-/** A person who signs in to this server. `keys` are public SSH keys; who is `locked` signs in by nothing. */
+/** An administrator, operator or viewer. `keys` are public SSH keys; a `locked` account signs in by nothing. */
 export interface Person {
     full_name: string;
     keys: string[];

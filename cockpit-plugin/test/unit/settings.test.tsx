@@ -83,7 +83,7 @@ test("what the program refuses stays in the dialog, in its words", async () => {
     await user.click(screen.getByLabelText(/^Or paste as text/));
     await user.paste(PEM);
     await user.click(screen.getByRole("button", { name: "Install" }));
-    expect((await screen.findByTestId("error")).textContent).toContain("fits none of the certificates");
+    expect((await within(screen.getByRole("dialog")).findByTestId("error")).textContent).toContain("fits none of the certificates");
     expect(screen.getByRole("dialog")).toBeDefined();
 });
 
@@ -304,7 +304,7 @@ test("a route that exists is refused in the dialog, in the program's words", asy
     await user.selectOptions(dialog.getByLabelText(/^Type/), "syslog");
     await user.type(dialog.getByLabelText(/^Name/), "log");
     await user.click(dialog.getByRole("button", { name: "Add" }));
-    expect((await screen.findByTestId("error")).textContent).toContain("there is a route log already");
+    expect((await dialog.findByTestId("error")).textContent).toContain("there is a route log already");
 });
 
 test("removing a route names it and says what is lost", async () => {

@@ -13,6 +13,7 @@ from millrace.serve.render import reconcile
 from millrace.serve.revision import replace as revision
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
+from tests.unit.boot.units import unit
 from tests.unit.serve.network.network import FIRST, Network
 
 STEM = FIRST.replace(":", "")
@@ -143,6 +144,9 @@ def test_process_of_a_change_is_started_again_where_it_is_killed(network: Networ
     set_link("enp1s0", LinkSettings(("10.0.0.11/24",)), replace(network.host(), start=None))
     [line] = network.called("systemd-run")
     assert line.endswith(" /usr/bin/millrace network apply") and "--property=Restart=on-failure" in line
+    # the drop-in of all units closes the rest: what shares need when an address changes, and files of the network
+    paths = line.partition("--property=ReadWritePaths=")[2].partition(" /usr/bin/")[0].split()
+    assert {*unit("millrace-share.service")["ReadWritePaths"][0].split()} <= {*paths}
 
 
 def test_change_that_is_not_applied_in_time_is_a_failure(network: Network) -> None:

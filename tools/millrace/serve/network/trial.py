@@ -31,6 +31,8 @@ from millrace.system.wait import wait_until
 TO_CONFIRM, TO_APPLY, PAUSE = 60, 300, 0.5
 
 UNIT = "millrace-network-trial"
+WRITTEN = "/run /etc /srv/pool /var/lib/nfs /var/lib/samba /var/cache/samba /var/log/samba /var/lib/millrace"
+"""What a change writes: that of the network, and shares that follow its addresses (as in millrace-share.service)."""
 CONFIRM = "millrace network confirm"
 
 UNCONFIRMED = f"nobody confirmed it within {TO_CONFIRM} s"
@@ -196,4 +198,6 @@ def _start(run: Runner) -> None:
     named = ["--quiet", "--collect", f"--unit={UNIT}", "--description=Millrace Network Change"]
     # Where it is killed, the next one finds that and rolls back.
     options = ["--property=Restart=on-failure", "--property=RestartSec=1s", "--property=TimeoutStopSec=300s"]
+    # what all units of Millrace share closes everything else
+    options.append(f"--property=ReadWritePaths={WRITTEN}")
     must(run, ["systemd-run", *named, *options, "/usr/bin/millrace", "network", "apply"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A VLAN is made, tried and kept; another change is rolled back. These stories need a booted server."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.user import User
@@ -12,6 +13,8 @@ MOST_CLICKS = 8
 VLAN_ADDRESS = "10.78.0.1/24"
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_vlan_with_a_large_mtu_takes_eight_clicks(box: Box, admin: User) -> None:
     admin.go("Network")
     port = box.link(SERVER_ADDRESSES[1])["name"]
@@ -33,6 +36,8 @@ def test_vlan_with_a_large_mtu_takes_eight_clicks(box: Box, admin: User) -> None
     assert box.link("vlan78")["mtu"] == 9000
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_removal_that_is_rolled_back_leaves_the_vlan(box: Box, admin: User) -> None:
     admin.go("Network")
     admin.ours.get_by_role("button", name="Remove vlan78").click()

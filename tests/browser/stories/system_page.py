@@ -3,6 +3,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.user import User
@@ -10,6 +11,8 @@ from tests.browser.user import User
 SYSTEM = 'iframe.container-frame[name="cockpit1:localhost/system"]'
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_system_page_has_no_button_that_leads_nowhere(admin: User) -> None:
     admin.page.goto(f"{admin.console.url}/system")
     system = admin.page.frame_locator(SYSTEM)
@@ -23,6 +26,8 @@ def test_system_page_has_no_button_that_leads_nowhere(admin: User) -> None:
     assert health.count() == 0 or system.locator(".system-health-events > *").count() > 0
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_search_of_the_menu_finds_our_nouns(admin: User) -> None:
     search = admin.page.get_by_placeholder("Search")
     for word, page in (("alert", "Millrace"), ("factory", "Millrace"), ("hostname", "System")):
@@ -31,6 +36,8 @@ def test_search_of_the_menu_finds_our_nouns(admin: User) -> None:
     search.fill("")
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_help_opens_the_manual_on_the_server(admin: User) -> None:
     admin.page.goto(f"{admin.console.url}/millrace")
     admin.wait_for_page()

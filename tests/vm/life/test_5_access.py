@@ -11,7 +11,8 @@ from tests.vm.box import SERVER_ADDRESSES, Box
 from vm.console import sign_in
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("in_use")
+# by hand until a row of soak has seen it
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 
 PASSWORDS = {
     "bob": "mends-7-servers-at-night",

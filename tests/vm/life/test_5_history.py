@@ -6,7 +6,8 @@ import pytest
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("in_use")
+# by hand until a row of soak has seen it
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 
 COLLECTOR, COLLECT = "millrace-metrics-collector.service", "millrace-metrics-collect.service"
 MEMORY = "/run/millrace/history.db"

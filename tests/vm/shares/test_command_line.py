@@ -93,6 +93,8 @@ def test_policy_that_is_edited_wrong_stays_out_of_force_and_is_named(box: Box) -
         box.millrace("policy set md.discard=default", seconds=600)
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_policy_is_edited_in_the_editor_of_the_image(box: Box) -> None:
     # an editor that cannot ask: it adds to the file that it is given
     box.machine.run("cat > /run/editor", stdin='printf \'\\n[scrub]\\nevery = "week"\\n\' >> "$1"\n')

@@ -50,6 +50,8 @@ def test_change_that_nobody_confirms_is_rolled_back(box: Box, port: str) -> None
     assert f"{port} " not in box.say(FILES)
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_vlan_with_a_large_mtu_reaches_a_client(box: Box, client: Machine, port: str) -> None:
     said = box.change_network(f"vlan {port} {VLAN} --address {SERVER_VLAN}/24 --mtu {MTU}").out
     assert f"vlan{VLAN} has {SERVER_VLAN}/24" in said and f"NFS listens on {SERVER_VLAN}" in said
@@ -70,6 +72,8 @@ def test_vlan_with_a_large_mtu_reaches_a_client(box: Box, client: Machine, port:
     assert "vlan" not in box.say("ip -br link") and box.say(FILES).count("vlan") == 0
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_bond_without_a_partner_is_rolled_back_and_active_backup_is_served(box: Box, port: str) -> None:
     refused = box.millrace(f"network bond bond0 {port} --address {SERVER_ADDRESSES[1]}/24", check=False, seconds=600)
     assert refused.status == 1 and f"no LACP partner responds on {port}" in refused.err
@@ -89,6 +93,8 @@ def test_bond_without_a_partner_is_rolled_back_and_active_backup_is_served(box: 
         box.say(f"ip link set {port} up")
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_dns_and_ntp_servers_are_used_and_a_silent_one_is_a_warning(box: Box, port: str) -> None:
     silent = box.millrace(f"network dns {CLIENT_ADDRESSES[0]} --search example.org", seconds=300)
     assert f"the DNS server {CLIENT_ADDRESSES[0]} does not respond" in silent.err
@@ -118,6 +124,8 @@ BAD = [
 ]
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
 def test_bad_input_is_one_sentence_and_changes_nothing(box: Box, port: str) -> None:
     state = "sha256sum /var/lib/millrace/config.json; ip -br addr; cat /etc/hostname"
     before = box.say(state)

@@ -44,6 +44,7 @@ class Network(Appliance):
         "systemctl reload-or-restart systemd-resolved.service",
         "systemctl try-restart systemd-timesyncd.service",
         "hostnamectl hostname *",
+        "systemctl stop millrace-network-trial.service",
         "systemctl reset-failed millrace-network-trial.service",
         "systemd-run --quiet --collect --unit=millrace-network-trial ...",
     )

@@ -142,6 +142,9 @@ def test_process_that_systemd_does_not_start_changes_nothing(network: Network) -
 def test_process_of_a_change_is_started_again_where_it_is_killed(network: Network) -> None:
     network.before["systemd-run"] = lambda: trial.apply(network.host())
     set_link("enp1s0", LinkSettings(("10.0.0.11/24",)), replace(network.host(), start=None))
+    # a unit that is there still, of the change before, would be refused
+    [stopped] = network.called("systemctl stop millrace-network-trial.service")
+    assert stopped
     [line] = network.called("systemd-run")
     assert line.endswith(" /usr/bin/millrace network apply") and "--property=Restart=on-failure" in line
     # the drop-in of all units closes the rest: what shares need when an address changes, and files of the network

@@ -194,6 +194,8 @@ def _waiting() -> NetworkTrial:
 
 
 def _start(run: Runner) -> None:
+    # that of a change which was confirmed a moment ago has not noticed yet
+    run(["systemctl", "stop", f"{UNIT}.service"])
     run(["systemctl", "reset-failed", f"{UNIT}.service"])
     named = ["--quiet", "--collect", f"--unit={UNIT}", "--description=Millrace Network Change"]
     # Where it is killed, the next one finds that and rolls back.

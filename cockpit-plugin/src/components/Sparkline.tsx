@@ -27,8 +27,8 @@ export function pieces(points: readonly Point[], most: number, slots: number): {
 const path = (piece: { x: number; y: number }[]) => piece.map(({ x, y }, i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
 /**
- * A short time of one or two figures on one scale. `label` says in words what a person would read from it, `top` what the
- * top of the scale is, which is the highest value unless `scale` says otherwise.
+ * A short time of one or two figures on one scale. `label` is its content in words for a screen reader, `top` the
+ * text at the top of the scale, which is the highest value unless `scale` is given.
  */
 export function Sparkline({ series, slots, label, top, scale }: {
     series: { name: string; points: readonly Point[]; tone: "read" | "write" | "neutral" }[]; slots: number; label: string; top?: string; scale?: number;

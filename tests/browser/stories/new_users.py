@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from millrace.serve.account import second_factor
 from tests.browser.console import Console
@@ -17,14 +17,18 @@ BOB_PASSWORD = "mends-7-servers-at-night"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDtp3oVJyKl5xGkNVHtgmiVCcUuhmO1Eq9JZSdlIxkOE bob@laptop"
 
 
+def fill_password(dialog: Locator, password: str) -> None:
+    for field in ("#password", "#password-again"):
+        dialog.locator(field).fill(password)
+
+
 def make_user(admin: User, name: str, password: str) -> None:
     """Make a user in the dialog of the page Shares."""
     admin.go("Shares")
     admin.ours.get_by_role("button", name="New user").click()
     dialog = admin.ours.get_by_role("dialog")
     dialog.locator("#user-name").fill(name)
-    dialog.locator("#password").fill(password)
-    dialog.locator("#password-again").fill(password)
+    fill_password(dialog, password)
     dialog.get_by_role("button", name="Create user").click()
     expect(dialog).to_have_count(0)
     expect(admin.ours.get_by_test_id("users").get_by_role("rowheader", name=name)).to_be_visible()
@@ -37,8 +41,7 @@ def make_person(admin: User, name: str, password: str, role: str, key: str = "")
     dialog = admin.ours.get_by_role("dialog")
     dialog.locator("#person-name").fill(name)
     dialog.locator("#role").select_option(role)
-    dialog.locator("#password").fill(password)
-    dialog.locator("#password-again").fill(password)
+    fill_password(dialog, password)
     if key:
         dialog.locator("#ssh-key").fill(key)
     dialog.get_by_role("button", name="Create person").click()

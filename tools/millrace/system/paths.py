@@ -151,26 +151,6 @@ def pool_file() -> Path:
     return state_dir() / "pool.json"
 
 
-def ssh_keys_dir() -> Path:
-    """The public SSH keys of people, one file each, which sshd reads; rendered from the desired state."""
-    return state_dir() / "access/ssh-keys"
-
-
-def second_factor_dir() -> Path:
-    """The TOTP secrets and recovery codes of people, one file each, for root alone; pam_google_authenticator(8)."""
-    return state_dir() / "access/second-factor"
-
-
-def enrolment_dir() -> Path:
-    """Second factors that were not confirmed yet, for root alone, until the restart."""
-    return run_dir() / "second-factor"
-
-
-def change_log_dir() -> Path:
-    """The log of changing verbs, one file for each account, for root alone."""
-    return state_dir() / "access/log"
-
-
 def erase_file() -> Path:
     """The erasures of drives and how they ended."""
     return state_dir() / "erase.json"
@@ -524,16 +504,6 @@ def metrics_dir() -> Path:
 def metrics_file() -> Path:
     """Millrace's own metrics as millrace-metrics-collect.service collected them last; node_exporter reads `*.prom`."""
     return run_dir() / "metrics.d/millrace.prom"
-
-
-def history_file() -> Path:
-    """The values of the last day, as millrace-metrics-collector.service kept them; the pool has the older ones."""
-    return run_dir() / "history.db"
-
-
-def history_readings_file() -> Path:
-    """The counters of the last values of the history."""
-    return run_dir() / "history-readings.json"
 
 
 def node_exporter_socket() -> Path:

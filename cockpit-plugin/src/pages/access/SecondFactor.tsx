@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The code of an authenticator app: a secret, one code to prove it, and the recovery codes, which are shown once. */
 import { useEffect, useState, type JSX } from "react";
-import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
-import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
-import { Modal, ModalBody, ModalFooter, ModalHeader } from "@patternfly/react-core/dist/esm/components/Modal/index.js";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { CopyBlock } from "../../components/CopyBlock";
 import { TextField } from "../../components/Field";
+import { ShownOnce } from "../../components/ShownOnce";
 import { ErrorAlert, Loading } from "../../components/States";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
@@ -60,21 +58,10 @@ export function EnrollDialog({ name, onDone, onClose }: Ends): JSX.Element {
 }
 
 function CodesShown({ codes, onWritten }: { codes: string[]; onWritten: () => void }): JSX.Element {
-    const [written, setWritten] = useState(false);
     return (
-        <Modal isOpen variant="medium" aria-labelledby="codes-title" aria-describedby="codes-body" data-testid="codes-shown">
-            <ModalHeader title={_("Write down the recovery codes")} labelId="codes-title" />
-            <ModalBody id="codes-body">
-                <div className="mr-stack">
-                    <p>{_("Each of them replaces one code, once, where the app is lost. They are not shown again.")}</p>
-                    <CopyBlock label={_("Recovery codes")} text={codes.join("\n")} />
-                    <Checkbox id="written-down" label={_("I have written them down")} isChecked={written} onChange={(_event, on) => setWritten(on)} />
-                </div>
-            </ModalBody>
-            <ModalFooter>
-                <Button variant="primary" isDisabled={!written} onClick={onWritten}>{_("Close")}</Button>
-            </ModalFooter>
-        </Modal>
+        <ShownOnce testId="codes-shown" title={_("Write down the recovery codes")} label={_("Recovery codes")} text={codes.join("\n")}
+            about={_("Each of them replaces one code, once, where the app is lost. They are not shown again.")}
+            confirmation={_("I have written them down")} onWritten={onWritten} />
     );
 }
 

@@ -94,7 +94,7 @@ export function AddKey({ person, onDone, onClose }: Ends & { person: Person }): 
     );
 }
 
-/** A change of a person that needs no more than a yes. */
+/** Confirms a change of an account that has no further input. */
 export function SureDialog({ verb, words, title, action, children, onDone, onClose }: Ends & {
     verb: "access lock" | "access remove" | "access key remove"; words: string[]; title: string; action: string; children: string;
 }): JSX.Element {

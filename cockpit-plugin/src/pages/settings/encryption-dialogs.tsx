@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Keys of the root file system. The recovery key goes to the program's standard input, never to its command line. */
 import { useState, type JSX, type ReactNode } from "react";
-import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
-import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
-import { Modal, ModalBody, ModalFooter, ModalHeader } from "@patternfly/react-core/dist/esm/components/Modal/index.js";
 import type { Encryption, RecoveryKey } from "../../types/millrace";
 import type { Outputs } from "../../types/outputs";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
-import { CopyBlock } from "../../components/CopyBlock";
 import { TextField } from "../../components/Field";
+import { ShownOnce } from "../../components/ShownOnce";
 import { useChange } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
 
@@ -76,22 +73,10 @@ export function RecoveryKeyDialog(ends: Ends<RecoveryKey>): JSX.Element {
     );
 }
 
-/** The new recovery key: it stays on the screen until the administrator says that it is written down. */
 export function KeyShown({ text, onWritten }: { text: string; onWritten: () => void }): JSX.Element {
-    const [written, setWritten] = useState(false);
     return (
-        <Modal isOpen variant="medium" aria-labelledby="key-title" aria-describedby="key-body" data-testid="key-shown">
-            <ModalHeader title={_("Write down the recovery key")} labelId="key-title" />
-            <ModalBody id="key-body">
-                <div className="mr-stack">
-                    <p>{_("The console asks for this key where the TPM does not open the root file system. It is not shown again. Keep it apart from this server.")}</p>
-                    <CopyBlock label={_("Recovery key")} text={text} />
-                    <Checkbox id="written-down" label={_("I have written it down")} isChecked={written} onChange={(_event, on) => setWritten(on)} />
-                </div>
-            </ModalBody>
-            <ModalFooter>
-                <Button variant="primary" isDisabled={!written} onClick={onWritten}>{_("Close")}</Button>
-            </ModalFooter>
-        </Modal>
+        <ShownOnce testId="key-shown" title={_("Write down the recovery key")} label={_("Recovery key")} text={text}
+            about={_("The console asks for this key where the TPM does not open the root file system. It is not shown again. Keep it apart from this server.")}
+            confirmation={_("I have written it down")} onWritten={onWritten} />
     );
 }

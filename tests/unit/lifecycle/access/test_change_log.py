@@ -30,21 +30,21 @@ def test_many_changes_of_one_account_leave_those_of_others_and_the_disk() -> Non
     change_log.begin(BOB, ["access", "create", "otto"])
     for _ in range(4000):
         change_log.begin(OTTO, ["drive", "locate", "x" * 300])
-    size = sum(path.stat().st_size for path in paths.change_log_dir().glob("otto*"))
+    size = sum(path.stat().st_size for path in change_log.change_log_dir().glob("otto*"))
     assert change_log.LARGEST < size < 2 * change_log.LARGEST + 2000
     assert [entry.words for entry in change_log.entries(10, "bob")] == ["access create otto"]
 
 
 def test_damaged_line_is_passed_over() -> None:
     change_log.begin(BOB, ["keep", "now"])
-    with (paths.change_log_dir() / "bob.jsonl").open("a") as file:
+    with (change_log.change_log_dir() / "bob.jsonl").open("a") as file:
         file.write('{"id": "1", "wh')
     assert [entry.words for entry in change_log.entries(10)] == ["keep now"]
 
 
 def test_words_stay_on_one_line_and_names_in_their_directory() -> None:
     change_log.begin(Caller(1, "../../etc/passwd", None), ["a\nb"])
-    assert [path.name for path in paths.change_log_dir().glob("*.jsonl")] == ["other.jsonl"]
+    assert [path.name for path in change_log.change_log_dir().glob("*.jsonl")] == ["other.jsonl"]
     assert "\n" not in change_log.entries(1)[0].words
 
 
@@ -70,7 +70,7 @@ def test_page_is_told_from_its_terminal(
 
 
 def test_log_that_cannot_be_written_stops_nothing(root: Path) -> None:
-    paths.change_log_dir().parent.mkdir(parents=True)
-    paths.change_log_dir().write_text("a file is in the way")
+    change_log.change_log_dir().parent.mkdir(parents=True)
+    change_log.change_log_dir().write_text("a file is in the way")
     change_log.begin(BOB, ["keep", "now"])
     assert change_log.entries(10) == []

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from millrace.lifecycle.access import codes, people
-from millrace.serve.account import second_factor
+from millrace.serve.account import account_paths, second_factor
 from millrace.system import paths
 from millrace.system.errors import Refused
 from millrace.system.roles import Caller, Role
@@ -55,7 +55,7 @@ def test_person_does_not_change_that_of_another(staffed: Appliance, monkeypatch:
     ):
         with pytest.raises(Refused, match="by that person or by an administrator"):
             change()
-    assert not paths.enrolment_dir().exists()
+    assert not account_paths.enrolment_dir().exists()
 
 
 def test_own_second_factor_is_removed_with_a_code_only(staffed: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,4 +80,4 @@ def test_path_is_no_person_for_an_administrator_either(staffed: Appliance, monke
     become(monkeypatch, "admin", "administrator")
     with pytest.raises(Refused, match="is no account that manages this server"):
         codes.enroll("../../../etc/cron.d/x")
-    assert not paths.enrolment_dir().exists()
+    assert not account_paths.enrolment_dir().exists()

@@ -6,11 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from millrace.lifecycle.access import people
-from millrace.serve.account import edit
+from millrace.serve.account import account_paths, edit
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
 from millrace.serve.revision.replace import rollback
-from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError, Refused
 from tests.fakes.appliance import Appliance
 
@@ -28,7 +27,7 @@ def staffed(appliance: Appliance) -> Appliance:
 
 
 def lines(name: str) -> str:
-    path = paths.ssh_keys_dir() / name
+    path = account_paths.ssh_keys_dir() / name
     return path.read_text() if path.exists() else ""
 
 
@@ -168,10 +167,10 @@ def test_full_name_with_a_colon_makes_no_account(staffed: Appliance) -> None:
 
 def test_person_who_is_removed_leaves_no_key_and_no_second_factor(staffed: Appliance) -> None:
     people.add_key("bob", KEY, staffed)
-    paths.second_factor_dir().mkdir(parents=True)
-    (paths.second_factor_dir() / "bob").write_text("SECRET\n")
+    account_paths.second_factor_dir().mkdir(parents=True)
+    (account_paths.second_factor_dir() / "bob").write_text("SECRET\n")
     people.remove("bob", staffed)
-    assert lines("bob") == "" and not (paths.second_factor_dir() / "bob").exists()
+    assert lines("bob") == "" and not (account_paths.second_factor_dir() / "bob").exists()
     assert "bob" not in staffed.accounts["passwd"]
 
 

@@ -23,20 +23,11 @@ from tests.fakes.commands import GOOD, Commands
 from tests.fakes.drives.world import World
 from tests.fakes.jobs import JOBS, shown
 from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.sessions import nfs_session
 from tests.unit.storage.plans import raid6_plan
 from tests.unit.storage.server import built, server_for
 
-CLIENT = ClientSession(
-    protocol="nfs",
-    host="10.0.0.7",
-    name="gpu7",
-    version="4.2",
-    transport="tcp",
-    lanes=1,
-    slots=64,
-    encryption=None,
-    open_files=3,
-)
+CLIENT = nfs_session("gpu7", open_files=3)
 
 
 class Systemd(Commands):

@@ -8,21 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.lifecycle.reset import verbs
-from millrace.serve.share.session import ClientSession, SessionList
+from millrace.serve.share.session import SessionList
+from tests.fakes.sessions import nfs_session
 from tests.unit.lifecycle.reset.conftest import Reset
 
 HOST = "millrace-1a2b3c"
-CLIENT = ClientSession(
-    protocol="nfs",
-    host="10.0.0.7",
-    name="gpu1",
-    version="4.2",
-    transport="tcp",
-    lanes=1,
-    slots=64,
-    encryption=None,
-    open_files=1,
-)
+CLIENT = nfs_session("gpu1", open_files=1)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 from millrace.lifecycle.keep import generations
 from millrace.observe.health.clock import ClockState
-from millrace.observe.history import pool_copy, query
+from millrace.observe.history import history_paths, pool_copy, query
 from millrace.observe.history.database import HistoryFile, opened
 from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE
 from millrace.system import paths
@@ -34,7 +34,7 @@ def kept() -> Path:
 
 def reboot() -> None:
     """Lose what is in memory."""
-    for path in (paths.history_file(), paths.history_readings_file()):
+    for path in (history_paths.history_file(), history_paths.history_readings_file()):
         path.unlink()
 
 
@@ -125,7 +125,7 @@ def test_pool_that_takes_nothing_costs_no_value_in_memory(box: Box) -> None:
     kept().parent.write_text("no directory")
     with pytest.raises(Failed, match="is not a directory of root alone"):
         pool_copy.store(START + 3 * MINUTE)
-    with HistoryFile(paths.history_file()) as database:
+    with HistoryFile(history_paths.history_file()) as database:
         assert len(list(database.rows(0, ["nfs-read"]))) == 2
 
 

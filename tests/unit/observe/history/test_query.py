@@ -10,7 +10,7 @@ from click import UsageError
 from click.testing import CliRunner
 
 from millrace.cli.program import millrace
-from millrace.observe.history import query, text
+from millrace.observe.history import history_paths, query, text
 from millrace.observe.history.database import DAY_BYTES, opened
 from millrace.observe.history.model import HistoryReport
 from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE
@@ -58,7 +58,7 @@ def test_name_of_no_series_is_bad_input(box: Box, name: str) -> None:
 
 
 def test_value_that_is_kept_every_ten_minutes_holds_until_the_next_is_due(box: Box) -> None:
-    with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
+    with opened(history_paths.history_file(), DAY_BYTES, 0o644) as database:
         at = (START - 5 * MINUTE, START + 5 * MINUTE, START + 45 * MINUTE)
         database.write([(when, ("drive-temperature", "S1"), 40.0 + number) for number, when in enumerate(at)])
     [series] = asked("drive-temperature").series
@@ -68,7 +68,7 @@ def test_value_that_is_kept_every_ten_minutes_holds_until_the_next_is_due(box: B
 
 
 def test_quiet_minutes_of_a_client_are_zero_and_those_without_a_value_unknown(box: Box) -> None:
-    with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
+    with opened(history_paths.history_file(), DAY_BYTES, 0o644) as database:
         database.write([(START + minute * MINUTE, ("cpu", ""), 0.5) for minute in range(30)])
         database.write([(START + 3 * MINUTE, ("client-read", "10.0.0.1"), 600.0)])
     [series] = asked("client-read").series
@@ -77,7 +77,7 @@ def test_quiet_minutes_of_a_client_are_zero_and_those_without_a_value_unknown(bo
 
 
 def test_ten_of_many_clients_are_shown_the_largest_first(box: Box) -> None:
-    with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
+    with opened(history_paths.history_file(), DAY_BYTES, 0o644) as database:
         database.write([(START + minute * MINUTE, ("cpu", ""), 0.5) for minute in range(30)])
         names = range(300)
         database.write([(START + name % 30 * MINUTE, ("client-read", str(name)), 1.0 + name) for name in names])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.history import sampler
+from millrace.observe.history import history_paths, sampler
 from millrace.observe.history.database import HistoryFile
 from millrace.observe.history.readings import connections, exports
 from millrace.observe.history.series import DAY, HOUR, KINDS, Key
@@ -59,7 +59,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 def kept() -> dict[Key, list[float]]:
     result: dict[Key, list[float]] = {}
-    with HistoryFile(paths.history_file()) as database:
+    with HistoryFile(history_paths.history_file()) as database:
         for _, key, value in database.rows(0, KINDS):
             result.setdefault(key, []).append(value)
     return result
@@ -130,21 +130,21 @@ def test_source_that_fails_is_named_once_and_the_others_go_on(box: Box, capsys: 
 
 def test_time_before_the_clock_was_set_is_not_kept(box: Box) -> None:
     assert not sampler.sample(now=datetime(1970, 1, 1, tzinfo=UTC), uptime=1)
-    assert not paths.history_file().exists()
+    assert not history_paths.history_file().exists()
 
 
 def test_clock_that_was_put_back_leaves_no_values_of_the_future(box: Box) -> None:
     worked(box, 2)
     sampler.sample(now=NOW + timedelta(days=400), uptime=200)
     sampler.sample(now=NOW + timedelta(minutes=3), uptime=260)
-    with HistoryFile(paths.history_file()) as database:
+    with HistoryFile(history_paths.history_file()) as database:
         assert {at for at, _, _ in database.rows(0, KINDS)} == {START + 180}
 
 
 def test_values_stay_for_a_day_and_an_hour(box: Box) -> None:
     worked(box, 2)
     sampler.sample(now=NOW + timedelta(seconds=DAY + HOUR + 180), uptime=DAY + HOUR + 180)
-    with HistoryFile(paths.history_file()) as database:
+    with HistoryFile(history_paths.history_file()) as database:
         assert min(at for at, _, _ in database.rows(0, KINDS)) > START + 120
 
 

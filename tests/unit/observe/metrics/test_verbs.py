@@ -11,6 +11,7 @@ from click import UsageError
 from click.testing import CliRunner, Result
 
 from millrace.cli.program import millrace
+from millrace.observe.history import history_paths
 from millrace.observe.metrics import endpoint
 from millrace.observe.metrics.model import MetricsSettings
 from millrace.system import paths
@@ -48,7 +49,7 @@ def test_history_is_kept_although_no_metrics_are_served(tmp_path: Path) -> None:
     with server(tmp_path) as box:
         box.look()
         run("write")
-        assert paths.history_readings_file().exists() and paths.history_file().exists()
+        assert history_paths.history_readings_file().exists() and history_paths.history_file().exists()
 
 
 def test_metrics_are_printed_and_written_while_they_are_served(tmp_path: Path) -> None:

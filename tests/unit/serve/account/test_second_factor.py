@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.serve.account import second_factor
+from millrace.serve.account import account_paths, second_factor
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError, Refused
 
@@ -48,14 +48,14 @@ def test_nothing_is_in_force_before_one_code_is_verified() -> None:
 def test_file_is_what_the_module_reads_and_only_root_does() -> None:
     secret = second_factor.begin("bob")
     codes = second_factor.confirm("bob", code(secret), NOW)
-    path = paths.second_factor_dir() / "bob"
+    path = account_paths.second_factor_dir() / "bob"
     lines = path.read_text().splitlines()
     assert lines[0] == secret and lines[-8:] == codes and all(line.startswith('" ') for line in lines[1:-8])
     # the code that was typed does not sign in
     assert f'" DISALLOW_REUSE {int(NOW.timestamp()) // 30}' in lines
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert second_factor.recovery_codes_left("bob") == 8
-    assert not list(paths.enrolment_dir().iterdir())
+    assert not list(account_paths.enrolment_dir().iterdir())
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def wrong(secret: str) -> str:
 def test_session_does_not_replace_a_second_factor() -> None:
     secret = second_factor.begin("bob")
     second_factor.confirm("bob", code(secret), NOW)
-    before = (paths.second_factor_dir() / "bob").read_text()
+    before = (account_paths.second_factor_dir() / "bob").read_text()
     with pytest.raises(Refused, match="bob has a second factor already: millrace access second-factor remove bob"):
         second_factor.begin("bob")
-    (paths.enrolment_dir() / "bob").write_text(secret)
+    (account_paths.enrolment_dir() / "bob").write_text(secret)
     with pytest.raises(Refused, match="bob has a second factor already"):
         second_factor.confirm("bob", code(secret), NOW)
-    assert (paths.second_factor_dir() / "bob").read_text() == before
+    assert (account_paths.second_factor_dir() / "bob").read_text() == before
 
 
 def test_who_guesses_learns_no_code_of_a_later_time() -> None:
@@ -127,4 +127,4 @@ def test_guesses_are_few() -> None:
         second_factor.prove("bob", code(secret), NOW)
     later = timedelta(minutes=16)
     second_factor.prove("bob", code(secret, later), NOW + later)
-    assert [path.name for path in paths.enrolment_dir().iterdir()] == [".lock"]
+    assert [path.name for path in account_paths.enrolment_dir().iterdir()] == [".lock"]

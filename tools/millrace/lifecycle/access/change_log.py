@@ -32,6 +32,11 @@ _PASSED = frozenset({"millrace", "sudo", "pkexec", "python3"})
 _MOST_PARENTS = 8
 
 
+def change_log_dir() -> Path:
+    """The log of changing verbs, one file for each account, for root alone."""
+    return paths.state_dir() / "access/log"
+
+
 class ChangeEntry(Contract):
     """A changing verb that an account ran. `status` is its exit status, null while it runs and where it was killed.
 
@@ -69,7 +74,7 @@ def end(who: Caller, number: str, status: int) -> None:
 
 def entries(most: int, name: str | None = None) -> list[ChangeEntry]:
     """Return the newest entries, newest first, of all people or of one. PermissionError: the caller is not root."""
-    directory = paths.change_log_dir()
+    directory = change_log_dir()
     accounts = {path.name.removesuffix(".jsonl").removesuffix(".old") for path in directory.glob("*.jsonl")}
     wanted = accounts if name is None else accounts & {name}
     found = [entry for account in sorted(wanted) for entry in _of_account(account)]
@@ -117,4 +122,4 @@ def _write(name: str, values: dict[str, object]) -> None:
 
 
 def _file(account: str, suffix: str = "") -> Path:
-    return paths.change_log_dir() / f"{account}{suffix}.jsonl"
+    return change_log_dir() / f"{account}{suffix}.jsonl"

@@ -23,7 +23,7 @@ from millrace.system.errors import BadInput, LaterRelease, Refused
 
 MANIFEST, DIGEST, AUTHENTICATION, BELOW = "manifest.json", "manifest.sha256", "manifest.hmac", "files/"
 NOT_AUTHENTIC = (
-    "the kept state was not written by somebody who knows the passphrase: it was changed, or an earlier release wrote "
+    "the kept state was not written with this passphrase: it was changed, or an earlier release wrote "
     "it; adopt the pool with --without-secrets"
 )
 # All of it, and how many files: far above 50 changes of 1000 shares.

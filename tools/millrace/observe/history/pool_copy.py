@@ -11,6 +11,7 @@ from pathlib import Path
 
 from millrace.lifecycle.keep import generations, home, keeping
 from millrace.observe.health import clock
+from millrace.observe.history import history_paths
 from millrace.observe.history.database import YEAR_BYTES, HistoryFile, Row, Slot, opened
 from millrace.observe.history.sampler import KEPT
 from millrace.observe.history.series import DAY, HOUR, KINDS, WITNESS, Key
@@ -39,7 +40,7 @@ def store(at: float | None = None) -> bool:
     pool = load_pool()
     now = int(datetime.now(UTC).timestamp() if at is None else at)
     mountpoint = keeping.mounted_pool(pool)
-    if not paths.history_file().exists() or now < ages.EARLIEST.timestamp():
+    if not history_paths.history_file().exists() or now < ages.EARLIEST.timestamp():
         return False
     with locks.held(paths.run_dir() / "history.lock"):
         home.refuse(mountpoint, pool.filesystem_uuid)
@@ -49,7 +50,7 @@ def store(at: float | None = None) -> bool:
             # one from a clock that was ahead counts as none
             if before is not None and 0 <= now - before < SPACING:
                 return False
-            with HistoryFile(paths.history_file()) as memory:
+            with HistoryFile(history_paths.history_file()) as memory:
                 rows = list(memory.rows(now - KEPT, KINDS))
             if before is not None and before <= now:
                 rows = [row for row in rows if row[0] > before]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.observe.history import pool_copy
+from millrace.observe.history import history_paths, pool_copy
 from millrace.observe.history.database import HistoryFile
 from millrace.observe.history.forecast import MOST, forecast
 from millrace.observe.history.model import CapacityForecast, HistoryReport, HistorySeries
@@ -141,9 +141,9 @@ def _chosen(names: Sequence[str]) -> tuple[list[SeriesKind], dict[str, set[str]]
 
 def _opened() -> _Sources:
     sources = _Sources()
-    if paths.history_file().exists():
+    if history_paths.history_file().exists():
         with suppress(MillraceError):
-            sources.memory = HistoryFile(paths.history_file())
+            sources.memory = HistoryFile(history_paths.history_file())
     if sources.memory is None:
         sources.notes.append("nothing has been kept since this server was started")
     pool = known_pool()

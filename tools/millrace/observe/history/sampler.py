@@ -5,11 +5,12 @@ import sys
 import time
 from datetime import UTC, datetime
 
+from millrace.observe.history import history_paths
 from millrace.observe.history.database import DAY_BYTES, HistoryFile, opened
 from millrace.observe.history.rates import values
 from millrace.observe.history.readings import Readings, SourceReader
 from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE, Key
-from millrace.system import ages, paths
+from millrace.system import ages
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import MillraceError
 from millrace.system.run import Runner, quickly
@@ -36,13 +37,13 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
         if before is None or name in before.sources:
             print(f"millrace: the history has no {name}: {problem}", file=sys.stderr)
     amounts = values(before, readings, reader.figures)
-    write_model(paths.history_readings_file(), readings, 0o600)
+    write_model(history_paths.history_readings_file(), readings, 0o600)
     if now < ages.EARLIEST:
         # the clock has not been set yet: nobody knows when this was
         return False
     at = int(now.timestamp()) // MINUTE * MINUTE
     end = at + int(ages.TOLERANCE.total_seconds())
-    with opened(paths.history_file(), DAY_BYTES, 0o644) as database:
+    with opened(history_paths.history_file(), DAY_BYTES, 0o644) as database:
         last = _last(database, at, amounts)
         rows = [(at, key, value) for key, value in amounts.items() if _is_due(KINDS[key[0]].every, at, last.get(key))]
         database.write(rows, keep=(at - KEPT, at - KEPT, end))
@@ -51,7 +52,7 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
 
 def _before() -> Readings | None:
     try:
-        return read_model(paths.history_readings_file(), Readings)
+        return read_model(history_paths.history_readings_file(), Readings)
     except MillraceError:
         return None
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millrace.serve.account import second_factor
+from millrace.serve.account import account_paths, second_factor
 from millrace.serve.config.model import ADMIN, Config, Group, Person, User
 from millrace.system import paths, roles
 from millrace.system.account_files import AccountFiles, editing, running
@@ -100,7 +100,7 @@ def remove(users: Sequence[str], groups: Sequence[str], run: Runner) -> None:
     remove_smb(users, run)
     busy = _end_sessions(users, run)
     for name in users:
-        (paths.ssh_keys_dir() / name).unlink(missing_ok=True)
+        (account_paths.ssh_keys_dir() / name).unlink(missing_ok=True)
         second_factor.remove(name)
     if users or groups:
         with editing() as files:
@@ -188,7 +188,7 @@ def write_keys(people: Mapping[str, Person]) -> None:
     Not in a home directory: there its user may put a link in the place of the file.
     """
     for name, person in people.items():
-        path = paths.ssh_keys_dir() / name
+        path = account_paths.ssh_keys_dir() / name
         if person.keys:
             write_text(path, "".join(f"{key}\n" for key in person.keys))
         else:
@@ -247,7 +247,7 @@ def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
 def can_sign_in(names: Sequence[str]) -> list[str]:
     """Return those of these accounts that a password or an SSH key opens."""
     files = AccountFiles()
-    return [name for name in names if files.has_password(name) or (paths.ssh_keys_dir() / name).exists()]
+    return [name for name in names if files.has_password(name) or (account_paths.ssh_keys_dir() / name).exists()]
 
 
 def set_hashes(config: Config, shadow: Mapping[str, str], nt: Mapping[str, str], run: Runner) -> None:

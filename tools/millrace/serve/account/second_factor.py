@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-from millrace.system import locks, paths, sysfs
+from millrace.serve.account import account_paths
+from millrace.system import locks, sysfs
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import write_text
@@ -38,7 +39,7 @@ _OPTIONS = ("RATE_LIMIT 3 30", "WINDOW_SIZE 3", "DISALLOW_REUSE {step}", "TOTP_A
 
 def is_on(name: str) -> bool:
     """Whether an account signs in with a code. PermissionError: the caller is not root."""
-    return (paths.second_factor_dir() / name).exists()
+    return (account_paths.second_factor_dir() / name).exists()
 
 
 def groups(name: str) -> set[str]:
@@ -53,8 +54,8 @@ def begin(name: str) -> str:
     """
     _refuse_second(name)
     secret = base64.b32encode(secrets.token_bytes(_SECRET_BYTES)).decode()
-    paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
-    write_text(paths.enrolment_dir() / name, secret, mode=0o600)
+    account_paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
+    write_text(account_paths.enrolment_dir() / name, secret, mode=0o600)
     return secret
 
 
@@ -65,7 +66,7 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
     the server where the clock of the app differs. BadInput: it is no code.
     """
     _refuse_second(name)
-    waiting = paths.enrolment_dir() / name
+    waiting = account_paths.enrolment_dir() / name
     if not waiting.exists():
         enroll = command("millrace access second-factor enroll", name)
         raise Refused(f"no secret waits for {name}: {enroll}")
@@ -73,8 +74,8 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
     step = _verified(secret, code, now, _FARTHEST)
     codes = [str(10**7 + secrets.randbelow(9 * 10**7)) for _ in range(RECOVERY_CODES)]
     options = [f'" {option.format(step=step)}' for option in _OPTIONS]
-    paths.second_factor_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_text(paths.second_factor_dir() / name, "\n".join([secret, *options, *codes, ""]), mode=0o600)
+    account_paths.second_factor_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_text(account_paths.second_factor_dir() / name, "\n".join([secret, *options, *codes, ""]), mode=0o600)
     waiting.unlink()
     return codes
 
@@ -85,9 +86,9 @@ def prove(name: str, code: str, now: datetime) -> None:
     Refused: it is wrong, or too many were. BadInput: it is no code. Whether it is of another time is not said: a code
     of an hour ahead would sign in, in an hour.
     """
-    paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
-    tries = paths.enrolment_dir() / f".{name}"
-    with locks.held(paths.enrolment_dir() / ".lock"):
+    account_paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
+    tries = account_paths.enrolment_dir() / f".{name}"
+    with locks.held(account_paths.enrolment_dir() / ".lock"):
         before = [float(stamp) for stamp in (sysfs.text(tries) or "").split()]
         recent = [stamp for stamp in before if abs(now.timestamp() - stamp) < PERIOD.total_seconds()]
         if len(recent) >= TRIES:
@@ -96,13 +97,13 @@ def prove(name: str, code: str, now: datetime) -> None:
                 "ask another administrator to remove the second factor"
             )
         write_text(tries, "\n".join(map(str, [*recent, now.timestamp()])), mode=0o600)
-    _verified((paths.second_factor_dir() / name).read_text().partition("\n")[0], code, now)
+    _verified((account_paths.second_factor_dir() / name).read_text().partition("\n")[0], code, now)
     tries.unlink(missing_ok=True)
 
 
 def remove(name: str) -> None:
     """Let an account sign in without a code."""
-    for directory in (paths.second_factor_dir(), paths.enrolment_dir()):
+    for directory in (account_paths.second_factor_dir(), account_paths.enrolment_dir()):
         (directory / name).unlink(missing_ok=True)
 
 
@@ -110,7 +111,7 @@ def recovery_codes_left(name: str) -> int:
     """Return how many recovery codes were not used yet; 0 without a second factor."""
     if not is_on(name):
         return 0
-    return sum(_is_recovery(line) for line in (paths.second_factor_dir() / name).read_text().splitlines())
+    return sum(_is_recovery(line) for line in (account_paths.second_factor_dir() / name).read_text().splitlines())
 
 
 def uri(name: str, host: str, secret: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from host.layout import REPO
 from millrace.lifecycle.adopt import adopt, search, text, verbs
 from millrace.lifecycle.adopt.model import Adopted, Adoption
 from millrace.lifecycle.adopt.search import Seen
@@ -87,3 +88,11 @@ def test_found_list_says_what_is_trusted_and_how_it_is_left_out() -> None:
         BadInput, match="'keys' is nothing that can be left out: use one of people, password, ssh-keys, "
     ):
         verbs.kinds(("keys",))
+
+
+def test_help_and_manual_name_each_kind_that_can_be_left_out() -> None:
+    (option,) = [each for each in verbs.adopt.params if each.name == "without"]
+    manual = (REPO / "docs/adopt.md").read_text()
+    for kind in trust.KINDS:
+        assert kind in str(getattr(option, "help", "")).replace(",", "").replace(";", "").split()
+        assert f"| `{kind}` |" in manual

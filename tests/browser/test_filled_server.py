@@ -43,6 +43,7 @@ GERMAN = (
     "Netzwerk",
     "Clients",
     "Benchmark",
+    "Zugriff",
     "Einstellungen",
 )
 

@@ -169,6 +169,10 @@ def test_group_that_is_a_verb_by_itself_changes_nothing() -> None:
         ["answer", "--socket", "/etc/passwd", "status"],
         ["pool", "unclean", "--find"],
         ["history", "--store"],
+        ["drive", "erase", "SERIAL", "--foreign"],
+        ["tune"],
+        ["tune", "--revert"],
+        ["tune", "--revert", "--diff"],
     ],
     ids=" ".join,
 )
@@ -178,6 +182,15 @@ def test_reserved_option_is_refused_before_the_verb_runs(
     become(sudo, "operator")
     assert program.run(words) == 1
     assert "is for an administrator: ask an administrator" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--diff", "--settings"])
+def test_viewer_reads_what_a_verb_would_change(
+    sudo: pytest.MonkeyPatch, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    become(sudo, "viewer")
+    program.run(["tune", option])
+    assert "ask an administrator" not in capsys.readouterr().err
 
 
 def test_without_roots_rights_the_table_does_not_speak(sudo: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ operator may run as root takes no path and no document: root would read or write
 """
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,6 +83,7 @@ VIEWER = frozenset(
         "share show",
         "status",
         "topology",
+        "tune",
         "tuner estimate",
         "tuner follow",
         "tuner list",
@@ -134,10 +136,15 @@ RESERVED = {
     "inventory": ("--capture", "--write", "--keep-serials"),
     "plan": ("--inventory", "--write", "--again"),
     "pool unclean": ("--find",),
+    "tune": ("--revert",),
     "update apply": ("release", "--older", "--uploaded", "--degraded"),
     "update check": ("release",),
     "update reboot": ("--lose-locks",),
 }
+
+
+# Verbs above that change something unless one of these is given: without it they are for administrators.
+READING = {"tune": ("--diff", "--settings")}
 
 
 def least_role(verb: str) -> Role:
@@ -158,19 +165,24 @@ class VerbContext(click.Context):
 
     def invoke(self, callback: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run the verb. Refused: a reserved option is given, and the caller is no administrator."""
-        given = [
-            param.opts[0]
-            for param in self.command.params
-            if param.opts[0] in RESERVED.get(self.words, ())
-            and self.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
-            and self.params.get(param.name or "")
-        ]
-        if given:
-            _refuse(f"{self.words} {given[0]}", "administrator")
+        given = self._given(RESERVED)
+        changes = self.words in READING and not self._given(READING)
+        if given or changes:
+            _refuse(" ".join([self.words, *given[:1]]), "administrator")
             return self._logged(callback, args, kwargs)
         if isinstance(self.command, click.Group) or least_role(self.words) == "viewer":
             return super().invoke(callback, *args, **kwargs)
         return self._logged(callback, args, kwargs)
+
+    def _given(self, table: Mapping[str, Sequence[str]]) -> list[str]:
+        """The options that a table has for this verb, as far as they were typed."""
+        return [
+            param.opts[0]
+            for param in self.command.params
+            if param.opts[0] in table.get(self.words, ())
+            and self.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+            and self.params.get(param.name or "")
+        ]
 
     def _logged(self, callback: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a verb that changes something, and write down who did."""

@@ -688,7 +688,7 @@ export interface CopyProgress {
 }
 
 /**
- * What a copy has done. `kept` files were there from an earlier copy.
+ * What a copy has done; `id` is that of its order. `kept` files were there from an earlier copy.
  *
  * Not copied: `unreadable` files and directories, which the source server does not let this server read; `changed`,
  * which changed while they were read; `skipped` devices, pipes and sockets.
@@ -696,6 +696,7 @@ export interface CopyProgress {
 export interface CopyReport {
     schema_version: 1;
     state: "done";
+    id: string;
     source: string;
     target: string;
     entries: number;
@@ -714,7 +715,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -877,7 +878,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1826,7 +1827,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";

@@ -31,6 +31,7 @@ EXCEPTIONS = {
     "millrace-keep.service": {"ProtectHome": "read-only"},
     "millrace-heartbeat.service": {"ProtectSystem": "full"},
     "millrace-clone.service": {"RestrictSUIDSGID": "no"},
+    "millrace-copy.service": {"RestrictNamespaces": "mnt", "RestrictSUIDSGID": "no"},
     "millrace-permissions.service": {"RestrictSUIDSGID": "no"},
     "millrace-share.service": {"RestrictSUIDSGID": "no"},
     "millrace-find.service": {"RestrictNamespaces": "mnt"},
@@ -294,7 +295,7 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     assert "CAP_NET_BIND_SERVICE" in found["CapabilityBoundingSet"][0].split()
 
 
-@pytest.mark.parametrize("job", ["bench", "clone", "erase", "permissions", "rescue", "reset", "tuner"])
+@pytest.mark.parametrize("job", ["bench", "clone", "copy", "erase", "permissions", "rescue", "reset", "tuner"])
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
     assert unit(f"millrace-{job}.service")["CollectMode"] == ["inactive-or-failed"]
@@ -316,6 +317,7 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
         ("bench", "bench sweep"),
         ("tuner", "tuner restore"),
         ("clone", "share clone-end"),
+        ("copy", "share copy-cleanup"),
         ("permissions", "share permissions-cleanup"),
         ("update", "update install-cleanup"),
     ],

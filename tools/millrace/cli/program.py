@@ -144,6 +144,8 @@ BELOW = {
     "share disconnect": "millrace.serve.share.log_verbs:disconnect_",
     "share unseal": "millrace.serve.clone.clone_verbs:unseal",
     "share copy": "millrace.serve.clone.copy_verbs:copy",
+    "share copy-execute": "millrace.serve.clone.copy_verbs:copy_execute",
+    "share copy-cleanup": "millrace.serve.clone.copy_verbs:copy_cleanup",
     "share smb-direct-users": "millrace.serve.share.direct_verbs:users",
 }
 

@@ -18,6 +18,7 @@ JobName = Literal[
     "rescue",
     "adopt",
     "clone",
+    "copy",
     "permissions",
     "benchmark",
     "tuner",
@@ -203,6 +204,15 @@ CLONE = JobKind(
     "ends",
     sign=paths.clone_order_file,
 )
+COPY = JobKind(
+    "copy",
+    "copy from another server",
+    "millrace-copy.service",
+    "files are being copied from another server, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel copy",
+    "ends",
+    sign=paths.copy_order_file,
+)
 PERMISSIONS = JobKind(
     "permissions",
     "setting of permissions",
@@ -288,6 +298,7 @@ ALL = (
     RESCUE,
     ADOPT,
     CLONE,
+    COPY,
     PERMISSIONS,
     BENCHMARK,
     TUNER,

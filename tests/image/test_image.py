@@ -110,6 +110,7 @@ EXPOSURE = {
     "millrace-smb-direct.service": 30,
     "millrace-volumes.service": 33,
     "millrace-update.service": 45,
+    "millrace-update-download.service": 30,
     "millrace-update-fetch.service": 12,
     "millrace-boot-check.service": 30,
     "millrace-trial.service": 30,

@@ -27,6 +27,7 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "permissions": return _("Permissions of a share");
     case "benchmark": return _("Benchmark");
     case "tuner": return _("Tuner");
+    case "update-download": return _("Download of an update");
     case "update": return _("Update");
     case "scrub": return _("Checks of the arrays");
     case "trim": return _("Trim");

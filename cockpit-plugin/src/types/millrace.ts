@@ -715,7 +715,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -878,7 +878,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1827,7 +1827,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";

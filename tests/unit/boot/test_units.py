@@ -295,7 +295,9 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     assert "CAP_NET_BIND_SERVICE" in found["CapabilityBoundingSet"][0].split()
 
 
-@pytest.mark.parametrize("job", ["bench", "clone", "copy", "erase", "permissions", "rescue", "reset", "tuner"])
+@pytest.mark.parametrize(
+    "job", ["bench", "clone", "copy", "erase", "permissions", "rescue", "reset", "tuner", "update-download"]
+)
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
     assert unit(f"millrace-{job}.service")["CollectMode"] == ["inactive-or-failed"]
@@ -320,6 +322,7 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
         ("copy", "share copy-cleanup"),
         ("permissions", "share permissions-cleanup"),
         ("update", "update install-cleanup"),
+        ("update-download", "update download-cleanup"),
     ],
 )
 def test_job_is_cleaned_up_at_the_end_of_its_unit_where_it_writes_its_record(name: str, verb: str) -> None:

@@ -211,6 +211,11 @@ def clone_progress_file() -> Path:
     return run_dir() / "clone/progress.json"
 
 
+def update_download_order_file() -> Path:
+    """Which version millrace-update-download.service is to download."""
+    return run_dir() / "update/download.json"
+
+
 def copy_order_file() -> Path:
     """What millrace-copy.service is to copy from another server."""
     return run_dir() / "copy/order.json"

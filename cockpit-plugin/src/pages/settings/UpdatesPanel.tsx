@@ -22,8 +22,9 @@ const EVERY_SECONDS_OF_JOB = 3;
 /** The versions on the boot drive: another one is installed, tried, and rolled back. */
 export function UpdatesPanel(): JSX.Element {
     const job = useJob("update");
+    const download = useJob("update-download");
     const found = useVerb("update status", [], { admin: "allowed", every: EVERY_SECONDS, ...whileJob(job, EVERY_SECONDS_OF_JOB) });
-    const running = job.now !== undefined || found.data?.running === true;
+    const running = job.now !== undefined || download.now !== undefined || found.data?.running === true;
     const [open, setOpen] = useState<"source" | "install" | "rollback" | "reboot">();
     const [did, setDid] = useState<Did>();
     const close = () => setOpen(undefined);
@@ -41,6 +42,7 @@ export function UpdatesPanel(): JSX.Element {
                     {(now) => (
                         <div className="mr-stack">
                             <Versions now={now} />
+                            {download.now !== undefined && <JobView job={download.now} onCancelled={download.look} />}
                             {job.now !== undefined && <JobView job={job.now} onCancelled={job.look} />}
                             {now.refusal !== null && <p>{format(_("No update can be installed now: $0"), now.refusal)}</p>}
                             <div className="mr-actions">

@@ -53,6 +53,13 @@ class UpdateOrder(Contract):
     by: str
 
 
+class DownloadOrder(Contract):
+    """What millrace-update-download.service is to download: the version that is described in the staged files."""
+
+    version: Version
+    by: str
+
+
 class PlannedReboot(Contract):
     """A planned reboot: its time, and kinds of jobs that do not prevent it.
 

@@ -74,11 +74,28 @@ def news(found: Release) -> str:
 
 
 def complete(new_release: Release, bring: Bring, run: Runner) -> None:
-    """Stage the files of a release and verify them.
+    """Stage the files of a release, for which there has to be room, and verify them.
 
     BadInput: one is wrong. Refused: there is no room for them, or this server would not start with the kernel image.
     """
     see_room(new_release, run)
+    bring_files(new_release, bring, run)
+
+
+def described(run: Runner) -> Release:
+    """Return the release that was described and whose files may be missing yet.
+
+    BadInput: none was, or its description is wrong. Refused: this server has no key.
+    """
+    directory = update_paths.staged_dir()
+    return release.description(directory, release.signed_sums(directory, run))
+
+
+def bring_files(new_release: Release, bring: Bring, run: Runner) -> None:
+    """Stage the files of a release that are not there yet, and verify all.
+
+    BadInput: one is wrong. Refused: this server would not start with the kernel image. Failed: a download fails.
+    """
     directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
     done, total = 0, sum(file.size for file in new_release.files)

@@ -51,7 +51,7 @@ REMEDIES = {
     **dict.fromkeys(
         (
             *("bench", "clone", "copy", "drive-test", "erase", "permissions", "rescue", "reset"),
-            *("scrub", "scrub-files", "trim", "tuner", "update"),
+            *("scrub", "scrub-files", "trim", "tuner", "update", "update-download"),
         ),
         _JOB,
     ),

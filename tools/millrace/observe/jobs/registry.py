@@ -18,6 +18,7 @@ MODULES: dict[JobName, str] = {
     "permissions": "millrace.serve.permissions.permissions_job",
     "benchmark": "millrace.measure.bench.run.bench_job",
     "tuner": "millrace.measure.tuner.run.tuner_job",
+    "update-download": "millrace.lifecycle.update.download_job",
     "update": "millrace.lifecycle.update.update_job",
     "scrub": "millrace.storage.scrub.scrub_job",
     "trim": "millrace.storage.trim.trim",

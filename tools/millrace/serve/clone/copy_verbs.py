@@ -24,8 +24,8 @@ def copy(source: str, target: str, show: Output) -> None:
 
     The policy names the servers that may be copied from (copy_from in [nfs]). Owners, permissions, times, links and
     user.* attributes are kept. A copy that was interrupted goes on where it was when it is run again; files of the same
-    size and time are not copied again. Files that exist only here stay. Closing this terminal does not stop it: `millrace
-    job show copy`, `millrace job cancel copy`.
+    size and time are not copied again. Files that exist only here stay.
+    Closing this terminal does not stop it: `millrace job show copy`, `millrace job cancel copy`.
     """
     from millrace.serve.clone import copy_job
     from millrace.serve.clone.copy_model import CopyReport
@@ -85,4 +85,3 @@ def _done(report: "CopyReport") -> Iterator[str]:
     yield f"{report.source} is copied to {report.target}: {report.entries} entries, {size(report.bytes)}{kept}"
     if report.skipped:
         yield f"{report.skipped} devices, pipes or sockets are not copied"
-

@@ -22,6 +22,7 @@ JobName = Literal[
     "permissions",
     "benchmark",
     "tuner",
+    "update-download",
     "update",
     "scrub",
     "trim",
@@ -240,6 +241,15 @@ TUNER = JobKind(
     "ends",
     sign=paths.tuner_order_file,
 )
+UPDATE_DOWNLOAD = JobKind(
+    "update-download",
+    "download of an update",
+    "millrace-update-download.service",
+    "an update is being downloaded, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel update-download",
+    "ends",
+    sign=paths.update_download_order_file,
+)
 UPDATE = JobKind(
     "update",
     "update",
@@ -302,6 +312,7 @@ ALL = (
     PERMISSIONS,
     BENCHMARK,
     TUNER,
+    UPDATE_DOWNLOAD,
     UPDATE,
     SCRUB,
     TRIM,

@@ -31,6 +31,7 @@ class PairRule(NamedTuple):
 
 
 _MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
+_UPDATE: tuple[JobName, ...] = ("update-download", "update")
 _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
 
 RULES: dict[JobName, PairRule] = {
@@ -53,24 +54,26 @@ RULES: dict[JobName, PairRule] = {
     "copy": PairRule(running=("update",), opened=("reset", "destroy")),
     "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
-        running=("tuner", "erase", "drive-test", "clone", "copy", "permissions", "update", "scrub", *_POOL),
+        running=("tuner", "erase", "drive-test", "clone", "copy", "permissions", *_UPDATE, "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
     "tuner": PairRule(
-        running=("benchmark", "erase", "drive-test", "clone", "copy", "permissions", "update", "scrub", *_POOL),
+        running=("benchmark", "erase", "drive-test", "clone", "copy", "permissions", *_UPDATE, "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
+    # It changes nothing but the boot drive, and costs a benchmark its figures.
+    "update-download": PairRule(running=("update", *_MEASURE), opened=("reset",)),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
-        running=(*_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
+        running=("update-download", *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change", "destroy"),
     ),
     "scrub": PairRule(running=_MEASURE, opened=("drive-change", "destroy"), outcome="waits"),
     "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change", "destroy"), outcome="waits"),
     "reset": PairRule(
-        running=("update", *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
+        running=(*_UPDATE, *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
         opened=("provision", "adopt", "rescue", "drive-change", "destroy"),
     ),
     # What uses the pool is ended where that was asked for.

@@ -64,3 +64,17 @@ def test_each_cleanup_runs_at_each_boot_and_no_boot_waits_for_it() -> None:
     assert found["ExecStart"] == ["/usr/lib/millrace/cleanup %i"] and found["Type"] == ["exec"]
     # the settings of the plan are in force before the record of a tuner is ended
     assert {"millrace-tune.service", "millrace-serving.target"} <= names(found, "After")
+
+
+def test_each_cleanup_may_write_what_its_job_needs_and_no_more() -> None:
+    common = {"/run/millrace", "/srv/pool", "/var/lib/millrace"}
+    for name in ("clone", "volumes"):
+        found = unit(f"millrace-cleanup@{name}.service")
+        assert set(" ".join(found["ReadWritePaths"]).split()) == common
+        assert found["ProtectKernelTunables"] == found["ProtectHostname"] == ["yes"]
+        assert "CAP_NET_ADMIN" not in " ".join(found["CapabilityBoundingSet"])
+    # exports of a benchmark, settings of a tuner
+    found = unit("millrace-cleanup@measurements.service")
+    assert set(" ".join(found["ReadWritePaths"]).split()) == {*common, "/var/lib/nfs", "/etc/exports.d"}
+    assert found["ProtectKernelTunables"] == ["no"]
+    assert "CAP_NET_ADMIN" in " ".join(found["CapabilityBoundingSet"]).split()

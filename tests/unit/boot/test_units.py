@@ -37,7 +37,7 @@ EXCEPTIONS = {
     "millrace-find.service": {"RestrictNamespaces": "mnt"},
     "millrace-tune.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
     "millrace-tuner.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
-    "millrace-cleanup@.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-cleanup@measurements.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
     "millrace-failures.service": {"ProtectKernelLogs": "no"},
     "millrace-unreadable.service": {"ProtectKernelLogs": "no"},
 }
@@ -61,7 +61,7 @@ def test_service_repeats_nothing_of_the_shared_sandbox(name: str) -> None:
     assert (set(SANDBOX) | set(CONFINED)) & set(settings((OWN / name).read_text())) == set()
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", sorted({*SERVICES, *EXCEPTIONS}))
 def test_service_is_confined_but_for_the_exceptions_that_are_listed(name: str) -> None:
     found = unit(name)
     usual = {key: values[-1] for key, values in [*SANDBOX.items(), *CONFINED.items()]}
@@ -71,7 +71,7 @@ def test_service_is_confined_but_for_the_exceptions_that_are_listed(name: str) -
 def test_exception_of_a_service_is_read_after_what_is_shared() -> None:
     """systemd.unit(5): drop-ins are read in the order of their file names, whichever directory they are in."""
     for name, exceptions in EXCEPTIONS.items():
-        (file,) = (OWN / f"{name}.d").glob("*.conf")
+        file = OWN / f"{name}.d/31-needs.conf"
         assert file.name > max(path.name for path in SHARED.glob("*.conf"))
         assert set(settings(file.read_text())) == set(exceptions)
 
@@ -258,6 +258,12 @@ def test_node_exporter_listens_on_no_port_and_reads_the_textfile_that_is_collect
     # only the endpoint speaks with it, which is in front with its token and TLS
     assert service["RestrictAddressFamilies"] == ["AF_UNIX"]
     assert "AF_UNIX" in unit("millrace-metrics.service")["RestrictAddressFamilies"][0].split()
+    assert (listens["SocketMode"], listens["SocketGroup"]) == (["0660"], ["millrace-scrape"])
+    assert unit("millrace-metrics.service")["SupplementaryGroups"] == ["millrace-scrape"]
+    groups = (ADDED.parents[1] / "sysusers.d/millrace.conf").read_text()
+    # without members: the endpoint has it from its unit
+    assert re.search("^g millrace-scrape -$", groups, re.MULTILINE)
+    assert "millrace-scrape" not in "".join(re.findall("^m .*$", groups, re.MULTILINE))
     assert "millrace-node-exporter.socket" in unit("millrace-metrics.service")["Wants"][0].split()
     # /proc/net and /sys/class/net are those of a network namespace
     assert "PrivateNetwork" not in service and "ProcSubset" not in service

@@ -85,7 +85,7 @@ VERBS = {
         "Print metrics in the text format of Prometheus; serve them to a monitoring system.",
     ),
     "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
-    "admin": ("millrace.lifecycle.admin.verbs", "Create the administrator of the first boot."),
+    "admin": ("millrace.lifecycle.access.admin_verbs", "Create the administrator of the first boot."),
     "answer": ("millrace.cli.worker.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.cli.schema.verbs", "Print the JSON schemas of all --json output."),
 }

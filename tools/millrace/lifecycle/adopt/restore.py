@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.adopt import logs, progress
 from millrace.lifecycle.adopt.ports import moved, set_addresses
 from millrace.lifecycle.keep import ssh_keys

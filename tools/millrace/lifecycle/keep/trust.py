@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
-from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.kept import KEPT, STATE, has
 from millrace.lifecycle.keep.model import ManifestMember

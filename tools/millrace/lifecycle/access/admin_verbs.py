@@ -11,7 +11,7 @@ from millrace.system.run import attempt
 from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
-    from millrace.lifecycle.admin.create import AdminReport, CheckReport
+    from millrace.lifecycle.access.first_admin import AdminReport, CheckReport
 
 
 @click.group(cls=VerbGroup)
@@ -20,20 +20,20 @@ def admin() -> None:
 
 
 @admin.command()
-@prints("millrace.lifecycle.admin.create:AdminReport")
+@prints("millrace.lifecycle.access.first_admin:AdminReport")
 def create(show: Output) -> None:
     """Create the user `admin`; the one-time password is shown on the console only."""
-    from millrace.lifecycle.admin.create import create as create_admin
+    from millrace.lifecycle.access.first_admin import create as create_admin
 
     show(create_admin(attempt), _created)
 
 
 @admin.command()
-@prints("millrace.lifecycle.admin.create:CheckReport")
+@prints("millrace.lifecycle.access.first_admin:CheckReport")
 def check(show: Output) -> None:
     """Remove the one-time password from the console if it was changed."""
-    from millrace.lifecycle.admin.create import CheckReport
-    from millrace.lifecycle.admin.one_time import forget_if_used
+    from millrace.lifecycle.access.first_admin import CheckReport
+    from millrace.lifecycle.access.one_time import forget_if_used
 
     show(CheckReport(forgotten=forget_if_used()), _forgotten)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from millrace.lifecycle.admin import one_time
-from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.access import one_time
+from millrace.lifecycle.access.one_time import USER
 from millrace.serve.account import accounts
 from millrace.serve.account.password import strong_password
 from millrace.system import paths

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace.lifecycle.admin import one_time
-from millrace.lifecycle.admin.create import create
-from millrace.lifecycle.admin.verbs import admin
+from millrace.lifecycle.access import one_time
+from millrace.lifecycle.access.admin_verbs import admin
+from millrace.lifecycle.access.first_admin import create
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed
 from millrace.system.run import Result

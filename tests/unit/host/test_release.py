@@ -68,7 +68,7 @@ def test_server_with_the_public_key_stages_directory_and_archive(
     for path in (archive.parent, archive):
         with stage.origin(path, on_server) as bring:
             new_release = stage.describe(bring, on_server)
-            stage.complete(new_release, bring, on_server)
+            stage.fetch_files(new_release, bring, on_server)
         assert staged(on_server) == new_release and new_release.version == "0.2.0"
         assert "- Faster." in stage.news(new_release) and "- First." not in stage.news(new_release)
 

@@ -11,7 +11,7 @@ import { moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { CertificateDialog } from "./CertificateDialog";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 
 /** Days before the end from which on it is time; the program's health warns then, too. */
 const SOON = 30;
@@ -29,7 +29,7 @@ export function CertificatePanel(): JSX.Element {
     const found = useVerb("certificate show", [], { admin: "allowed" });
     const request = useChange("certificate request");
     const [open, setOpen] = useState<"install" | "own">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const [asked, setAsked] = useState<string>();
     const ask = async () => {
         const made = await request.go();

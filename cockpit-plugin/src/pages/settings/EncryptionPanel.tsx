@@ -8,7 +8,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useMay } from "../../lib/permission";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { BindDialog, KeyShown, RecoveryKeyDialog, SuspendDialog } from "./encryption-dialogs";
 
 /** How the root file system is encrypted, what opens it, and its keys. */
@@ -16,7 +16,7 @@ export function EncryptionPanel(): JSX.Element {
     const admin = useMay("viewer");
     const found = useVerb("encryption show", [], { admin: true, when: admin === true });
     const [open, setOpen] = useState<"bind" | "suspend" | "recovery-key">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     // Kept here alone, until it is written down: the server does not have it.
     const [made, setMade] = useState<string>();
     const close = () => setOpen(undefined);

@@ -9,7 +9,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useJob, whileJob } from "../../lib/jobs";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { InstallDialog } from "./InstallDialog";
 import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
 
@@ -26,7 +26,7 @@ export function UpdatesPanel(): JSX.Element {
     const found = useVerb("update status", [], { admin: "allowed", every: EVERY_SECONDS, ...whileJob(job, EVERY_SECONDS_OF_JOB) });
     const running = job.now !== undefined || download.now !== undefined || found.data?.running === true;
     const [open, setOpen] = useState<"source" | "install" | "rollback" | "reboot">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const close = () => setOpen(undefined);
     const changed = (title: string) => {
         close();

@@ -83,5 +83,5 @@ def test_release_is_refused_before_anything_is_written(server: Server, tmp_path:
     with stage.origin(make_release(tmp_path / "new"), server) as bring:
         found = stage.describe(bring, server)
         with pytest.raises(Refused, match=r"millrace_0\.2\.0\.efi is not signed for the TPM"):
-            stage.complete(found, bring, server)
+            stage.fetch_files(found, bring, server)
     assert server.entries == ["millrace_0.1.0.efi"]

@@ -109,5 +109,5 @@ def test_release_is_refused_before_anything_is_written(firmware: Server, tmp_pat
     with stage.origin(made, firmware) as bring:
         found = stage.describe(bring, firmware)
         with pytest.raises(Refused, match=r"Secure Boot is on and millrace_0\.2\.0\.efi is not signed"):
-            stage.complete(found, bring, firmware)
+            stage.fetch_files(found, bring, firmware)
     assert firmware.entries == ["millrace_0.1.0.efi"]

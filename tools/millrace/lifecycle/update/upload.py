@@ -79,7 +79,7 @@ class _Entries:
 
 def _staged(entries: _Entries, run: Runner) -> Release:
     new_release = stage.describe(entries.take, run)
-    stage.see_room(new_release, run)
+    stage.require_space(new_release, run)
     directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
     missing = {file.name: file for file in new_release.files if not (directory / file.name).exists()}

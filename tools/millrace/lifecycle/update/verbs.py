@@ -137,9 +137,9 @@ def apply(
                         click.echo("\n".join(text.offer_lines(offered)), err=True)
                         confirm(f"Install version {new_release.version}?", "--yes")
                     if bring is not None and release is None:
-                        stage.see_room(new_release, attempt)
+                        stage.require_space(new_release, attempt)
                     elif bring is not None:
-                        stage.complete(new_release, bring, attempt)
+                        stage.fetch_files(new_release, bring, attempt)
             except BaseException as error:
                 # what was uploaded stays for the same request with another option
                 if not (uploaded and isinstance(error, Refused)):
@@ -176,7 +176,7 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
         of = size
 
         def said(done: int) -> None:
-            stage.say("uploading", done, of)
+            stage.report("uploading", done, of)
             if show.as_json:
                 show(UploadLine(received=done, size=of))
 

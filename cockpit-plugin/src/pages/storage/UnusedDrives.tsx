@@ -33,19 +33,19 @@ export function erased(drives: readonly DriveRole[]): string {
     return format(_("The plan uses drives that are not blank: $0. The server refuses to write to these drives."), filled.map(({ serial }) => serial).join(", "));
 }
 
-export function Untouched({ drives }: { drives: DriveRole[] }): JSX.Element {
+export function UnusedDrives({ drives }: { drives: DriveRole[] }): JSX.Element {
     const rest = left(drives);
     return (
         <Panel title={_("Erased and unchanged drives")} testId="erased">
             <p><strong>{_("Erased:")}</strong> {erased(drives)}</p>
             {rest.length === 0
                 ? <p>{_("All drives of this server are used.")}</p>
-                : <UntouchedTable drives={rest} />}
+                : <UnusedDrivesTable drives={rest} />}
         </Panel>
     );
 }
 
-function UntouchedTable({ drives }: { drives: DriveRole[] }): JSX.Element {
+function UnusedDrivesTable({ drives }: { drives: DriveRole[] }): JSX.Element {
     return (
         <DataTable label={_("Drives that stay unchanged")} rows={drives} rowKey={(one) => one.serial || one.reason} columns={[
             { title: _("Unchanged"), cell: (one) => one.serial || one.model || _("drive without a serial number"), heads: true },
@@ -55,4 +55,4 @@ function UntouchedTable({ drives }: { drives: DriveRole[] }): JSX.Element {
         ]} />
     );
 }
-Untouched.Table = UntouchedTable;
+UnusedDrives.Table = UnusedDrivesTable;

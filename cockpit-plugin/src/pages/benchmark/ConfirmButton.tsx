@@ -9,7 +9,7 @@ import type { Verb } from "../../lib/millrace";
 const CHANGE_SECONDS = 300;
 
 /** A button for a verb that asks first; `children` say what happens. */
-export function AskFirst({ verb, args = [], label, title, action, danger = false, isDisabled = false, children, onDone }: {
+export function ConfirmButton({ verb, args = [], label, title, action, danger = false, isDisabled = false, children, onDone }: {
     verb: Verb; args?: string[];
     /** The button, the question, and the button that answers it. */
     label: string; title: string; action: string;

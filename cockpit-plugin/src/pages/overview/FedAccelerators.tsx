@@ -17,7 +17,7 @@ function basis({ basis: from, at }: Fed): string {
 }
 
 /** How many accelerators the server keeps busy, from where that is known, and what limits it. */
-export function Feeds({ fed }: { fed: Fed }): JSX.Element {
+export function FedAccelerators({ fed }: { fed: Fed }): JSX.Element {
     const counts = fed.counts.map(({ accelerator, count }) => `${count} ${accelerator}`).join(` ${_("or")} `);
     return (
         <Panel title={_("Feeds")} testId="feeds" actions={<a href={link("benchmark")}>{_("Benchmark")}</a>}>

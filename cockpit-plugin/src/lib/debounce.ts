@@ -2,15 +2,15 @@
 import { useEffect, useState } from "react";
 
 /** Milliseconds without a keystroke before the program is asked. */
-const QUIET = 500;
+const PAUSE = 500;
 
 /** `words` as they were when nothing had changed for a moment. */
-export function useQuiet(words: string[]): string[] {
+export function useDebounced(words: string[]): string[] {
     const text = JSON.stringify(words);
-    const [quiet, setQuiet] = useState(text);
+    const [settled, setSettled] = useState(text);
     useEffect(() => {
-        const timer = setTimeout(() => setQuiet(text), QUIET);
+        const timer = setTimeout(() => setSettled(text), PAUSE);
         return () => clearTimeout(timer);
     }, [text]);
-    return JSON.parse(quiet) as string[];
+    return JSON.parse(settled) as string[];
 }

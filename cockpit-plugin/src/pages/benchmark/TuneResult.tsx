@@ -33,7 +33,7 @@ function Effects({ run }: { run: TunerRun }): JSX.Element {
     const most = Math.max(...run.effects.flatMap(({ effect, noise }) => [Math.abs(effect), noise])) || 1;
     const title = (name: string) => knobWord(name, run.knobs.find((one) => one.name === name)?.title);
     return (
-        <DataTable label={_("What mattered")} testId="tune-effects" rows={run.effects} rowKey={({ knob }) => knob} columns={[
+        <DataTable label={_("Settings with an effect")} testId="tune-effects" rows={run.effects} rowKey={({ knob }) => knob} columns={[
             { title: _("Setting"), heads: true, cell: ({ knob }) => title(knob) },
             { title: _("Plan"), figures: true, cell: ({ knob, planned }) => levelWord(knob, planned) },
             { title: _("Compared with"), figures: true, cell: ({ knob, other }) => levelWord(knob, other) },

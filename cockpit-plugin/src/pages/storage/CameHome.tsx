@@ -74,7 +74,7 @@ function TakeOver({ one, onDone, onClose }: { one: KeptElsewhere; onDone: () => 
                     <li>{_("No drive is erased, and no data of the pool is changed.")}</li>
                     <li>{format(_("This server takes the name $0, the users, keys and shares of the pool. What was set on this boot drive is replaced."), one.host ?? "")}</li>
                     <li>{_("Lost: users, alert routes, keys and the policy of this server, and SSH keys of admin and root, unless the state on the pool has them too.")}</li>
-                    <li>{_("The password of the administrator is that of the pool from then on.")}</li>
+                    <li>{_("The administrator then has the password of the pool.")}</li>
                     <li>{_("The addresses of the ports become those of the state. If this page does not respond any more, open it at one of them.")}</li>
                 </ul>
                 {one.sealed && (

@@ -69,12 +69,12 @@ def test_each_cleanup_runs_at_each_boot_and_no_boot_waits_for_it() -> None:
 def test_each_cleanup_may_write_what_its_job_needs_and_no_more() -> None:
     common = {"/run/millrace", "/srv/pool", "/var/lib/millrace"}
     for name in ("clone", "volumes"):
-        found = unit(f"millrace-cleanup@{name}.service")
-        assert set(" ".join(found["ReadWritePaths"]).split()) == common
-        assert found["ProtectKernelTunables"] == found["ProtectHostname"] == ["yes"]
-        assert "CAP_NET_ADMIN" not in " ".join(found["CapabilityBoundingSet"])
+        cleanup = unit(f"millrace-cleanup@{name}.service")
+        assert set(" ".join(cleanup["ReadWritePaths"]).split()) == common
+        assert cleanup["ProtectKernelTunables"] == cleanup["ProtectHostname"] == ["yes"]
+        assert "CAP_NET_ADMIN" not in " ".join(cleanup["CapabilityBoundingSet"])
     # exports of a benchmark, settings of a tuner
-    found = unit("millrace-cleanup@measurements.service")
-    assert set(" ".join(found["ReadWritePaths"]).split()) == {*common, "/var/lib/nfs", "/etc/exports.d"}
-    assert found["ProtectKernelTunables"] == ["no"]
-    assert "CAP_NET_ADMIN" in " ".join(found["CapabilityBoundingSet"]).split()
+    cleanup = unit("millrace-cleanup@measurements.service")
+    assert set(" ".join(cleanup["ReadWritePaths"]).split()) == {*common, "/var/lib/nfs", "/etc/exports.d"}
+    assert cleanup["ProtectKernelTunables"] == ["no"]
+    assert "CAP_NET_ADMIN" in " ".join(cleanup["CapabilityBoundingSet"]).split()

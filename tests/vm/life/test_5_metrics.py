@@ -152,8 +152,8 @@ def test_reader_with_the_token_gets_arrays_file_system_and_nfs_of_node_exporter(
 def test_node_exporter_listens_on_no_port_and_has_no_rights(box: Box, series: Series) -> None:
     assert box.say("ss -Htlnp | grep -i exporter; true") == ""
     assert box.say("systemctl is-enabled prometheus-node-exporter.service; true") == "masked"
-    found = box.say(f"systemctl show -P DynamicUser -P NoNewPrivileges -P CapabilityBoundingSet {NODE_EXPORTER}")
-    assert found.split() == ["yes", "yes"]
+    shown = box.say(f"systemctl show -P DynamicUser -P NoNewPrivileges -P CapabilityBoundingSet {NODE_EXPORTER}")
+    assert shown.split() == ["yes", "yes"]
     pid = box.say(f"systemctl show -P MainPID {NODE_EXPORTER}")
     assert box.say(f"stat -c %U /proc/{pid}") != "root"
     # not around the token: neither a local user nor one of the web console

@@ -61,11 +61,11 @@ def execute(run: Runner) -> None:
     with JOB.execution(), update_job.JOB.alone():
         order = ORDER.read()
         try:
-            found = stage.described(run)
-            if found.version != order.version:
-                raise BadInput(f"version {found.version} is staged, {order.version} was confirmed; apply it again")
+            described = stage.described(run)
+            if described.version != order.version:
+                raise BadInput(f"version {described.version} is staged, {order.version} was confirmed; apply it again")
             with stage.origin(None, run) as bring:
-                stage.bring_files(found, bring, run)
+                stage.bring_files(described, bring, run)
         except BaseException:
             stage.clear()
             raise

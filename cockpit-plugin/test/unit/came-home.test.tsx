@@ -64,7 +64,7 @@ test("the state on the pool is taken over after its losses were named, and the a
     does("pool adopt", (call) => { adopting = call; });
     render(<App />);
     const dialog = await takeOver();
-    for (const words of [/takes the name filer/, /Lost: users, alert routes, keys and the policy of this server/, /password of the administrator/, /addresses of the ports/])
+    for (const words of [/takes the name filer/, /Lost: users, alert routes, keys and the policy of this server/, /password of the pool/, /addresses of the ports/])
         expect(dialog.getByText(words)).toBeTruthy();
     expect(dialog.queryByLabelText(/Passphrase/)).toBeNull();
     expect(started("pool adopt")).toHaveLength(0);

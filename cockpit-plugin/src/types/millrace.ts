@@ -1306,7 +1306,7 @@ export interface Effect {
  * with its driver. `bound` is whether a TPM has a key to root, and `secure_boot` whether it asks for Secure Boot with
  * its keys of then. `signer` is whether it asks for the key that the running kernel image is signed with. `opened` is
  * whether the TPM opened root in this boot, which began at `booted`; null where that is not known, and after a change
- * of the key since. `recovery_key` is whether one was made. `needs` is what may keep root closed, the worst first.
+ * of the key since. `recovery_key` is whether an administrator has one: one was made, and read. `needs` is what may keep root closed, the worst first.
  */
 export interface Encryption {
     schema_version: 1;
@@ -3094,10 +3094,14 @@ export interface RecoveryCodes {
     codes: string[];
 }
 
-/** A new recovery key: it is in this answer and nowhere else. */
+/**
+ * A new recovery key: it is in this answer and nowhere else; `key` is null where the next start makes it.
+ *
+ * `replaced` is whether a previous recovery key ends with it.
+ */
 export interface RecoveryKey {
     schema_version: 1;
-    key: string;
+    key: string | null;
     replaced: boolean;
 }
 

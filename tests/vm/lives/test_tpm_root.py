@@ -47,14 +47,14 @@ with open(path, "r+b") as file:
 
 # Types of partitions (Discoverable Partitions Specification): root of x86-64, and one that nothing looks for.
 ROOT, OTHER = "4f68bce3-e8cd-4db1-96e7-fbcaf984b709", "0fc63daf-8483-4772-8e79-3d69d8477de4"
-# What whoever has the boot drive does: a copy of root in the clear, in the room of the second version, and the encrypted
-# partition beside it.
+# What whoever has the boot drive does: a copy of root in the clear, in the room of the second version, and the
+# encrypted partition beside it.
 SWAP = f"""
 set -eu
 real="$1"
 disk="/dev/$(lsblk --noheadings --output PKNAME "$real")"
-room="$(lsblk --noheadings --list --bytes --output PATH,PARTLABEL,SIZE "$disk" | awk '$2 == "_empty" {{ print $3, $1 }}' |
-    sort -n | tail -1 | cut -d' ' -f2)"
+room="$(lsblk --noheadings --list --bytes --output PATH,PARTLABEL,SIZE "$disk" |
+    awk '$2 == "_empty" {{ print $3, $1 }}' | sort -n | tail -1 | cut -d' ' -f2)"
 number() {{ cat "/sys/class/block/${{1##*/}}/partition"; }}
 mkfs.ext4 -q -F "$room"
 mkdir /run/other

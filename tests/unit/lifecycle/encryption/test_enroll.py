@@ -67,7 +67,7 @@ def test_recovery_key_of_the_initrd_is_in_the_answer_once_and_then_in_no_file(ro
     assert (made.key, made.replaced) == (KEY, False)
     assert root.show(Tools()).recovery_key
     assert not any(KEY.encode() in path.read_bytes() for path in root_user.rglob("*") if path.is_file())
-    with pytest.raises(Refused, match="cannot be shown again; --new replaces it; if it is lost: .*--at-restart"):
+    with pytest.raises(Refused, match=r"cannot be shown again; --new replaces it; if it is lost: .*--at-restart"):
         enroll.new_recovery_key(Tools(), False, never)
 
 

@@ -3,9 +3,9 @@
 
 The TPM opens root in the initrd alone, so that another system on this server cannot have it opened: changes here take
 the recovery key. The first one, and one in place of a lost one, is made in the initrd (seal-root) in each boot until it
-was read, and waits in memory. systemd-cryptenroll adds the new key before it removes the previous one, each by a header that is replaced whole:
-a power cut leaves one of them, or both. Secrets go through standard input and output; the recovery key is
-written nowhere.
+was read, and waits in memory. systemd-cryptenroll adds the new key before it removes the previous one, each by a header
+that is replaced whole: a power cut leaves one of them, or both. Secrets go through standard input and output; the
+recovery key is written nowhere.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,8 @@ AT_RESTART = "`millrace encryption recovery-key --at-restart`, restart the serve
 def new_recovery_key(run: Runner, replace: bool, typed: Callable[[], str]) -> RecoveryKey:
     """Return the recovery key that this boot made, once; with `replace` make one, and the previous one ends.
 
-    `typed` returns the existing recovery key. Refused: root is not encrypted, there is a recovery key already, this boot
-    made none, or none was typed. Failed: the header cannot be changed.
+    `typed` returns the existing recovery key. Refused: root is not encrypted, there is a recovery key already, this
+    boot made none, or none was typed. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)
@@ -62,8 +62,8 @@ def recovery_key_at_restart(run: Runner) -> RecoveryKey:
 def bind(run: Runner, secure_boot: bool, typed: Callable[[], str]) -> Bound:
     """Let the TPM of this server open root; with `secure_boot` only while that is on, with the keys of today.
 
-    `typed` as for `new_recovery_key`. Refused: root is not encrypted, the running system could not be bound to, there is
-    no recovery key, or none was typed. Failed: the header cannot be changed.
+    `typed` as for `new_recovery_key`. Refused: root is not encrypted, the running system could not be bound to, there
+    is no recovery key, or none was typed. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)

@@ -19,7 +19,8 @@ class Encryption(Contract):
     with its driver. `bound` is whether a TPM has a key to root, and `secure_boot` whether it asks for Secure Boot with
     its keys of then. `signer` is whether it asks for the key that the running kernel image is signed with. `opened` is
     whether the TPM opened root in this boot, which began at `booted`; null where that is not known, and after a change
-    of the key since. `recovery_key` is whether an administrator has one: one was made, and read. `needs` is what may keep root closed, the worst first.
+    of the key since. `recovery_key` is whether an administrator has one: one was made, and read. `needs` is what may
+    keep root closed, the worst first.
     """
 
     schema_version: Literal[1] = 1

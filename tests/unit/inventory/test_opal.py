@@ -74,4 +74,5 @@ def test_file_is_no_drive_with_opal(tmp_path: Path) -> None:
 
 def test_request_is_that_of_the_header_of_the_kernel() -> None:
     # _IOC(_IOC_READ, 'p', 236, sizeof(struct opal_status))
-    assert opal.GET_STATUS == 2 << 30 | opal.STATUS.size << 16 | ord("p") << 8 | 236
+    read_by_the_caller = 2 << 30
+    assert read_by_the_caller | opal.STATUS.size << 16 | ord("p") << 8 | 236 == opal.GET_STATUS

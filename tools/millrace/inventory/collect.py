@@ -57,9 +57,9 @@ def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
         return describe(sysroot, name, _verdict(sysroot, name, used, run, read), places, run)
 
     with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
-        found = list(pool.map(probed, drive_names(sysroot)))
+        examined = list(pool.map(probed, drive_names(sysroot)))
     # after the threads have ended: it forks
-    return mark_duplicates(_with_opal(found, sysroot))
+    return mark_duplicates(_with_opal(examined, sysroot))
 
 
 def examine(name: str, run: Runner = run_tool, read: SurfaceReader = surface) -> Drive:

@@ -2,7 +2,6 @@
 """A recovery key is printed once and written nowhere; a change of the keys takes the existing one."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,12 +137,11 @@ def test_an_empty_line_is_no_recovery_key(root_user: Path) -> None:
 def test_a_root_in_the_clear_has_no_keys(root_user: Path) -> None:
     (root_user / "proc/1").mkdir(parents=True)
     (root_user / "proc/1/mountinfo").write_text("24 1 254:6 / / rw shared:1 - ext4 /dev/vda6 rw\n")
-    actions: list[Callable[[], object]] = [
+    for action in (
         lambda: enroll.bind(Tools(), True, never),
         lambda: enroll.new_recovery_key(Tools(), True, never),
         lambda: enroll.recovery_key_at_restart(Tools()),
-    ]
-    for action in actions:
+    ):
         with pytest.raises(Refused, match="is not encrypted"):
             action()
 

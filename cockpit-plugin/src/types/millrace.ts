@@ -1007,7 +1007,7 @@ export interface Drift {
  * `available_spare` and its `spare_threshold` in percent,
  * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
  * `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
- * (chunk and full stripe of a RAID), 0 for none.
+ * (chunk and full stripe of a RAID), 0 for none. `opal` is null where a drive cannot lock itself, too.
  */
 export interface Drive {
     name: string;
@@ -1043,6 +1043,7 @@ export interface Drive {
     links: string[];
     minimum_io: number | null;
     optimal_io: number | null;
+    opal: "off" | "unlocked" | "locked" | null;
 }
 
 /**
@@ -1177,6 +1178,7 @@ export interface DriveRole {
  * `test` is the last test of the drive, null where this server has not tested it; `testing` is how far the one that
  * goes on is, null where none does. `test_seconds` is how long a full test of a drive that may be tested now is
  * expected to take.
+ * `opal` is whether the drive can lock itself and whether it did when it was examined, null where it cannot.
  * `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
  * `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
  * where a drive that fits is there.
@@ -1200,6 +1202,7 @@ export interface DriveRow {
     media_errors: number | null;
     power_on_hours: number | null;
     last_seen: string | null;
+    opal: "off" | "unlocked" | "locked" | null;
     needs_bytes: number | null;
     test: DriveTest | null;
     testing: DriveTestProgress | null;
@@ -1307,7 +1310,8 @@ export interface Effect {
  * with its driver. `bound` is whether a TPM has a key to root, and `secure_boot` whether it asks for Secure Boot with
  * its keys of then. `signer` is whether it asks for the key that the running kernel image is signed with. `opened` is
  * whether the TPM opened root in this boot, which began at `booted`; null where that is not known, and after a change
- * of the key since. `recovery_key` is whether one was made. `needs` is what may keep root closed, the worst first.
+ * of the key since. `recovery_key` is whether an administrator has one: one was made, and read. `needs` is what may
+ * keep root closed, the worst first.
  */
 export interface Encryption {
     schema_version: 1;
@@ -3095,10 +3099,14 @@ export interface RecoveryCodes {
     codes: string[];
 }
 
-/** A new recovery key: it is in this answer and nowhere else. */
+/**
+ * A new recovery key: it is in this answer and nowhere else; `key` is null where the next start makes it.
+ *
+ * `replaced` is whether a previous recovery key ends with it.
+ */
 export interface RecoveryKey {
     schema_version: 1;
-    key: string;
+    key: string | null;
     replaced: boolean;
 }
 

@@ -65,9 +65,7 @@ class Replay:
         answer = self._answers.get(("surface", server_path(self._root, str(device))))
         if answer is None or answer.surface is None:
             return [failed("read", "not in the capture")]
-        return [
-            ProbeFinding(state, Evidence(probe=probe, finding=what)) for state, probe, what in answer.surface
-        ]
+        return [ProbeFinding(state, Evidence(probe=probe, finding=what)) for state, probe, what in answer.surface]
 
     def _read(self, path: str, kind: type[Kind]) -> Kind:
         try:

@@ -83,8 +83,8 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
 def prove(name: str, code: str, now: datetime) -> None:
     """Verify a code of the app of an account.
 
-    Refused: it is wrong, or too many were. BadInput: it is no code. Failed: the file with the secret is damaged. Whether it is of another time is not said: a code
-    of an hour ahead would sign in, in an hour.
+    Refused: it is wrong, or too many were. BadInput: it is no code. Failed: the file with the secret is damaged.
+    Whether a code is of another time is not said: one of an hour ahead would sign in, in an hour.
     """
     account_paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
     tries = account_paths.enrolment_dir() / f".{name}"

@@ -35,7 +35,8 @@ def ids(head: bytes, tail: bytes, block: int) -> frozenset[str]:
     # a file that is taken for a drive may end anywhere
     found = {_guid(header, 56) for header in headers if header.startswith(SIGNATURE) and len(header) >= 56 + GUID}
     for table in entries:
-        found |= {_guid(table, at + 16) for at in range(0, len(table) - 2 * GUID + 1, 128) if any(table[at : at + GUID])}
+        whole = range(0, len(table) - 2 * GUID + 1, 128)
+        found |= {_guid(table, at + GUID) for at in whole if any(table[at : at + GUID])}
     return frozenset(found)
 
 

@@ -183,7 +183,7 @@ def test_file_behind_a_link_stops_all_of_it(root: Path, contents: dict[str, byte
     state = state.model_copy(update={"members": [*state.members, link, key]})
     with pytest.raises(BadInput, match=r"etc/millrace/a/update-keys\.pgp, which is behind a link"):
         if verb == "verify":
-            restore.verify(state)
+            restore.verify(state, contents)
         else:
             restore.restore(state, {**contents, link.path: b"", key.path: b"k"}, {}, Tools())
     assert not (root / "etc/millrace").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies of an NFS server that is copied from: it may be any."""
+"""Replies of the NFS server that a verification of shares asks: whatever listens at its port."""
 
 import struct
 from contextlib import suppress

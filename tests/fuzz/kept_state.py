@@ -12,13 +12,13 @@ from tests.fuzz.states import state
 
 def check(data: bytes) -> None:
     """Look at the state in the input, which is verified last: only what is shown needs no more."""
-    found = state(data)
-    trusted(found)
-    for files in (found.readable(), left(found.readable(), KINDS)):
-        without_secrets(found.manifest.members, files)
+    kept = state(data)
+    trusted(kept)
+    for files in (kept.readable(), left(kept.readable(), KINDS)):
+        without_secrets(kept.manifest.members, files)
         with suppress(MillraceError):
-            restore.config_of(found.manifest, files)
-    if found.manifest.seal is not None:
+            restore.config_of(kept.manifest, files)
+    if kept.manifest.seal is not None:
         with suppress(MillraceError):
-            found.opened(KeyFile(seal=found.manifest.seal, key="00" * 32))
-    restore.verify(found.manifest, found.readable())
+            kept.opened(KeyFile(seal=kept.manifest.seal, key="00" * 32))
+    restore.verify(kept.manifest, kept.readable())

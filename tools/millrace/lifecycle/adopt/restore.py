@@ -89,8 +89,8 @@ def verify(manifest: Manifest, contents: Mapping[str, bytes]) -> None:
 
     BadInput: it does not, a link leads elsewhere, or a file is damaged.
     """
-    for one in manifest.members:
-        _kept(one)
+    for member in manifest.members:
+        _kept(member)
     for path, data in contents.items():
         if path == SHADOW or path.endswith(DUMP):
             _text(path, data)

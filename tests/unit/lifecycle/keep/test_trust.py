@@ -107,3 +107,13 @@ def test_no_rollback_brings_people_back_that_were_left_out(forged: Generation) -
     stay = trust.left({**forged.stored, path: json.dumps(change).encode()}, ["people"])
     config = json.loads(stay[path])["config"]
     assert [user["name"] for user in config["users"]] == ["anna"] and "admin" not in config
+
+
+def test_key_in_other_letters_is_named_and_long_lists_take_no_time() -> None:
+    hostile = {
+        "root/.ssh/authorized_keys": "ssh-ed25519 AAAAé mallory\n".encode(),
+        "var/lib/millrace/update/source.json": b'{"url": "https://x", "more": [' + b"0," * 2_000_000 + b"0]}",
+    }
+    shown = {power.kind: power.details for power in trust.trusted(generation(hostile))}
+    assert shown["ssh-keys"] == [f"root: {trust.UNREADABLE}"]
+    assert shown["updates"] == ["https://x"]

@@ -59,7 +59,7 @@ def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:
     if newest is None:
         raise Refused("this server has a pool already; see it with `millrace pool show`")
     manifest = newest.generation.manifest
-    restore.verify(manifest)
+    restore.verify(manifest, newest.generation.readable())
     search.pool_of(newest)
     config = search.config_of(newest)
     key = _key(newest, passphrase)

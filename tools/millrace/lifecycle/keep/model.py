@@ -7,7 +7,7 @@ from pydantic import Field
 
 from millrace.system.documents import Contract, Count
 
-Hexadecimal = Annotated[str, Field(pattern=r"^[0-9a-f]{1,128}$")]
+Hexadecimal = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,64}$")]
 
 
 class Seal(Contract):

@@ -6,10 +6,10 @@ nobody confirms leaves out all of it.
 """
 
 import base64
-import binascii
 import hashlib
 import json
 import stat
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
@@ -182,7 +182,8 @@ def _fingerprints(data: bytes) -> Iterator[str]:
             continue
         try:
             blob = base64.b64decode(words[at], validate=True)
-        except binascii.Error:
+        except ValueError:
+            # also of letters that are none of ASCII
             yield UNREADABLE
             continue
         digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
@@ -192,12 +193,12 @@ def _fingerprints(data: bytes) -> Iterator[str]:
 def _strings(data: bytes, name: str) -> Iterator[str]:
     """Yield the strings of this name anywhere in a JSON document."""
     try:
-        values = [json.loads(data)]
+        values = deque([json.loads(data)])
     except (ValueError, RecursionError):
         yield UNREADABLE
         return
     while values:
-        value = values.pop(0)
+        value = values.popleft()
         if isinstance(value, dict):
             text = value.get(name)
             if isinstance(text, str) and text:

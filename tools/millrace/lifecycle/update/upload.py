@@ -72,7 +72,8 @@ class _Entries:
             entry = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.TarError, ValueError) as error:
             raise BadInput(NO_ARCHIVE) from error
-        if not entry.isreg():
+        # the form of GNU for large sizes has negative ones, too: nothing would end such a file
+        if not entry.isreg() or entry.size < 0:
             raise BadInput(NO_ARCHIVE)
         return entry
 

@@ -355,8 +355,9 @@ export interface CertificateChange {
  * The certificate in use and the trusted CAs.
  *
  * `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
- * among them). `client_trust` is what a client must trust as PEM text; null where a public CA or the site's CA issued
- * the certificate and did not come with it. `days_left` is negative after the end.
+ * among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a public CA
+ * or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
+ * not made yet. `days_left` is negative after the end.
  */
 export interface CertificateReport {
     schema_version: 1;
@@ -368,6 +369,7 @@ export interface CertificateReport {
     authority: Certificate;
     trusted: Certificate[];
     client_trust: string | null;
+    succession: Succession | null;
 }
 
 /** A request for a CA to sign; its key stays here. */
@@ -1397,7 +1399,8 @@ export interface Evidence {
  * What the check script compares a running mount with.
  *
  * `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
- * one each. `mtu` in bytes is the server port's.
+ * one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have, by
+ * the SHA-256 of each: the present one and, months before it takes over, the next one.
  */
 export interface Expect {
     schema_version: 1;
@@ -1414,6 +1417,8 @@ export interface Expect {
     encrypted: boolean;
     mtu: number | null;
     gpu: Gpu | null;
+    truststore: string | null;
+    authorities: TrustedAuthority[];
 }
 
 /** The document of `millrace plan --explain DECISION --json`. */
@@ -3380,6 +3385,14 @@ export interface RevivedMember {
     part: "current" | "brought-back" | "rebuilt" | "not-filled" | "kept-apart" | "missing" | "unreadable";
 }
 
+/** The certificates that a CA has revoked. Times are ISO 8601 in UTC; `next_update` is null where there is none. */
+export interface RevocationList {
+    issuer: string;
+    updated: string;
+    next_update: string | null;
+    revoked: number;
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -4028,6 +4041,19 @@ export interface Submission {
     sheets: Sheet[];
 }
 
+/**
+ * The next CA of this server: `takes_over` (ISO 8601, UTC) is when it issues certificates instead of the present one.
+ *
+ * `waiting` are names and addresses of this server that the present CA may not certify, and that are in the certificate
+ * from then on.
+ */
+export interface Succession {
+    schema_version: 1;
+    takes_over: string;
+    authority: Certificate;
+    waiting: string[];
+}
+
 /** The archive, with every file in it. */
 export interface SupportArchive {
     schema_version: 1;
@@ -4324,10 +4350,17 @@ export interface Trusted {
     details: string[];
 }
 
-/** The CAs whose certificates an mtls client may use. */
+/** The CAs whose certificates an mtls client may use, and what they have revoked. */
 export interface TrustedAuthorities {
     schema_version: 1;
     trusted: Certificate[];
+    revocations: RevocationList[];
+}
+
+/** A CA of the server: the SHA-256 of its certificate as browsers show it, and the day from which clients need it. */
+export interface TrustedAuthority {
+    fingerprint: string;
+    needed_from: string | null;
 }
 
 /**
@@ -4787,6 +4820,7 @@ export interface Outputs {
     "certificate request": CertificateRequest;
     "certificate show": CertificateReport;
     "certificate trust add": TrustedAuthorities;
+    "certificate trust crl": TrustedAuthorities;
     "certificate trust list": TrustedAuthorities;
     "certificate trust remove": TrustedAuthorities;
     "client expect": Expect;

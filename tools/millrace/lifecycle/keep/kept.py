@@ -132,6 +132,7 @@ LEFT = [
     Left(f"{STATE}/adoption.*", "it ends when the pool is adopted"),
     Left(f"{STATE}/update/before.json", "it ends when a version is accepted; another boot drive has its own versions"),
     Left(f"{STATE}/update/last.json", "how the last update of this boot drive ended"),
+    Left(f"{STATE}/update/checked.json", "what the source of updates offered at the last check of this boot drive"),
     Left(f"{STATE}/update/incoming", "a download under way"),
     Left(f"{STATE}/update/staged/*", "files of a release, until they are installed"),
     Left(f"{STATE}/by-version/*", "documents as the version in the other slot of this boot drive left them"),

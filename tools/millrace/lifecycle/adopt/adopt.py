@@ -165,5 +165,5 @@ def _contents(found: Generation, adoption: Adoption) -> Mapping[str, bytes]:
 
 
 def _left_out(found: Generation, adoption: Adoption) -> list[str]:
-    kinds = KINDS if not adoption.secrets else adoption.without
+    kinds = [kind for kind in KINDS if kind not in trust.SERVED] if not adoption.secrets else adoption.without
     return [trust.LEFT_OUT[one.kind] for one in trust.trusted(found) if one.kind in kinds]

@@ -7,6 +7,7 @@ import pytest
 
 from millrace.lifecycle.keep import kept, trust
 from millrace.lifecycle.keep.generation import Generation
+from millrace.lifecycle.keep.model import TrustKind
 from tests.unit.lifecycle.adopt.states import SHADOW, generation
 from tests.unit.lifecycle.adopt.states import kept as files
 
@@ -93,7 +94,7 @@ def test_what_is_encrypted_is_named_and_not_shown(forged: Generation) -> None:
 
 
 @pytest.mark.parametrize("kind", trust.KINDS)
-def test_each_kind_is_left_out_alone(forged: Generation, kind: trust.TrustKind) -> None:
+def test_each_kind_is_left_out_alone(forged: Generation, kind: TrustKind) -> None:
     stay = trust.left(forged.stored, [kind])
     away = {path for path in forged.stored if path not in stay}
     if kind == "people":
@@ -113,7 +114,7 @@ def test_each_kind_is_left_out_alone(forged: Generation, kind: trust.TrustKind) 
 
 
 @pytest.mark.parametrize("kind", ["journal", "client-networks", "network"])
-def test_part_of_a_document_is_left_out_and_the_rest_stays(forged: Generation, kind: trust.TrustKind) -> None:
+def test_part_of_a_document_is_left_out_and_the_rest_stays(forged: Generation, kind: TrustKind) -> None:
     stay = trust.left(forged.stored, [kind])
     again = generation(stay)
     assert kind not in {power.kind for power in trust.trusted(again)}

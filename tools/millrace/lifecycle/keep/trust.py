@@ -13,29 +13,16 @@ import stat
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from millrace.lifecycle.admin.one_time import USER
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.kept import KEPT, STATE, has
-from millrace.lifecycle.keep.model import ManifestMember
+from millrace.lifecycle.keep.model import ManifestMember, Trusted, TrustKind
 from millrace.plan.policy.edit import with_keys
-from millrace.system.documents import Contract
 from millrace.system.errors import BadInput
 from millrace.system.text import one_line
 
-TrustKind = Literal[
-    "people",
-    "password",
-    "ssh-keys",
-    "ssh",
-    "update-keys",
-    "updates",
-    "alerts",
-    "journal",
-    "client-networks",
-    "network",
-]
 KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 SERVED: frozenset[TrustKind] = frozenset(("client-networks", "network"))
 """Kinds without which nobody is served: left out on request only."""
@@ -88,13 +75,6 @@ UNREADABLE = "encrypted, or not readable"
 SHOWN_ALWAYS: frozenset[TrustKind] = frozenset(("ssh-keys", "ssh", "update-keys", "updates"))
 MOST = 50
 """Details of one kind that are shown."""
-
-
-class Trusted(Contract):
-    """One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts."""
-
-    kind: TrustKind
-    details: list[str]
 
 
 def trusted(found: Generation) -> list[Trusted]:

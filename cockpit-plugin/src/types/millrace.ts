@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -1883,7 +1883,8 @@ export interface KeepStatus {
  * state counts.
  *
  * `same_drive`: it was this boot drive, of which an older copy was put back. Of a state that only a later release can
- * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC.
+ * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC. `trusted` is the power over the
+ * server that the state gives.
  */
 export interface KeptElsewhere {
     schema_version: 1;
@@ -1896,6 +1897,7 @@ export interface KeptElsewhere {
     same_drive: boolean;
     shares: string[];
     users: string[];
+    trusted: Trusted[];
 }
 
 /** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
@@ -2603,7 +2605,7 @@ export interface NumaNode {
  * A version that was found: what is new in it, and why it is not installed as it is.
  *
  * `refusal` names the option that allows it; `needs` are all options that are needed. Without any, a refusal is final.
- * `size` is in bytes.
+ * `size` is in bytes. `warnings` say why a later release may be withheld.
  */
 export interface Offer {
     schema_version: 1;
@@ -2613,6 +2615,8 @@ export interface Offer {
     news: string;
     refusal: string | null;
     needs: KernelOption[];
+    expires: string | null;
+    warnings: string[];
 }
 
 /** A file that an SMB client has open: its path below the share, the user, and whether it was opened to write. */
@@ -4346,7 +4350,7 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network";
     details: string[];
 }
 
@@ -4608,7 +4612,7 @@ export interface UpdateProgress {
  * null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
  * planned restart, and `reboot_deferred` why it waits after that time. `etc_kept` are files below /etc that were
  * changed on this server and of which this version has another; `etc_problem` is why /etc is not as this version
- * brings it.
+ * brings it. `warnings` say why the source of updates may withhold releases.
  */
 export interface UpdateStatus {
     schema_version: 1;
@@ -4625,6 +4629,7 @@ export interface UpdateStatus {
     etc_problem: string | null;
     running: boolean;
     progress: UpdateProgress | null;
+    warnings: string[];
 }
 
 /** The progress of an upload in bytes; the last line has the `offer`: what was uploaded and is verified. */

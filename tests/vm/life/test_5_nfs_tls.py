@@ -87,9 +87,9 @@ def test_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machin
     client.run("cat > /run/expect.json", stdin=json.dumps(recipe["expect"]))
     check = f"python3 /run/check.pyz {recipe['mountpoint']} --expect /run/expect.json --json"
     findings = json.loads(client.run(check, check=False, seconds=300).out)["findings"]
-    assert {"encryption": "OK", "authority": "OK"}.items() <= {finding["check"]: finding["status"] for finding in findings}.items(), (
-        findings
-    )
+    assert {"encryption": "OK", "authority": "OK"}.items() <= {
+        finding["check"]: finding["status"] for finding in findings
+    }.items(), findings
     left(client, recipe)
 
 

@@ -90,7 +90,9 @@ def test_what_is_encrypted_is_named_and_not_shown(forged: Generation) -> None:
     members = [member.model_copy(update={"sealed": True}) for member in forged.manifest.members]
     sealed = Generation(forged.manifest.model_copy(update={"members": members}), forged.stored)
     details = [detail for one in trust.trusted(sealed) for detail in one.details]
-    assert details and {detail.removeprefix("admin: ").removeprefix("root: ") for detail in details} == {trust.UNREADABLE}
+    assert details and {detail.removeprefix("admin: ").removeprefix("root: ") for detail in details} == {
+        trust.UNREADABLE
+    }
 
 
 @pytest.mark.parametrize("kind", trust.KINDS)

@@ -257,9 +257,7 @@ def test_offer_names_the_option_for_arrays_without_members(
     assert [one["option"] for one in found["needs"]] == ["degraded"] and found["refusal"] is None
 
 
-def test_expired_release_of_the_source_is_shown_with_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_expired_release_of_the_source_is_shown_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = make_release(tmp_path / "old", expires="2026-01-01T00:00:00+00:00")
     found = json.loads(say("check", str(old), "--json").output)
     assert found["expires"][:10] == "2026-01-01" and "later releases may be withheld" in found["warnings"][0]

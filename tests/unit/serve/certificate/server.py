@@ -109,10 +109,15 @@ class Authority:
             )
         )
         (self.directory / "index").touch()
-        issuer = ["-cert", str(self.directory / "Site issuing.pem"), "-keyfile", str(self.directory / "Site issuing.key")]
+        issuer = [
+            "-cert",
+            str(self.directory / "Site issuing.pem"),
+            "-keyfile",
+            str(self.directory / "Site issuing.key"),
+        ]
         common = ["ca", "-config", str(self.directory / "ca.cnf"), *issuer]
-        for certificate in certificates:
-            (self.directory / "revoked.pem").write_text(certificate)
+        for revoked in certificates:
+            (self.directory / "revoked.pem").write_text(revoked)
             openssl(*common, "-revoke", str(self.directory / "revoked.pem"))
         now = datetime.now(UTC)
         times = [f"{at:%Y%m%d%H%M%SZ}" for at in (now - timedelta(days=9), now + timedelta(days=days))]

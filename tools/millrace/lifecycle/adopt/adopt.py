@@ -11,8 +11,7 @@ from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of
 from millrace.lifecycle.adopt.search_result import forget, refuse_if_pool
 from millrace.lifecycle.keep import generation, generations, home, seal, trust
 from millrace.lifecycle.keep.generation import Generation
-from millrace.lifecycle.keep.model import KeyFile
-from millrace.lifecycle.keep.model import TrustKind
+from millrace.lifecycle.keep.model import KeyFile, TrustKind
 from millrace.lifecycle.keep.trust import KINDS
 from millrace.storage.array.machine import System
 from millrace.storage.assemble import in_sync, standstill

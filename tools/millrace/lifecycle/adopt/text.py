@@ -17,8 +17,7 @@ from millrace.lifecycle.adopt.model import (
     SearchResult,
 )
 from millrace.lifecycle.keep import home
-from millrace.lifecycle.keep.model import Forgotten
-from millrace.lifecycle.keep.model import Trusted, TrustKind
+from millrace.lifecycle.keep.model import Forgotten, Trusted, TrustKind
 from millrace.system.printing import notes
 from millrace.system.text import moment
 

@@ -104,7 +104,12 @@ KEPT = [
     KeptPath("etc/nvme/hostnqn", "the NVMe host identity"),
     KeptPath("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),
     KeptPath("etc/ssh/ssh_host_*_key.pub", "SSH host keys"),
-    KeptPath("home/admin/.ssh/authorized_keys", "SSH keys in the home of admin, which an earlier release reads", "keys", secret=True),
+    KeptPath(
+        "home/admin/.ssh/authorized_keys",
+        "SSH keys in the home of admin, which an earlier release reads",
+        "keys",
+        secret=True,
+    ),
     KeptPath("root/.ssh/authorized_keys", "SSH keys that sign in as root", "keys", secret=True),
 ]
 

@@ -92,9 +92,7 @@ def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str,
     """Return what stays of the files of a state without these kinds."""
     refused = set(kinds)
     stay = {
-        path: data
-        for path, data in contents.items()
-        if path in IN_PART or not any(_is(kind, path) for kind in refused)
+        path: data for path, data in contents.items() if path in IN_PART or not any(_is(kind, path) for kind in refused)
     }
     if refused & {*CONFIG_KEYS}:
         states = {path: data for path, data in stay.items() if path == CONFIG or fnmatchcase(path, EARLIER)}

@@ -19,7 +19,7 @@ def of_source(url: str | None) -> list[str]:
     warnings = []
     if url is not None and url.startswith("http://"):
         warnings.append(
-            "the source of updates uses http: the network can withhold new releases and sees the version of this server; "
+            "the source of updates uses http: the network can withhold new releases and sees what is downloaded; "
             "use an https URL"
         )
     try:
@@ -35,6 +35,6 @@ def _expired(checked: CheckedSource) -> list[str]:
     if checked.expires is None or ages.until(checked.expires, checked.at) >= timedelta():
         return []
     return [
-        f"version {checked.version} expired on {checked.expires[:10]} and was offered as the newest on {checked.at[:10]}: "
-        "later releases may be withheld; compare with the publisher, and check the clock (timedatectl)"
+        f"version {checked.version} expired on {checked.expires[:10]} and was offered as the newest on {checked.at[:10]}: later "
+        " releases may be withheld; compare with the publisher, and check the clock (timedatectl)"
     ]

@@ -66,7 +66,7 @@ class GpuSettings(Contract):
 
 
 class TrustedAuthority(Contract):
-    """A CA of the server: the SHA-256 of its certificate as browsers show it, and the day from which clients need it."""
+    """A CA of the server: the SHA-256 of its certificate as browsers show it, and when clients need it."""
 
     fingerprint: str
     needed_from: str | None
@@ -76,8 +76,8 @@ class Expect(Contract):
     """What the check script compares a running mount with.
 
     `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
-    one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have, by
-    the SHA-256 of each: the present one and, months before it takes over, the next one.
+    one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have,
+    by the SHA-256 of each: the present one and, months before it takes over, the next one.
     """
 
     schema_version: Literal[1] = 1

@@ -82,7 +82,7 @@ def trusted() -> Path:
 
 
 def revoked() -> Path:
-    """The revocation lists of the CAs that clients are verified with; never empty, since GnuTLS refuses an empty file."""
+    """The revocation lists of the CAs that clients are verified with; GnuTLS refuses an empty file."""
     return directory() / REVOKED
 
 

@@ -46,9 +46,9 @@ class CertificateSettings(Contract):
 
 
 class Succession(Contract):
-    """The next CA of this server: `takes_over` (ISO 8601, UTC) is when it issues certificates instead of the present one.
+    """The next CA of this server: from `takes_over` (ISO 8601, UTC) on it issues the certificates.
 
-    `waiting` are names and addresses of this server that the present CA may not certify, and that are in the certificate
+    `waiting` are names and addresses of this server that the present CA may not certify; they are in the certificate
     from then on.
     """
 
@@ -62,8 +62,8 @@ class CertificateReport(Contract):
     """The certificate in use and the trusted CAs.
 
     `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
-    among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a public CA
-    or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
+    among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a
+    public CA or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
     not made yet. `days_left` is negative after the end.
     """
 

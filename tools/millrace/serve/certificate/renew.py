@@ -99,8 +99,8 @@ def _waiting() -> list[str]:
     if succession is None or not succession.waiting:
         return []
     return [
-        f"the CA may not certify {', '.join(succession.waiting)}: the next CA does from {succession.takes_over[:10]} on, "
-        "or now (millrace certificate renew --successor) if all clients have it"
+        f"the CA may not certify {', '.join(succession.waiting)}: the next CA does from {succession.takes_over[:10]} "
+        "on, or now (millrace certificate renew --successor) if all clients have it"
     ]
 
 

@@ -43,7 +43,9 @@ def revoke(text: str) -> TrustedAuthorities:
             if described.next_update is not None and ages.until(described.next_update) < timedelta():
                 raise Refused(f"the revocation list of {described.issuer} ended on {described.next_update[:10]}")
             before = [text for text in kept if x509.describe_revocations(text).issuer == described.issuer]
-            if any(ages.when(x509.describe_revocations(text).updated) > ages.when(described.updated) for text in before):
+            if any(
+                ages.when(x509.describe_revocations(text).updated) > ages.when(described.updated) for text in before
+            ):
                 raise Refused(f"the revocation list of {described.issuer} is older than the one in use")
             kept = [text for text in kept if text not in before] + [added]
         write_text(files.revoked(), "".join([own, *kept]))

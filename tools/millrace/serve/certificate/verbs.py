@@ -71,9 +71,7 @@ def request(show: Output) -> None:
     "--successor", is_flag=True, help="Use the next CA now; clients that have not imported it reject the certificate."
 )
 @_change
-def renew(
-    if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, successor: bool, show: Output
-) -> None:
+def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, successor: bool, show: Output) -> None:
     """Create a new certificate issued by this server's own CA."""
     from millrace.serve.certificate import renew as renewal
 

@@ -81,11 +81,11 @@ def _succession(used: Current) -> list[HealthFinding]:
     day, findings = found.takes_over[:10], []
     if found.waiting:
         sentence = f"The CA of this server may not certify {', '.join(found.waiting)}; the next CA does from {day} on."
-        todo = "If all clients have the next CA (millrace certificate show --ca): millrace certificate renew --successor"
+        todo = "If all clients have it (millrace certificate show --ca): millrace certificate renew --successor"
         findings.append(HealthFinding(check=NAME, kind="waiting", level=Level.WARN, sentence=sentence, todo=todo))
     if ages.until(found.takes_over).days < ANNOUNCE_DAYS and nfs.asks_for_tls():
         sentence = f"This server replaces its CA on {day}: clients of NFS over TLS that have the old CA only fail then."
-        todo = "Copy /etc/tlshd/millrace-ca.pem of the recipe to each client; check.pyz reports the clients that lack it"
+        todo = "Copy /etc/tlshd/millrace-ca.pem of the recipe to each client; check.pyz reports who lacks it"
         findings.append(HealthFinding(check=NAME, kind="authority", level=Level.WARN, sentence=sentence, todo=todo))
     return findings
 

@@ -127,8 +127,8 @@ def test_revocation_list_that_ended_is_a_warning(monkeypatch: pytest.MonkeyPatch
     write_text(files.revoked(), block * 2)
     past = RevocationList(issuer="CN=Site", updated="2026-01-01", next_update="2026-02-01T00:00:00+00:00", revoked=1)
     endless = past.model_copy(update={"issuer": "CN=Endless", "next_update": None})
-    found = TrustedAuthorities(trusted=[], revocations=[past, endless])
-    monkeypatch.setattr(trust, "trusted", lambda: found)
+    known = TrustedAuthorities(trusted=[], revocations=[past, endless])
+    monkeypatch.setattr(trust, "trusted", lambda: known)
     level, words = said()
     assert level is Level.WARN and "CN=Site ended on 2026-02-01" in words and "trust crl" in words
 

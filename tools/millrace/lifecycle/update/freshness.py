@@ -35,6 +35,6 @@ def _expired(checked: CheckedSource) -> list[str]:
     if checked.expires is None or ages.until(checked.expires, checked.at) >= timedelta():
         return []
     return [
-        f"version {checked.version} expired on {checked.expires[:10]} and was offered as the newest on {checked.at[:10]}: later "
-        " releases may be withheld; compare with the publisher, and check the clock (timedatectl)"
+        f"version {checked.version} expired on {checked.expires[:10]} and was offered as the newest on "
+        f"{checked.at[:10]}: later releases may be withheld; compare with the publisher, and check the clock (timedatectl)"
     ]

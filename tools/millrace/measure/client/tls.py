@@ -96,8 +96,8 @@ def notes(tls: Tls, demand: str) -> list[Note]:
     if demand == "mtls":
         text = (
             f"mtls: install the certificate of the client as {CERTIFICATE} and its key as {KEY} (root, mode 0600). The "
-            "server accepts certificates of trusted CAs only (millrace certificate trust add FILE), and none that such a "
-            "CA has revoked (millrace certificate trust crl FILE)."
+            "server accepts certificates of trusted CAs only (millrace certificate trust add FILE), and none that "
+            "such a CA has revoked (millrace certificate trust crl FILE)."
         )
         remarks.append(Note(text=text, source=sources.TLSHD))
     return remarks

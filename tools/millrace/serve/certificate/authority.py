@@ -82,14 +82,14 @@ def _create(target: Pair, server: ServerIdentity) -> None:
     # Every server's CA has a name of its own: clients distinguish the CAs of several servers by it.
     name = f"Millrace authority {server.common_name[:36]} {secrets.token_hex(4)}"
     made = x509.new_key()
-    private = [ip_network(one) for one in PRIVATE_NETWORKS]
-    public = [one for one in server.networks if not any(_is_within(one, network) for network in private)]
+    private = [ip_network(text) for text in PRIVATE_NETWORKS]
+    public = [text for text in server.networks if not any(_is_within(text, network) for network in private)]
     domains = list(dict.fromkeys([*server.names, *LOOPBACK_NAMES]))
-    text = x509.issue("authority", made, name, domains, [*PRIVATE_NETWORKS, *public], VALIDITY, None)
+    made_text = x509.issue("authority", made, name, domains, [*PRIVATE_NETWORKS, *public], VALIDITY, None)
     # The certificate last: without it all is made again after a power cut.
     _unlink(certificate)
     write_text(key, made, mode=files.PRIVATE)
-    write_text(certificate, text)
+    write_text(certificate, made_text)
 
 
 def _is_within(text: str, network: "x509.Network") -> bool:

@@ -63,8 +63,8 @@ class CertificateReport(Contract):
 
     `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
     among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a
-    public CA or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
-    not made yet. `days_left` is negative after the end.
+    public CA or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null
+    where it was not made yet. `days_left` is negative after the end.
     """
 
     schema_version: Literal[1] = 1

@@ -75,15 +75,17 @@ def _mismatch(used: Current, host: Host) -> list[HealthFinding]:
 
 
 def _succession(used: Current) -> list[HealthFinding]:
-    found = files.find_succession()
-    if found is None or used.origin != "own":
+    succession = files.find_succession()
+    if succession is None or used.origin != "own":
         return []
-    day, findings = found.takes_over[:10], []
-    if found.waiting:
-        sentence = f"The CA of this server may not certify {', '.join(found.waiting)}; the next CA does from {day} on."
+    day, findings = succession.takes_over[:10], []
+    if succession.waiting:
+        sentence = (
+            f"The CA of this server may not certify {', '.join(succession.waiting)}; the next CA does from {day} on."
+        )
         todo = "If all clients have it (millrace certificate show --ca): millrace certificate renew --successor"
         findings.append(HealthFinding(check=NAME, kind="waiting", level=Level.WARN, sentence=sentence, todo=todo))
-    if ages.until(found.takes_over).days < ANNOUNCE_DAYS and nfs.asks_for_tls():
+    if ages.until(succession.takes_over).days < ANNOUNCE_DAYS and nfs.asks_for_tls():
         sentence = f"This server replaces its CA on {day}: clients of NFS over TLS that have the old CA only fail then."
         todo = "Copy /etc/tlshd/millrace-ca.pem of the recipe to each client; check.pyz reports who lacks it"
         findings.append(HealthFinding(check=NAME, kind="authority", level=Level.WARN, sentence=sentence, todo=todo))

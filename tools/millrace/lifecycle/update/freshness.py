@@ -36,5 +36,5 @@ def _expired(checked: CheckedSource) -> list[str]:
         return []
     return [
         f"version {checked.version} expired on {checked.expires[:10]} and was offered as the newest on "
-        f"{checked.at[:10]}: later releases may be withheld; compare with the publisher, and check the clock (timedatectl)"
+        f"{checked.at[:10]}: later releases may be withheld; compare with the publisher; check the clock"
     ]

@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -355,8 +355,9 @@ export interface CertificateChange {
  * The certificate in use and the trusted CAs.
  *
  * `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
- * among them). `client_trust` is what a client must trust as PEM text; null where a public CA or the site's CA issued
- * the certificate and did not come with it. `days_left` is negative after the end.
+ * among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a public CA
+ * or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
+ * not made yet. `days_left` is negative after the end.
  */
 export interface CertificateReport {
     schema_version: 1;
@@ -368,6 +369,7 @@ export interface CertificateReport {
     authority: Certificate;
     trusted: Certificate[];
     client_trust: string | null;
+    succession: Succession | null;
 }
 
 /** A request for a CA to sign; its key stays here. */
@@ -1402,7 +1404,8 @@ export interface Evidence {
  * What the check script compares a running mount with.
  *
  * `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
- * one each. `mtu` in bytes is the server port's.
+ * one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have, by
+ * the SHA-256 of each: the present one and, months before it takes over, the next one.
  */
 export interface Expect {
     schema_version: 1;
@@ -1419,6 +1422,8 @@ export interface Expect {
     encrypted: boolean;
     mtu: number | null;
     gpu: Gpu | null;
+    truststore: string | null;
+    authorities: TrustedAuthority[];
 }
 
 /** The document of `millrace plan --explain DECISION --json`. */
@@ -1883,7 +1888,8 @@ export interface KeepStatus {
  * state counts.
  *
  * `same_drive`: it was this boot drive, of which an older copy was put back. Of a state that only a later release can
- * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC.
+ * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC. `trusted` is the power over the
+ * server that the state gives.
  */
 export interface KeptElsewhere {
     schema_version: 1;
@@ -1896,6 +1902,7 @@ export interface KeptElsewhere {
     same_drive: boolean;
     shares: string[];
     users: string[];
+    trusted: Trusted[];
 }
 
 /** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
@@ -2603,7 +2610,7 @@ export interface NumaNode {
  * A version that was found: what is new in it, and why it is not installed as it is.
  *
  * `refusal` names the option that allows it; `needs` are all options that are needed. Without any, a refusal is final.
- * `size` is in bytes.
+ * `size` is in bytes. `warnings` say why a later release may be withheld.
  */
 export interface Offer {
     schema_version: 1;
@@ -2613,6 +2620,8 @@ export interface Offer {
     news: string;
     refusal: string | null;
     needs: KernelOption[];
+    expires: string | null;
+    warnings: string[];
 }
 
 /** A file that an SMB client has open: its path below the share, the user, and whether it was opened to write. */
@@ -3389,6 +3398,14 @@ export interface RevivedMember {
     part: "current" | "brought-back" | "rebuilt" | "not-filled" | "kept-apart" | "missing" | "unreadable";
 }
 
+/** The certificates that a CA has revoked. Times are ISO 8601 in UTC; `next_update` is null where there is none. */
+export interface RevocationList {
+    issuer: string;
+    updated: string;
+    next_update: string | null;
+    revoked: number;
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -4037,6 +4054,19 @@ export interface Submission {
     sheets: Sheet[];
 }
 
+/**
+ * The next CA of this server: `takes_over` (ISO 8601, UTC) is when it issues certificates instead of the present one.
+ *
+ * `waiting` are names and addresses of this server that the present CA may not certify, and that are in the certificate
+ * from then on.
+ */
+export interface Succession {
+    schema_version: 1;
+    takes_over: string;
+    authority: Certificate;
+    waiting: string[];
+}
+
 /** The archive, with every file in it. */
 export interface SupportArchive {
     schema_version: 1;
@@ -4329,14 +4359,21 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network";
     details: string[];
 }
 
-/** The CAs whose certificates an mtls client may use. */
+/** The CAs whose certificates an mtls client may use, and what they have revoked. */
 export interface TrustedAuthorities {
     schema_version: 1;
     trusted: Certificate[];
+    revocations: RevocationList[];
+}
+
+/** A CA of the server: the SHA-256 of its certificate as browsers show it, and the day from which clients need it. */
+export interface TrustedAuthority {
+    fingerprint: string;
+    needed_from: string | null;
 }
 
 /**
@@ -4584,7 +4621,7 @@ export interface UpdateProgress {
  * null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
  * planned restart, and `reboot_deferred` why it waits after that time. `etc_kept` are files below /etc that were
  * changed on this server and of which this version has another; `etc_problem` is why /etc is not as this version
- * brings it.
+ * brings it. `warnings` say why the source of updates may withhold releases.
  */
 export interface UpdateStatus {
     schema_version: 1;
@@ -4601,6 +4638,7 @@ export interface UpdateStatus {
     etc_problem: string | null;
     running: boolean;
     progress: UpdateProgress | null;
+    warnings: string[];
 }
 
 /** The progress of an upload in bytes; the last line has the `offer`: what was uploaded and is verified. */
@@ -4796,6 +4834,7 @@ export interface Outputs {
     "certificate request": CertificateRequest;
     "certificate show": CertificateReport;
     "certificate trust add": TrustedAuthorities;
+    "certificate trust crl": TrustedAuthorities;
     "certificate trust list": TrustedAuthorities;
     "certificate trust remove": TrustedAuthorities;
     "client expect": Expect;

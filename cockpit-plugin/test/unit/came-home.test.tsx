@@ -44,6 +44,14 @@ test("the page says who used the pool, what that state has, and that neither dec
     expect(screen.queryByTestId("storage-verdict")?.textContent ?? "").not.toContain("The pool is not served");
 });
 
+test("the question shows the power that the state gives", async () => {
+    render(<App />);
+    const dialog = await takeOver();
+    const power = dialog.getByRole("region", { name: "Power over this server" });
+    expect(power.textContent).toContain("The host that receives the journal");
+    expect(power.textContent).toContain("https://logs.example.com");
+});
+
 test("the overview leads to the decision", async () => {
     open([]);
     render(<App />);

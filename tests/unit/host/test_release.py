@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the build releases is what a server installs: names, checksums, the signature, and one archive of all."""
 
+import json
 import shutil
 import tarfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,10 @@ def test_version_without_news_is_refused_and_leaves_nothing(output: Path, owner:
     with pytest.raises(BadInput, match=r"no section for 0\.2\.0"):
         released(output, owner)
     assert sorted(path.name for path in output.parent.iterdir()) == ["NEWS.md", "output"]
+
+
+def test_release_expires_half_a_year_after_its_commit_in_what_is_signed(output: Path, owner: keys.Keys) -> None:
+    directory = released(output, owner).parent
+    described = json.loads((directory / layout.RELEASE).read_text())
+    assert datetime.fromisoformat(described["expires"]) == datetime.fromtimestamp(EPOCH, UTC) + timedelta(days=180)
+    assert layout.RELEASE in (directory / layout.SUMS).read_text()

@@ -89,6 +89,16 @@ function Said({ report }: { report: CertificateReport }): JSX.Element {
             <dt>{_("Issued by")}</dt>
             <dd>{report.origin === "own" ? format(_("this server's own CA ($0)"), issuer) : issuer}</dd>
             <dt>{_("Expires")}</dt><dd>{moment(one.not_after)} <HealthLabel level={levelOf(days)}>{daysWord(days)}</HealthLabel></dd>
+            {report.origin === "own" && <>
+                <dt>{_("Own CA expires")}</dt><dd>{moment(report.authority.not_after)}</dd>
+            </>}
+            {report.origin === "own" && report.succession !== null && report.succession !== undefined && <>
+                <dt>{_("Next CA")}</dt>
+                <dd>{format(_("takes over on $0; clients need it by then. The CA certificate below contains both."), moment(report.succession.takes_over))}</dd>
+                {report.succession.waiting.length > 0 && <>
+                    <dt>{_("Valid for, from then on")}</dt><dd>{report.succession.waiting.join(", ")}</dd>
+                </>}
+            </>}
             <dt>{_("Fingerprint (SHA-256)")}</dt><dd><code>{one.fingerprint}</code></dd>
         </dl>
     );

@@ -118,7 +118,11 @@ function Versions({ now }: { now: UpdateStatus }): JSX.Element {
                 </>
             )}
             {now.etc_problem !== null && (<><dt>{_("Files of this version missing in /etc")}</dt><dd>{now.etc_problem}</dd></>)}
-            <dt>{_("Source")}</dt><dd>{now.url ?? _("none")}</dd>
+            <dt>{_("Source")}</dt>
+            <dd>
+                {now.url ?? _("none")}
+                {(now.warnings ?? []).map((warning) => <div key={warning} role="alert">{warning}</div>)}
+            </dd>
         </dl>
     );
 }

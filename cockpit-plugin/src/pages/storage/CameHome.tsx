@@ -12,6 +12,7 @@ import { moment } from "../../lib/format";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { BEGIN_SECONDS } from "./AdoptDialog";
+import { trustWord } from "./trust";
 
 /** Seconds: the pool is mounted again, and its state is written. */
 const SERVES = 600;
@@ -77,6 +78,16 @@ function TakeOver({ one, onDone, onClose }: { one: KeptElsewhere; onDone: () => 
                     <li>{_("The administrator then has the password of the pool.")}</li>
                     <li>{_("The addresses of the ports become those of the state. If this page does not respond any more, open it at one of them.")}</li>
                 </ul>
+                {one.trusted !== undefined && one.trusted.length > 0 && (
+                    <section aria-label={_("Power over this server")}>
+                        <p>{_("This power over the server comes with the state. If another person had the drives, use the state of this server.")}</p>
+                        <ul className="mr-notes">
+                            {one.trusted.map(({ kind, details }) => (
+                                <li key={kind}>{trustWord(kind)} <small className="mr-subtle mr-anywhere">{details.join(", ")}</small></li>
+                            ))}
+                        </ul>
+                    </section>
+                )}
                 {one.sealed && (
                     <TextField id="home-passphrase" type="password" label={_("Passphrase of the kept state")} required value={passphrase}
                         onChange={setPassphrase} disabled={adopt.busy} />

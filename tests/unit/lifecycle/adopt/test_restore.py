@@ -167,6 +167,13 @@ def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, b
     assert not (root / "var/lib/millrace/nfs-handles.key").exists()
 
 
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1777])
+def test_mode_that_the_sandbox_refuses_stops_all_of_it(contents: dict[str, bytes], mode: int) -> None:
+    strange = ManifestMember(path="etc/millrace/sh", mode=mode, secret=False, size=0, sha256="")
+    with pytest.raises(BadInput, match=f"etc/millrace/sh with the mode {mode:o}"):
+        restore.verify(with_member(contents, strange))
+
+
 @pytest.mark.parametrize("link", ["/etc/shadow", "../../../../etc/shadow"])
 def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], link: str) -> None:
     path = "var/lib/millrace/certificate/current"

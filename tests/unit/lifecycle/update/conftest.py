@@ -154,7 +154,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
     return Server(tmp_path)
 
 
-def make_release(directory: Path, version: str = "0.2.0", key: str = KEY) -> Path:
+def make_release(directory: Path, version: str = "0.2.0", key: str = KEY, expires: str | None = None) -> Path:
     """A release as the build makes one, with small files."""
     directory.mkdir(parents=True, exist_ok=True)
     contents: dict[Kind, bytes] = {
@@ -168,7 +168,7 @@ def make_release(directory: Path, version: str = "0.2.0", key: str = KEY) -> Pat
         name = layout.file_name(kind, version, ROOTHASH)
         (directory / name).write_bytes(content)
         files.append(ReleaseFile(kind=kind, name=name, size=len(content)))
-    release = Release(image=layout.IMAGE, version=version, files=files)
+    release = Release(image=layout.IMAGE, version=version, files=files, expires=expires)
     (directory / layout.RELEASE).write_text(release.model_dump_json())
     sign(directory, key)
     return directory

@@ -13,8 +13,7 @@ from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys, trust
 from millrace.lifecycle.keep.generations import Newest
 from millrace.lifecycle.keep.kept import KEPT, STATE, KeptPath, has
-from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest
-from millrace.lifecycle.keep.trust import Trusted
+from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest, Trusted
 from millrace.serve.account import accounts
 from millrace.serve.config import store
 from millrace.serve.config.model import Config

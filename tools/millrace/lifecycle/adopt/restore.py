@@ -115,6 +115,9 @@ def _kept(member: ManifestMember) -> KeptPath:
             raise BadInput(f"the kept state has {member.path}, which is no link to a time zone")
     elif member.link is not None and (member.link.startswith("/") or ".." in PurePosixPath(member.link).parts):
         raise BadInput(f"the kept state has a link {member.path} that leads elsewhere")
+    # the sandbox of the adoption refuses them halfway, at each boot
+    if member.mode & ~0o777:
+        raise BadInput(f"the kept state has {member.path} with the mode {member.mode:o}, which no kept file has")
     return kept
 
 

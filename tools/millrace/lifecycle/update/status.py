@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.update import boot_entries, obstacles, records, release
+from millrace.lifecycle.update import boot_entries, freshness, obstacles, records, release
 from millrace.lifecycle.update.model import KernelOption, Offer, OtherVersion, Release, UpdateStatus
 from millrace.lifecycle.update.planned_reboot import planned
 from millrace.lifecycle.update.update_job import JOB, progress
@@ -31,6 +31,7 @@ def status(run: Runner) -> UpdateStatus:
         etc_problem=factory.trouble(),
         running=JOB.runs(run) or paths.update_progress_file().exists(),
         progress=progress(),
+        warnings=freshness.of_source(_source()),
     )
 
 
@@ -44,6 +45,8 @@ def offer(new_release: Release, news: str, run: Runner) -> Offer:
         news=news,
         refusal=obstacles.of_version(new_release.version, running),
         needs=list(_needs(new_release.version, running, run)),
+        expires=new_release.expires,
+        warnings=freshness.of_release(new_release),
     )
 
 

@@ -61,7 +61,7 @@ def check(release: Path | None, show: Output) -> None:
 
     RELEASE is the directory that `tools/build --release` makes, or its archive.
     """
-    from millrace.lifecycle.update import stage, text
+    from millrace.lifecycle.update import freshness, records, stage, text
     from millrace.lifecycle.update.status import offer
     from millrace.lifecycle.update.update_job import JOB
 
@@ -70,7 +70,12 @@ def check(release: Path | None, show: Output) -> None:
         try:
             with stage.origin(release, attempt) as bring:
                 new_release = stage.describe(bring, attempt)
-            offered = offer(new_release, stage.news(new_release), attempt)
+            if release is None:
+                records.save_checked_source(new_release)
+                offered = offer(new_release, stage.news(new_release), attempt)
+                offered = offered.model_copy(update={"warnings": freshness.of_source(records.source())})
+            else:
+                offered = offer(new_release, stage.news(new_release), attempt)
         finally:
             stage.clear()
     show(offered, text.offer_lines)

@@ -38,6 +38,8 @@ READING = (
     "ethtool -i *",
     "ip -j addr",
     "mdadm --detail --export /dev/*",
+    "nft --stateless --terse list ruleset",
+    "nft list set inet millrace *",
     "pdbedit -s /dev/null -L -w",
     "smbstatus --json",
     "ss -Htn state established sport = :2049",

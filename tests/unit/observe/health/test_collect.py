@@ -24,6 +24,7 @@ from millrace.system.files import write_text
 from millrace.system.jobs.job import Job
 from millrace.system.run import Result
 from millrace.system.units import UnitState
+from tests.fakes import firewall
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import Tools, plan
 from tests.fakes.sockets import listen
@@ -38,6 +39,7 @@ STARTING = Result(1, "starting\n", "")
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A server without a pool."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
+    firewall.load(tmp_path)
     return tmp_path
 
 

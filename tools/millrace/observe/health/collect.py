@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from millrace.observe.health.checks import (
+    access_log,
     alerts,
     apart,
     arrays,
@@ -85,6 +86,7 @@ CHECKS: Mapping[str, Check] = {
     "kernel": kernel.check,
     "ports": ports.check,
     "shares": shares.check,
+    "access_log": access_log.check,
     "volumes": volumes.check,
     "domain": domain.check,
     "units": units.check,

@@ -2,8 +2,8 @@
 """Accesses to the files of a share over SMB, from the lines that vfs_full_audit of Samba writes to the journal.
 
 The journal is bounded (`mkosi.extra/usr/lib/systemd/journald.conf.d/`), and takes a limited number of lines an hour
-from smbd (smbd.service.d/20-log.conf): a flood of accesses loses lines, and journald records how many. That limit is one
-for each group of priorities: accesses have that of debug, so they push out no sign-in, and no sign-in pushes out them.
+from smbd (smbd.service.d/20-log.conf): a flood of accesses loses lines, and journald records how many. Each group of
+priorities has that limit: accesses have the priority debug, so they push out no sign-in, and are pushed out by none.
 """
 
 import json

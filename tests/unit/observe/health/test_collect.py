@@ -55,8 +55,8 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
     health = collect(host())
     assert health.level is Level.OK, sentences(health.findings)
     # a server without an access log, in no domain, whose image is not signed, with drives that are not trimmed, whose
-    # arrays started clean and lost no member, where no run of the tuner left a setting, without a route for alerts or an
-    # external device, whose kernel counts no errors of its hardware, in the first minutes of its time client
+    # arrays started clean and lost no member, where no run of the tuner left a setting, without a route for alerts or
+    # an external device, whose kernel counts no errors of its hardware, in the first minutes of its time client
     assert {finding.check for finding in health.findings} == set(CHECKS) - {
         "access_log",
         "alerts",

@@ -35,7 +35,7 @@ SERVING = (
 READING = (
     "journalctl --boot --unit=*.service --identifier=millrace --lines=1 --output=cat",
     "journalctl --quiet --no-pager --output=json --output-fields=MESSAGE [--since=*] MESSAGE_ID=* _TRANSPORT=driver",
-    "journalctl --quiet --no-pager --output=json --all --lines=* --output-fields=MESSAGE *=smbd_audit _UID=0",
+    "journalctl --quiet --no-pager --output=json --all --lines=* --output-fields=MESSAGE *=smbd_audit _GID=0",
     "ethtool -i *",
     "ip -j addr",
     "mdadm --detail --export /dev/*",

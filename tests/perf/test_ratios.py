@@ -12,6 +12,9 @@ BAND = 0.05
 # Runs of one image had 0.059 to 0.065: how much is left to an array's own thread depends on how often it
 # wakes. Without workers it is eight times as much.
 THREAD = 0.15
+# Runs of one image had 2.16 to 2.27: how many writes of drives end together is for its scheduler to say. The copy
+# that began at the head of each request took 2.80.
+PARITY = 0.08
 
 
 def test_two_settings_that_cannot_differ_do_not_differ(run: control.Run) -> None:
@@ -123,7 +126,7 @@ def test_constant_of_the_model_is_counted_on_this_kernel(cost: Result, test: str
 
 def test_parity_costs_what_the_model_has(arrays: Result) -> None:
     constant = Constants().parity_cycles
-    assert counted(arrays, "array: writes of 1 MiB") == pytest.approx(constant.value, rel=BAND)
+    assert counted(arrays, "array: writes of 1 MiB") == pytest.approx(constant.value, rel=PARITY)
     assert constant.evidence == "derived"
 
 

@@ -15,8 +15,8 @@ from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
 from tests.fakes.samples import Tools, pool, resolved
 
-# without _UID each account that has a shell writes lines of the log
-MATCHES = "SYSLOG_IDENTIFIER=smbd_audit _UID=0"
+# without _GID each account that has a shell writes lines of the log
+MATCHES = "SYSLOG_IDENTIFIER=smbd_audit _GID=0"
 ARGV = f"journalctl --quiet --no-pager --output=json --all --lines=20000 --output-fields=MESSAGE {MATCHES}"
 DROPPED = "journalctl --quiet --no-pager --output=json --output-fields=MESSAGE"
 AT = "1795971712000000"

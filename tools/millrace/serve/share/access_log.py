@@ -47,8 +47,9 @@ def access_log(share: Share, number: int, run: Runner) -> ShareLog:
     """Return the newest `number` accesses, and what was lost since. Failed: the journal cannot be read."""
     # without --all a line of 4 KiB is null, and two long names are one
     argv = ["journalctl", "--quiet", "--no-pager", "--output=json", "--all", f"--lines={MOST_LINES}"]
-    # _UID is what the kernel says of who wrote a line: everybody who signs in may use this identifier
-    result = run([*argv, "--output-fields=MESSAGE", f"SYSLOG_IDENTIFIER={IDENTIFIER}", "_UID=0"])
+    # Everybody who signs in may use this identifier. The kernel says whose group a line comes from: smbd has the uid of
+    # its client there and root's group, which no user has.
+    result = run([*argv, "--output-fields=MESSAGE", f"SYSLOG_IDENTIFIER={IDENTIFIER}", "_GID=0"])
     if result.status != 0:
         raise Failed(f"journalctl does not list accesses: {last_words(result)}")
     entries = [entry for line in result.out.splitlines() for entry in _entries(line, share)][-number:]

@@ -200,7 +200,7 @@ def opened(path: Path, largest: int, mode: int) -> HistoryFile:
 
 
 def _made(path: Path, mode: int) -> None:
-    """Who opened the file before it had its mode would hold a lock of it for good."""
+    """Give a file its mode before it has content: a user who opened it earlier could hold a lock for good."""
     path.touch(mode)
     path.chmod(mode)
 

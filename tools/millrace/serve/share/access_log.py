@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from millrace.serve.share.model import AccessAction, Share, ShareLog, ShareLogEntry, ShareLogLoss
+from millrace.system import ages
 from millrace.system.errors import Failed
 from millrace.system.run import Runner, last_words
 from millrace.system.text import moment
@@ -65,14 +66,14 @@ def losses(run: Runner, since: str | None = None) -> list[ShareLogLoss]:
     A line is an access, a sign-in or a message: nobody knows what was dropped. Failed: the journal cannot be read.
     """
     argv = ["journalctl", "--quiet", "--no-pager", "--output=json", "--output-fields=MESSAGE"]
-    after = [f"--since=@{datetime.fromisoformat(since).timestamp():.0f}"] if since else []
+    after = [f"--since=@{ages.when(since).timestamp():.0f}"] if since else []
     result = run([*argv, *after, *_DROPPED])
     if result.status != 0:
         raise Failed(f"journalctl does not list what was dropped: {last_words(result)}")
-    found = (
+    matches = (
         (record[0], _OF_SMBD.match(str(record[1]))) for line in result.out.splitlines() if (record := _record(line))
     )
-    return [ShareLogLoss(at=at, lines=int(dropped[1])) for at, dropped in found if dropped]
+    return [ShareLogLoss(at=at, lines=int(dropped[1])) for at, dropped in matches if dropped]
 
 
 def _record(line: str) -> tuple[str, object] | None:

@@ -50,8 +50,8 @@ def check(host: Host) -> list[HealthFinding]:
     if not path.exists():
         return [host.absent(NAME, f"The firewall has no rules: /{FILE} is missing.", _restore(), kind="file")]
     wanted = parsed(path.read_text())
-    for one in sorted((paths.run_dir() / "nftables").glob("*.nft")):
-        _add(wanted, one.read_text())
+    for added in sorted((paths.run_dir() / "nftables").glob("*.nft")):
+        _add(wanted, added.read_text())
     loaded = parsed(_listed(host, RULES))
     if (TABLE, "input") not in loaded.chains:
         sentence = "The firewall is not loaded: every port of this server is open."
@@ -66,7 +66,7 @@ def check(host: Host) -> list[HealthFinding]:
 
 def parsed(text: str) -> Ruleset:
     """Return the chains and ports of rules, as nft prints them and as the file has them."""
-    found, table, chain, name = Ruleset(), "", "", ""
+    rules, table, chain, name = Ruleset(), "", "", ""
     for line in (line.strip() for line in text.splitlines()):
         if not line or line.startswith(("#", "include", "flush")):
             continue
@@ -74,16 +74,16 @@ def parsed(text: str) -> Ruleset:
             table = begins[1]
         elif begins := _CHAIN.fullmatch(line):
             chain = begins[1]
-            found.chains[table, chain] = []
+            rules.chains[table, chain] = []
         elif begins := _SET.fullmatch(line):
             name = begins[1]
         elif line == "}":
             chain, name = "", ""
         elif chain:
-            found.chains[table, chain].append(line.replace('"', ""))
+            rules.chains[table, chain].append(line.replace('"', ""))
         elif (elements := _ELEMENTS.match(line)) and table == TABLE and name in SETS:
-            found.ports[name] = _split(elements[1])
-    return found
+            rules.ports[name] = _split(elements[1])
+    return rules
 
 
 def _listed(host: Host, argv: Sequence[str]) -> str:

@@ -104,11 +104,13 @@ EXPOSURE = {
     "millrace-cleanup@.service": 33,
     "millrace-child-quota.service": 27,
     "millrace-clone.service": 43,
+    "millrace-copy.service": 42,
     "millrace-permissions.service": 43,
     "millrace-module@.service": 17,
     "millrace-smb-direct.service": 30,
     "millrace-volumes.service": 33,
     "millrace-update.service": 45,
+    "millrace-update-download.service": 30,
     "millrace-update-fetch.service": 12,
     "millrace-boot-check.service": 30,
     "millrace-trial.service": 30,
@@ -223,8 +225,12 @@ def test_initrd_encrypts_and_opens_root(initrd_names: set[str]) -> None:
     own = {"millrace-root-encryption.service", "millrace-unlock.timer", "systemd-repart.service.d/10-millrace.conf"}
     own |= {"dev-disk-by\\x2ddesignator-root.device.d/10-millrace.conf", "initrd-root-device.target.d/10-millrace.conf"}
     own |= {"systemd-cryptsetup@root.service.d/10-millrace.conf", "millrace-root-missing.service"}
+    own |= {"millrace-seal-root.service", "initrd-root-fs.target.requires/millrace-seal-root.service"}
     assert {f"{units}/{name}" for name in own} | {"usr/lib/millrace/root-encryption.conf"} <= initrd_names
     assert {"usr/lib/systemd/systemd-cryptsetup", "usr/bin/install", "usr/bin/test", "usr/bin/echo"} <= initrd_names
+    tools = ("bin/mountpoint", "bin/systemd-cryptenroll", "lib/systemd/systemd-pcrextend", "lib/millrace/seal-root")
+    assert {f"usr/{name}" for name in tools} <= initrd_names
+    assert not any(name.endswith("systemd-cryptenroll-firstboot.service") for name in initrd_names)
     assert any(Path(name).name.startswith("dm-crypt.ko") for name in initrd_names)
     assert not any(name.startswith("usr/lib/nvpcr") for name in initrd_names)
 

@@ -19,6 +19,7 @@ from tests.unit.wings import LINE, PACKAGE, PAGE, part, table
 
 # Verbs whose name is not that of their room.
 VERBS_OF = {
+    "lifecycle/access": {"access", "admin"},
     "cli/worker": {"answer"},
     "lifecycle/keep": {"keep"},
     "observe/health": {"health", "status"},

@@ -6,6 +6,7 @@ A directory for a web server, and the same files in one archive for the page and
 
 import shutil
 import tarfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from host import artefacts, keys, notes, pgp, secure_boot, tools_tree
@@ -15,6 +16,8 @@ from millrace.system.errors import BadInput, Failed
 from millrace.system.files import write_bytes
 
 RELEASING = ".releasing"
+# From the time of the commit: servers warn where a release is offered as the newest after it.
+VALIDITY = timedelta(days=180)
 # 2 GiB of /usr are 0.5 GB so, in a minute on two cores; 19 takes ten times as long for a twentieth less.
 LEVEL = "-9"
 # Any number of threads gives the same bytes, but none of its own gives others.
@@ -49,7 +52,7 @@ def write(output: Path, owner: keys.Keys, tools: Path, version: str, news: Path,
         shutil.copyfile(kernel, new / layout.file_name("kernel", version, roothash))
         text = f"# Millrace\n\n## {version}\n\n{notes.news(news.read_text(), version)}\n"
         (new / layout.NEWS).write_text(text)
-        _describe(new, version, roothash)
+        _describe(new, version, roothash, datetime.fromtimestamp(epoch, UTC) + VALIDITY)
         _sign(new, owner)
         archive = new / archive_name(version)
         _pack(new, archive, epoch)
@@ -59,14 +62,15 @@ def write(output: Path, owner: keys.Keys, tools: Path, version: str, news: Path,
     return directory / archive.name
 
 
-def _describe(directory: Path, version: str, roothash: str) -> None:
+def _describe(directory: Path, version: str, roothash: str, expires: datetime) -> None:
     kinds: tuple[Kind, ...] = ("usr-verity", "usr", "kernel", "news")
     names = [(kind, layout.file_name(kind, version, roothash)) for kind in kinds]
     files = [ReleaseFile(kind=kind, name=name, size=(directory / name).stat().st_size) for kind, name in names]
     for one in files:
         if one.size > layout.LARGEST[one.kind]:
             raise Failed(f"{one.name} has {one.size} bytes, more than the slot of installed servers.")
-    release = Release(image=layout.IMAGE, version=version, files=files)
+    until = expires.isoformat(timespec="seconds")
+    release = Release(image=layout.IMAGE, version=version, files=files, expires=until)
     write_bytes(directory / layout.RELEASE, (release.model_dump_json(indent=2) + "\n").encode())
 
 

@@ -16,6 +16,9 @@ MEASURE = "lib/systemd/systemd-measure"
 KEY, SIGNATURE = ".pcrpkey", ".pcrsig"
 # What systemd-stub 262 measures into PCR 11, where an image has it; the options of systemd-measure have these names.
 MEASURED = ("linux", "osrel", "cmdline", "initrd", "ucode", "splash", "dtb", "uname", "sbat", "hwids", "profile")
+# The only state of PCR 11 that is signed: kernel image and initrd alone, before any file of a root file system was used
+# (systemd-pcrphase.service(8)). Who puts another root file system beside the encrypted one has the same kernel image.
+PHASE = "enter-initrd"
 # Sections of which there may be several, each with a policy of its own.
 MANY = (".dtbauto", ".efifw")
 # Each begins a profile. The sections in front of the first are those of all profiles; root is opened by the first
@@ -41,6 +44,7 @@ def signed(data: bytes, owner: keys.Keys, tools: Path) -> bytes:
     with TemporaryDirectory(prefix="millrace-measure-") as directory:
         work = Path(directory)
         options = [f"--pcrpkey={owner.directory / keys.PCR_PUBLIC}", "--bank=sha256", "--json=short"]
+        options.append(f"--phase={PHASE}")
         for name in MEASURED:
             if f".{name}" in contents:
                 (work / name).write_bytes(contents[f".{name}"])

@@ -30,6 +30,8 @@ Each of their runs is a row of `soak.jsonl`, from which `tools/docs --write` mak
     tools/test soak --due 40m --list    # which these are
 
 `--due` writes a row for each story that it ran. A row of a file of stories is of all stories that it had at the time.
+Runs of `tools/test fuzz --record` are rows as well: a target passes if no input broke its contract. The goal is 10
+million inputs for each target; the row says how many there were.
 """
 
 

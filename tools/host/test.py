@@ -29,6 +29,7 @@ BY_HAND = ("soak",)
 MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
 DUE = "tools/test soak --due 40m [--list] runs the stories of soak whose last success is oldest, for so long."
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
+FUZZ = "By hand: tools/test fuzz [TARGET...] [--runs N] gives parsers of hostile input inputs that atheris makes."
 IMAGE_NEEDED = ("image", "browser", "kernel", "perf", "vm", "soak")
 # Unit tests rename some 100,000 files, which a file system on a disk writes each time: a sixth of their time.
 MEMORY_FILES = Path("/dev/shm")
@@ -286,11 +287,15 @@ def main(arguments: list[str]) -> int:
         from host import mutants
 
         return mutants.main(arguments[1:])
+    if arguments[:1] == ["fuzz"]:
+        from host import fuzz
+
+        return fuzz.main(arguments[1:])
     if any(argument.startswith("--due") for argument in arguments):
         from host import soak
 
         return soak.main(arguments)
-    parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=f"{MUTANTS} {DUE}")
+    parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=f"{MUTANTS} {FUZZ} {DUE}")
     parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all), or by hand {', '.join(BY_HAND)}")
     parser.add_argument("--stock-modules", action="store_true", help="test the image with Debian's kernel modules")
     parsed = parser.parse_args(arguments)

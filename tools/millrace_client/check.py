@@ -27,6 +27,7 @@ from millrace_client.this_client import (
     Session,
     System,
     Transport,
+    parse_certificates,
     parse_debug_data,
     parse_mounts,
     parse_mountstats,
@@ -100,6 +101,23 @@ def check_transport_security(expect: dict[str, Any], options: dict[str, str]) ->
     if options.get("sec") == "krb5p":
         return Finding("encryption", OK, "Kerberos (sec=krb5p)")
     return Finding("encryption", OK, "none; the share does not ask for it")
+
+
+def check_authorities(expect: dict[str, Any], system: System) -> list[Finding]:
+    """Check that the client trusts the CA of the server, and the one that replaces it."""
+    store, wanted = expect.get("truststore"), expect.get("authorities") or []
+    if not store or not wanted:
+        return []
+    present = parse_certificates(system.read(store.lstrip("/")) or "")
+    missing = [authority for authority in wanted if authority["fingerprint"] not in present]
+    if not missing:
+        return [Finding("authority", OK, f"{store} has {'both CAs' if len(wanted) > 1 else 'the CA'} of the server")]
+    fix = f"copy {store} from the recipe again: millrace client recipe, or millrace certificate show --ca"
+    needed = missing[0].get("needed_from")
+    if len(missing) == len(wanted) or not needed:
+        return [Finding("authority", FAIL, f"{store} lacks the CA of the server: the next mount fails", fix)]
+    text = f"{store} has the old CA only: mounts fail from {needed[:10]} on, when the server uses the next one"
+    return [Finding("authority", WARN, text, fix)]
 
 
 def check_nfs_lanes(expect: dict[str, Any], transports: list[Transport], reached: set[str]) -> list[Finding]:
@@ -224,6 +242,7 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
         options = {**(options or mount.options), **own}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
         findings += [*check_options(expect, options), check_transport_security(expect, options)]
+        findings += check_authorities(expect, system)
         findings += check_nfs_lanes(expect, transports, reached)
     else:
         options = mount.options

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
@@ -66,6 +68,18 @@ def parse_options(text: str) -> dict[str, str]:
 def unescape(text: str) -> str:
     """Return a field of /proc/mounts, where blanks are octal."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
+
+
+def parse_certificates(text: str) -> set[str]:
+    """Return the SHA-256 of each certificate of a PEM file, as browsers show it."""
+    found = set()
+    for body in re.findall("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", text, re.DOTALL):
+        try:
+            digest = hashlib.sha256(base64.b64decode(body)).hexdigest().upper()
+        except ValueError:
+            continue
+        found.add(":".join(digest[at : at + 2] for at in range(0, len(digest), 2)))
+    return found
 
 
 def parse_mounts(text: str) -> list[Mount]:

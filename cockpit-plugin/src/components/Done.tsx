@@ -4,13 +4,13 @@ import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/c
 import { _ } from "../lib/i18n";
 
 /** What a change did, in the program's words, until it is closed. */
-export interface Did {
+export interface Outcome {
     title: string;
     lines: string[];
     warnings: string[];
 }
 
-export function Done({ did, onClose }: { did: Did | undefined; onClose: () => void }): JSX.Element | null {
+export function Done({ did, onClose }: { did: Outcome | undefined; onClose: () => void }): JSX.Element | null {
     if (did === undefined) return null;
     return (
         <Alert variant={did.warnings.length > 0 ? "warning" : "success"} isInline title={did.title} role="status" data-testid="done"

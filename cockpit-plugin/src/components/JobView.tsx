@@ -55,7 +55,7 @@ function Cancel({ job, onCancelled }: { job: CurrentJob; onCancelled: (() => voi
                 <ConfirmDialog danger title={format(_("Stop the job “$0”?"), title)} action={_("Stop job")} busy={change.busy} error={change.error}
                     onConfirm={() => void confirm()} onClose={() => setAsking(false)}>
                     <p>{job.what}</p>
-                    <p>{_("What it has changed so far is put back where that is possible. It can be started again.")}</p>
+                    <p>{_("Its changes are rolled back where possible. The job can be started again.")}</p>
                 </ConfirmDialog>
             )}
         </>

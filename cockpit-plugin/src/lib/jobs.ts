@@ -23,9 +23,11 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "rescue": return _("Rescue of the pool");
     case "adopt": return _("Adoption of the pool");
     case "clone": return _("Clone of a share");
+    case "copy": return _("Copy from another server");
     case "permissions": return _("Permissions of a share");
     case "benchmark": return _("Benchmark");
     case "tuner": return _("Tuner");
+    case "update-download": return _("Download of an update");
     case "update": return _("Update");
     case "scrub": return _("Checks of the arrays");
     case "trim": return _("Trim");

@@ -73,7 +73,7 @@ export interface Adoption {
     ports: Record<string, string>;
     problem: string | null;
     again: boolean;
-    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts")[];
+    without: ("people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network")[];
 }
 
 /** The step of an adoption that is under way; `done` are those before it, of `total`. */
@@ -355,8 +355,9 @@ export interface CertificateChange {
  * The certificate in use and the trusted CAs.
  *
  * `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
- * among them). `client_trust` is what a client must trust as PEM text; null where a public CA or the site's CA issued
- * the certificate and did not come with it. `days_left` is negative after the end.
+ * among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a public CA
+ * or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
+ * not made yet. `days_left` is negative after the end.
  */
 export interface CertificateReport {
     schema_version: 1;
@@ -368,6 +369,7 @@ export interface CertificateReport {
     authority: Certificate;
     trusted: Certificate[];
     client_trust: string | null;
+    succession: Succession | null;
 }
 
 /** A request for a CA to sign; its key stays here. */
@@ -688,7 +690,7 @@ export interface CopyProgress {
 }
 
 /**
- * What a copy has done. `kept` files were there from an earlier copy.
+ * What a copy has done; `id` is that of its order. `kept` files were there from an earlier copy.
  *
  * Not copied: `unreadable` files and directories, which the source server does not let this server read; `changed`,
  * which changed while they were read; `skipped` devices, pipes and sockets.
@@ -696,6 +698,7 @@ export interface CopyProgress {
 export interface CopyReport {
     schema_version: 1;
     state: "done";
+    id: string;
     source: string;
     target: string;
     entries: number;
@@ -714,7 +717,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -877,7 +880,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1006,7 +1009,7 @@ export interface Drift {
  * `available_spare` and its `spare_threshold` in percent,
  * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
  * `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
- * (chunk and full stripe of a RAID), 0 for none.
+ * (chunk and full stripe of a RAID), 0 for none. `opal` is null where a drive cannot lock itself, too.
  */
 export interface Drive {
     name: string;
@@ -1042,6 +1045,7 @@ export interface Drive {
     links: string[];
     minimum_io: number | null;
     optimal_io: number | null;
+    opal: "off" | "unlocked" | "locked" | null;
 }
 
 /**
@@ -1176,6 +1180,7 @@ export interface DriveRole {
  * `test` is the last test of the drive, null where this server has not tested it; `testing` is how far the one that
  * goes on is, null where none does. `test_seconds` is how long a full test of a drive that may be tested now is
  * expected to take.
+ * `opal` is whether the drive can lock itself and whether it did when it was examined, null where it cannot.
  * `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
  * `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
  * where a drive that fits is there.
@@ -1199,6 +1204,7 @@ export interface DriveRow {
     media_errors: number | null;
     power_on_hours: number | null;
     last_seen: string | null;
+    opal: "off" | "unlocked" | "locked" | null;
     needs_bytes: number | null;
     test: DriveTest | null;
     testing: DriveTestProgress | null;
@@ -1306,7 +1312,8 @@ export interface Effect {
  * with its driver. `bound` is whether a TPM has a key to root, and `secure_boot` whether it asks for Secure Boot with
  * its keys of then. `signer` is whether it asks for the key that the running kernel image is signed with. `opened` is
  * whether the TPM opened root in this boot, which began at `booted`; null where that is not known, and after a change
- * of the key since. `recovery_key` is whether one was made. `needs` is what may keep root closed, the worst first.
+ * of the key since. `recovery_key` is whether an administrator has one: one was made, and read. `needs` is what may
+ * keep root closed, the worst first.
  */
 export interface Encryption {
     schema_version: 1;
@@ -1397,7 +1404,8 @@ export interface Evidence {
  * What the check script compares a running mount with.
  *
  * `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
- * one each. `mtu` in bytes is the server port's.
+ * one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have, by
+ * the SHA-256 of each: the present one and, months before it takes over, the next one.
  */
 export interface Expect {
     schema_version: 1;
@@ -1414,6 +1422,8 @@ export interface Expect {
     encrypted: boolean;
     mtu: number | null;
     gpu: Gpu | null;
+    truststore: string | null;
+    authorities: TrustedAuthority[];
 }
 
 /** The document of `millrace plan --explain DECISION --json`. */
@@ -1826,7 +1836,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -1878,7 +1888,8 @@ export interface KeepStatus {
  * state counts.
  *
  * `same_drive`: it was this boot drive, of which an older copy was put back. Of a state that only a later release can
- * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC.
+ * read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC. `trusted` is the power over the
+ * server that the state gives.
  */
 export interface KeptElsewhere {
     schema_version: 1;
@@ -1891,6 +1902,7 @@ export interface KeptElsewhere {
     same_drive: boolean;
     shares: string[];
     users: string[];
+    trusted: Trusted[];
 }
 
 /** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
@@ -2598,7 +2610,7 @@ export interface NumaNode {
  * A version that was found: what is new in it, and why it is not installed as it is.
  *
  * `refusal` names the option that allows it; `needs` are all options that are needed. Without any, a refusal is final.
- * `size` is in bytes.
+ * `size` is in bytes. `warnings` say why a later release may be withheld.
  */
 export interface Offer {
     schema_version: 1;
@@ -2608,6 +2620,8 @@ export interface Offer {
     news: string;
     refusal: string | null;
     needs: KernelOption[];
+    expires: string | null;
+    warnings: string[];
 }
 
 /** A file that an SMB client has open: its path below the share, the user, and whether it was opened to write. */
@@ -3094,10 +3108,14 @@ export interface RecoveryCodes {
     codes: string[];
 }
 
-/** A new recovery key: it is in this answer and nowhere else. */
+/**
+ * A new recovery key: it is in this answer and nowhere else; `key` is null where the next start makes it.
+ *
+ * `replaced` is whether a previous recovery key ends with it.
+ */
 export interface RecoveryKey {
     schema_version: 1;
-    key: string;
+    key: string | null;
     replaced: boolean;
 }
 
@@ -3378,6 +3396,14 @@ export interface RevivedMember {
     events: number | null;
     written: string | null;
     part: "current" | "brought-back" | "rebuilt" | "not-filled" | "kept-apart" | "missing" | "unreadable";
+}
+
+/** The certificates that a CA has revoked. Times are ISO 8601 in UTC; `next_update` is null where there is none. */
+export interface RevocationList {
+    issuer: string;
+    updated: string;
+    next_update: string | null;
+    revoked: number;
 }
 
 /** What a drive is for. */
@@ -4039,6 +4065,19 @@ export interface Submission {
     sheets: Sheet[];
 }
 
+/**
+ * The next CA of this server: `takes_over` (ISO 8601, UTC) is when it issues certificates instead of the present one.
+ *
+ * `waiting` are names and addresses of this server that the present CA may not certify, and that are in the certificate
+ * from then on.
+ */
+export interface Succession {
+    schema_version: 1;
+    takes_over: string;
+    authority: Certificate;
+    waiting: string[];
+}
+
 /** The archive, with every file in it. */
 export interface SupportArchive {
     schema_version: 1;
@@ -4331,14 +4370,21 @@ export interface Trimmed {
 
 /** One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts. */
 export interface Trusted {
-    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts";
+    kind: "people" | "password" | "ssh-keys" | "ssh" | "update-keys" | "updates" | "alerts" | "journal" | "client-networks" | "network";
     details: string[];
 }
 
-/** The CAs whose certificates an mtls client may use. */
+/** The CAs whose certificates an mtls client may use, and what they have revoked. */
 export interface TrustedAuthorities {
     schema_version: 1;
     trusted: Certificate[];
+    revocations: RevocationList[];
+}
+
+/** A CA of the server: the SHA-256 of its certificate as browsers show it, and the day from which clients need it. */
+export interface TrustedAuthority {
+    fingerprint: string;
+    needed_from: string | null;
 }
 
 /**
@@ -4586,7 +4632,7 @@ export interface UpdateProgress {
  * null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
  * planned restart, and `reboot_deferred` why it waits after that time. `etc_kept` are files below /etc that were
  * changed on this server and of which this version has another; `etc_problem` is why /etc is not as this version
- * brings it.
+ * brings it. `warnings` say why the source of updates may withhold releases.
  */
 export interface UpdateStatus {
     schema_version: 1;
@@ -4603,6 +4649,7 @@ export interface UpdateStatus {
     etc_problem: string | null;
     running: boolean;
     progress: UpdateProgress | null;
+    warnings: string[];
 }
 
 /** The progress of an upload in bytes; the last line has the `offer`: what was uploaded and is verified. */
@@ -4798,6 +4845,7 @@ export interface Outputs {
     "certificate request": CertificateRequest;
     "certificate show": CertificateReport;
     "certificate trust add": TrustedAuthorities;
+    "certificate trust crl": TrustedAuthorities;
     "certificate trust list": TrustedAuthorities;
     "certificate trust remove": TrustedAuthorities;
     "client expect": Expect;

@@ -98,10 +98,10 @@ test("what the drives let in is named, and each of it can be left out", async ()
     const dialog = await begin();
     expect((await screen.findByTestId("adopt-kept")).textContent).toContain("The URL of updates https://updates.example/millrace");
     await userEvent.type(within(dialog).getByLabelText(/Passphrase of the kept state/), "open sesame");
-    expect(dialog.textContent).toContain("The password of the administrator is that of the pool");
+    expect(dialog.textContent).toContain("The administrator then has the password of the pool");
     await userEvent.click(within(dialog).getByLabelText("The URL of updates"));
     await userEvent.click(within(dialog).getByLabelText("The password of the last server's administrator"));
-    expect(dialog.textContent).not.toContain("The password of the administrator is that of the pool");
+    expect(dialog.textContent).not.toContain("The administrator then has the password of the pool");
     await userEvent.click(within(dialog).getByRole("button", { name: "Adopt pool" }));
     await waitFor(() => expect(started("pool adopt")).toHaveLength(1));
     expect(started("pool adopt")[0]?.argv).toEqual(["millrace", "pool", "adopt", "--detach", UUID, "--yes", "--passphrase-stdin", "--without=updates", "--without=password", "--json"]);
@@ -184,7 +184,7 @@ test("a state without people names who forgot them, and nobody opens the shares"
     expect(screen.getByTestId("adopt-lost").textContent).toContain("Users, passwords, certificates, keys, SIDs and addresses.");
     const dialog = await begin();
     expect(dialog.textContent).toContain("The shares come back closed");
-    expect(dialog.textContent).not.toContain("The password of the administrator is that of the pool");
+    expect(dialog.textContent).not.toContain("The administrator then has the password of the pool");
 });
 
 test("a pool without a kept state shows its directories as shares, and what is no share", async () => {

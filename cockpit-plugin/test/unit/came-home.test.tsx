@@ -44,6 +44,14 @@ test("the page says who used the pool, what that state has, and that neither dec
     expect(screen.queryByTestId("storage-verdict")?.textContent ?? "").not.toContain("The pool is not served");
 });
 
+test("the question shows the power that the state gives", async () => {
+    render(<App />);
+    const dialog = await takeOver();
+    const power = dialog.getByRole("region", { name: "Power over this server" });
+    expect(power.textContent).toContain("The host that receives the journal");
+    expect(power.textContent).toContain("https://logs.example.com");
+});
+
 test("the overview leads to the decision", async () => {
     open([]);
     render(<App />);
@@ -64,7 +72,7 @@ test("the state on the pool is taken over after its losses were named, and the a
     does("pool adopt", (call) => { adopting = call; });
     render(<App />);
     const dialog = await takeOver();
-    for (const words of [/takes the name filer/, /Lost: users, alert routes, keys and the policy of this server/, /password of the administrator/, /addresses of the ports/])
+    for (const words of [/takes the name filer/, /Lost: users, alert routes, keys and the policy of this server/, /password of the pool/, /addresses of the ports/])
         expect(dialog.getByText(words)).toBeTruthy();
     expect(dialog.queryByLabelText(/Passphrase/)).toBeNull();
     expect(started("pool adopt")).toHaveLength(0);

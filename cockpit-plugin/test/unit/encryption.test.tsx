@@ -8,7 +8,7 @@ import { EncryptionPanel } from "../../src/pages/settings/EncryptionPanel";
 import { document, golden } from "../documents";
 import { calls, refuses, setAdmin, started } from "../mocks/cockpit";
 
-const KEY = document<RecoveryKey>("encryption-recovery-key.json").key;
+const KEY = document<RecoveryKey>("encryption-recovery-key.json").key ?? "";
 const TYPED = "vliurbgk-ivvhfrei-kncdvjht-lbrgeeki";
 const FIELD = /^Present recovery key/;
 
@@ -35,11 +35,11 @@ test("an encrypted root shows its partition, its TPM, what that asks for, and no
 test("the first recovery key is shown until it is written down, and then nowhere", async () => {
     golden("encryption recovery-key");
     const { user, panel, press } = await show("first");
-    expect(findings(panel)).toContain("There is no recovery key");
-    await press("Make a recovery key…");
+    expect(findings(panel)).toContain("Nobody has the recovery key");
+    await press("Show the recovery key…");
     expect(dialog().queryByLabelText(FIELD)).toBeNull();
     golden("encryption show");
-    await user.click(button("Make the key"));
+    await user.click(button("Show the key"));
     await screen.findByText(KEY);
     expect(started("encryption recovery-key").map((one) => one.argv)).toEqual([["millrace", "encryption", "recovery-key", "--json"]]);
     // neither Escape nor a button closes it before
@@ -58,15 +58,29 @@ test("the first recovery key is shown until it is written down, and then nowhere
     expect(await panel.findByRole("button", { name: "Replace the recovery key…" })).toBeDefined();
 });
 
-test("replacing the recovery key says that the present one ends, and needs none where the TPM opens", async () => {
+test("replacing the recovery key says that the present one ends, and takes it by standard input", async () => {
     golden("encryption recovery-key", "replaced");
     const { user, press } = await show();
     await press("Replace the recovery key…");
     expect(dialog().getByText("The present recovery key is rejected at once.")).toBeDefined();
-    expect(dialog().queryByLabelText(FIELD)).toBeNull();
+    expect(button("Replace")).toHaveProperty("disabled", true);
+    await user.type(dialog().getByLabelText(FIELD), TYPED);
     await user.click(button("Replace"));
     await screen.findByText(KEY);
-    expect(started("encryption recovery-key")[0]?.argv).toEqual(["millrace", "encryption", "recovery-key", "--new", "--key-stdin", "--json"]);
+    const [made] = started("encryption recovery-key");
+    expect([made?.argv, made?.input]).toEqual([["millrace", "encryption", "recovery-key", "--new", "--key-stdin", "--json"], `${TYPED}\n`]);
+});
+
+test("a recovery key that is lost is made by the next start, and asks for none", async () => {
+    golden("encryption recovery-key", "at-restart");
+    const { user, press } = await show();
+    await press("Replace the recovery key…");
+    await user.click(dialog().getByRole("checkbox", { name: "The key is lost" }));
+    expect(dialog().queryByLabelText(FIELD)).toBeNull();
+    golden("encryption show", "first");
+    await user.click(button("Make at next start"));
+    await screen.findByText(/^The next start of the server makes a recovery key/);
+    expect(started("encryption recovery-key")[0]?.argv).toEqual(["millrace", "encryption", "recovery-key", "--at-restart", "--json"]);
 });
 
 test("a root that the recovery key opened is bound again with it, by standard input alone", async () => {
@@ -87,24 +101,26 @@ test("a root that the recovery key opened is bound again with it, by standard in
     expect(await panel.findByText(/^not known, or bound again since the start/)).toBeDefined();
 });
 
-test("a refusal is the program's sentence, and asks for the recovery key then", async () => {
-    refuses("encryption rebind", "the TPM does not open the root file system now: the recovery key is required");
+test("a refusal is the program's sentence, and the key can be typed again", async () => {
+    refuses("encryption rebind", "the recovery key was not accepted");
     const { user, press } = await show();
     await press("Bind to this TPM again…");
-    expect(dialog().queryByLabelText(FIELD)).toBeNull();
+    await user.type(dialog().getByLabelText(FIELD), "wrong");
     await user.click(button("Bind"));
-    expect((await dialog().findByRole("alert")).textContent).toContain("the recovery key is required");
+    expect((await dialog().findByRole("alert")).textContent).toContain("the recovery key was not accepted");
     golden("encryption rebind");
+    await user.clear(dialog().getByLabelText(FIELD));
     await user.type(dialog().getByLabelText(FIELD), TYPED);
     await user.click(button("Bind"));
     await screen.findByTestId("done");
-    expect(started("encryption rebind").map((one) => one.input)).toEqual(["\n", `${TYPED}\n`]);
+    expect(started("encryption rebind").map((one) => one.input)).toEqual(["wrong\n", `${TYPED}\n`]);
 });
 
 test("the check of Secure Boot is suspended once", async () => {
     golden("encryption suspend");
     const { user, panel, press } = await show();
     await press("Suspend for a firmware change…");
+    await user.type(dialog().getByLabelText(FIELD), TYPED);
     golden("encryption show", "suspended");
     await user.click(button("Suspend"));
     await screen.findByText(/does not ask about Secure Boot until/);

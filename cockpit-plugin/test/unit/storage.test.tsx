@@ -208,17 +208,18 @@ test("every drive has a row with bay, verdict and what it said last", async () =
     expect(cells("MRD00000000005").slice(1, -1)).toEqual(["7.68\u00a0TB", "data", "in sync", "40 °C", "3%"]);
 });
 
-test("firmware, spare, media errors, age and the day on which a drive was seen last are one click away", async () => {
+test("firmware, spare, media errors, age, the lock and the day on which a drive was seen last are one click away", async () => {
     serverIs("1u12-degraded");
     const { drives } = golden("1u12-degraded", "drive list");
     says("drive list", { schema_version: 1, drives: drives.map((one) => (one.serial !== "MRD00000000004" ? { ...one, spare_percent: null, media_errors: null }
-        : { ...one, firmware: "GDC5602Q", spare_percent: 97, media_errors: 12, power_on_hours: 26_280, last_seen: "2026-11-19" })) });
+        : { ...one, firmware: "GDC5602Q", spare_percent: 97, media_errors: 12, power_on_hours: 26_280, opal: "locked", last_seen: "2026-11-19" })) });
     render(<App />);
     await userEvent.click(await screen.findByRole("button", { name: "Firmware, errors and age" }));
     const table = within(await screen.findByTestId("drives-records"));
     const cells = (serial: string) => within(table.getByRole("row", { name: new RegExp(serial) })).getAllByRole("cell").map(({ textContent }) => textContent);
-    expect(cells("MRD00000000004")).toEqual(["MRD00000000004", "GDC5602Q", "97%", "12", "26,280", "Nov 19, 2026"]);
+    expect(cells("MRD00000000004")).toEqual(["MRD00000000004", "GDC5602Q", "97%", "12", "26,280", "yes (Opal), locked", "Nov 19, 2026"]);
     expect(cells("MRD00000000005").slice(2, 4)).toEqual(["–", "–"]);
+    expect(cells("MRD00000000005").at(-2)).toBe("no, or not reported");
 });
 
 test("a drive says why it is no replacement, and when it is worn out", async () => {

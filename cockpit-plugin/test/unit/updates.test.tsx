@@ -228,3 +228,17 @@ test("with limited access nothing is changed", async () => {
     const { panel } = await show("failed");
     for (const one of panel.getAllByRole("button")) expect(one.getAttribute("aria-disabled")).toBe("true");
 });
+
+test("warnings of the source and of the offered release are shown", async () => {
+    says("update check", { ...document("update-check.json"), warnings: ["version 0.2.0 expired on 2026-01-01"] });
+    const { panel, press } = await show();
+    expect(panel.queryByRole("alert")).toBeNull();
+    await press("Check for an update…");
+    expect((await screen.findByText("version 0.2.0 expired on 2026-01-01")).getAttribute("role")).toBe("alert");
+});
+
+test("a source without TLS is a warning on the card", async () => {
+    says("update status", { ...document("update-status.json"), warnings: ["the source of updates uses http"] });
+    render(<StatusProvider><UpdatesPanel /></StatusProvider>);
+    expect((await screen.findByText("the source of updates uses http")).getAttribute("role")).toBe("alert");
+});

@@ -64,3 +64,17 @@ def test_each_cleanup_runs_at_each_boot_and_no_boot_waits_for_it() -> None:
     assert found["ExecStart"] == ["/usr/lib/millrace/cleanup %i"] and found["Type"] == ["exec"]
     # the settings of the plan are in force before the record of a tuner is ended
     assert {"millrace-tune.service", "millrace-serving.target"} <= names(found, "After")
+
+
+def test_each_cleanup_may_write_what_its_job_needs_and_no_more() -> None:
+    common = {"/run/millrace", "/srv/pool", "/var/lib/millrace"}
+    for name in ("clone", "volumes"):
+        cleanup = unit(f"millrace-cleanup@{name}.service")
+        assert set(" ".join(cleanup["ReadWritePaths"]).split()) == common
+        assert cleanup["ProtectKernelTunables"] == cleanup["ProtectHostname"] == ["yes"]
+        assert "CAP_NET_ADMIN" not in " ".join(cleanup["CapabilityBoundingSet"])
+    # exports of a benchmark, settings of a tuner
+    cleanup = unit("millrace-cleanup@measurements.service")
+    assert set(" ".join(cleanup["ReadWritePaths"]).split()) == {*common, "/var/lib/nfs", "/etc/exports.d"}
+    assert cleanup["ProtectKernelTunables"] == ["no"]
+    assert "CAP_NET_ADMIN" in " ".join(cleanup["CapabilityBoundingSet"]).split()

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from host.layout import REPO
+from millrace.lifecycle.encryption.root import wanted_file
 from millrace.serve.config.domain_names import netbios_name
+from millrace.system import paths
 from tests.unit.boot.units import ADDED, OWN, read, settings, unit
 
 SYSTEMD = Path("usr/lib/systemd")
@@ -95,7 +97,19 @@ def test_root_is_made_in_the_clear_only_where_it_is_not_to_be_encrypted() -> Non
     assert (
         Path(target).parent.name == "40-root.conf.d" and (REPO / "mkosi.extra/usr/lib/repart.d/40-root.conf").is_file()
     )
-    assert settings((added.parents[1] / source[1:]).read_text()) == {"Encrypt": ["tpm2"], "TPM2PCRs": ["7"]}
+    root = settings((added.parents[1] / source[1:]).read_text())
+    assert (root["Encrypt"], root["TPM2PCRs"]) == (["tpm2"], ["7"])
+    # the first start makes a recovery key: later nothing opens root but that
+    [copied] = root["CopyFiles"]
+    mark, target = copied.split(":")
+    assert (REPO / "mkosi.extra" / mark[1:]).is_file() and target[1:] == str(wanted_file().relative_to(paths.ROOT))
+
+
+def test_console_of_the_first_boot_is_not_asked_for_keys() -> None:
+    removed = (REPO / "mkosi.initrd.conf/mkosi.conf").read_text().splitlines()
+    unit_file = "systemd-cryptenroll-firstboot.service"
+    places = ("/usr/lib/systemd/system", "/usr/lib/systemd/system/initrd.target.wants")
+    assert {f"RemoveFiles={place}/{unit_file}" for place in places} <= set(removed)
 
 
 def test_hang_ends_in_a_reset() -> None:

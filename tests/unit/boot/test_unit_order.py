@@ -82,12 +82,12 @@ def test_no_unit_of_the_way_to_serving_gives_up_too_early() -> None:
 
 
 def test_missed_check_of_xfs_begins_when_the_pool_is_mounted_and_not_before() -> None:
-    timer = unit("millrace-xfs-scrub.timer")
+    timer = unit("millrace-upkeep@xfs-scrub.timer")
     assert timer["Persistent"] == ["yes"]
     # where it is active before the pool is mounted, the service is skipped and the check counts as done
     assert "millrace-storage.target" in names(timer, "After")
-    assert "millrace-xfs-scrub.timer" in names(unit("millrace-storage.target"), "Wants")
-    assert not list(OWN.glob("*.target.wants/millrace-xfs-scrub.timer"))
+    assert "millrace-upkeep@xfs-scrub.timer" in names(unit("millrace-storage.target"), "Wants")
+    assert not list(OWN.glob("*.target.wants/millrace-upkeep@xfs-scrub.timer"))
     # timers.target comes before all that mounts the pool
     assert timer["DefaultDependencies"] == ["no"]
 

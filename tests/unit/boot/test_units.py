@@ -31,12 +31,13 @@ EXCEPTIONS = {
     "millrace-keep.service": {"ProtectHome": "read-only"},
     "millrace-heartbeat.service": {"ProtectSystem": "full"},
     "millrace-clone.service": {"RestrictSUIDSGID": "no"},
+    "millrace-copy.service": {"RestrictNamespaces": "mnt", "RestrictSUIDSGID": "no"},
     "millrace-permissions.service": {"RestrictSUIDSGID": "no"},
     "millrace-share.service": {"RestrictSUIDSGID": "no"},
     "millrace-find.service": {"RestrictNamespaces": "mnt"},
     "millrace-tune.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
     "millrace-tuner.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
-    "millrace-cleanup@.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
+    "millrace-cleanup@measurements.service": {"ProtectHostname": "no", "RestrictNamespaces": "uts"},
     "millrace-failures.service": {"ProtectKernelLogs": "no"},
     "millrace-unreadable.service": {"ProtectKernelLogs": "no"},
 }
@@ -60,7 +61,7 @@ def test_service_repeats_nothing_of_the_shared_sandbox(name: str) -> None:
     assert (set(SANDBOX) | set(CONFINED)) & set(settings((OWN / name).read_text())) == set()
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", sorted({*SERVICES, *EXCEPTIONS}))
 def test_service_is_confined_but_for_the_exceptions_that_are_listed(name: str) -> None:
     found = unit(name)
     usual = {key: values[-1] for key, values in [*SANDBOX.items(), *CONFINED.items()]}
@@ -70,7 +71,7 @@ def test_service_is_confined_but_for_the_exceptions_that_are_listed(name: str) -
 def test_exception_of_a_service_is_read_after_what_is_shared() -> None:
     """systemd.unit(5): drop-ins are read in the order of their file names, whichever directory they are in."""
     for name, exceptions in EXCEPTIONS.items():
-        (file,) = (OWN / f"{name}.d").glob("*.conf")
+        file = OWN / f"{name}.d/31-needs.conf"
         assert file.name > max(path.name for path in SHARED.glob("*.conf"))
         assert set(settings(file.read_text())) == set(exceptions)
 
@@ -257,6 +258,12 @@ def test_node_exporter_listens_on_no_port_and_reads_the_textfile_that_is_collect
     # only the endpoint speaks with it, which is in front with its token and TLS
     assert service["RestrictAddressFamilies"] == ["AF_UNIX"]
     assert "AF_UNIX" in unit("millrace-metrics.service")["RestrictAddressFamilies"][0].split()
+    assert (listens["SocketMode"], listens["SocketGroup"]) == (["0660"], ["millrace-scrape"])
+    assert unit("millrace-metrics.service")["SupplementaryGroups"] == ["millrace-scrape"]
+    groups = (ADDED.parents[1] / "sysusers.d/millrace.conf").read_text()
+    # without members: the endpoint has it from its unit
+    assert re.search("^g millrace-scrape -$", groups, re.MULTILINE)
+    assert "millrace-scrape" not in "".join(re.findall("^m .*$", groups, re.MULTILINE))
     assert "millrace-node-exporter.socket" in unit("millrace-metrics.service")["Wants"][0].split()
     # /proc/net and /sys/class/net are those of a network namespace
     assert "PrivateNetwork" not in service and "ProcSubset" not in service
@@ -294,7 +301,9 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     assert "CAP_NET_BIND_SERVICE" in found["CapabilityBoundingSet"][0].split()
 
 
-@pytest.mark.parametrize("job", ["bench", "clone", "erase", "permissions", "rescue", "reset", "tuner"])
+@pytest.mark.parametrize(
+    "job", ["bench", "clone", "copy", "erase", "permissions", "rescue", "reset", "tuner", "update-download"]
+)
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
     assert unit(f"millrace-{job}.service")["CollectMode"] == ["inactive-or-failed"]
@@ -316,8 +325,10 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
         ("bench", "bench sweep"),
         ("tuner", "tuner restore"),
         ("clone", "share clone-end"),
+        ("copy", "share copy-cleanup"),
         ("permissions", "share permissions-cleanup"),
         ("update", "update install-cleanup"),
+        ("update-download", "update download-cleanup"),
     ],
 )
 def test_job_is_cleaned_up_at_the_end_of_its_unit_where_it_writes_its_record(name: str, verb: str) -> None:

@@ -11,7 +11,7 @@ EXPORTS = f"/srv/pool/{paths.VOLUMES}/exports.json"
 UNITS = (
     "millrace-volumes.service",
     "millrace-module@nvmet.service",
-    "millrace-volumes-renew.path",
+    "millrace-watch@volumes.path",
     "millrace-upkeep@volumes.timer",
 )
 
@@ -48,11 +48,11 @@ def test_modules_are_loaded_as_long_as_they_are_needed() -> None:
 
 
 def test_volumes_follow_networks_and_addresses() -> None:
-    assert unit("millrace-volumes-renew.path")["PathChanged"] == [
-        "/var/lib/millrace/config.json",
+    assert unit("millrace-watch@volumes.path")["PathChanged"] == [
         "/run/systemd/netif/links",
+        "/var/lib/millrace/config.json",
     ]
-    for name in ("millrace-volumes-renew.path", "millrace-upkeep@volumes.timer"):
+    for name in ("millrace-watch@volumes.path", "millrace-upkeep@volumes.timer"):
         assert unit(name)["PartOf"] == [serve.UNIT]
         # which reloads it where it runs, after a reload that is under way
         assert unit(name)["Unit"] == [f"millrace-again@{serve.UNIT}"]

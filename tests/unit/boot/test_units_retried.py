@@ -65,7 +65,7 @@ def test_nfs_server_is_tried_again_as_ours_are() -> None:
 
 def test_no_unit_of_the_boot_waits_for_the_network_or_the_time_for_ever() -> None:
     online = read(Path("usr/lib/systemd/system/systemd-networkd-wait-online.service.d/10-millrace.conf"))
-    # "-": what is late is seen by millrace-addresses.path, and nobody waits for it
+    # "-": what is late is seen by millrace-watch@addresses.path, and nobody waits for it
     assert online["ExecStart"] == ["-/usr/lib/systemd/systemd-networkd-wait-online --any --timeout=30"]
     # systemd.special(7): a server without a time server would never reach either
     waiting = [name for name in SERVICES if {"time-sync.target", "time-set.target"} & names(unit(name), "After")]

@@ -59,7 +59,7 @@ def text() -> str:
 
 def _service(name: str) -> list[str]:
     ran = ", ".join(f"`{room}/`" for room in rooms(name)) or f"`{_program(unit(name))}`"
-    return [f"`{name}`", _job(unit(name)), ran, _started_by(name), writes(unit(name))]
+    return [f"`{name}`", _job(unit(name)), ran, _started_by(name), _may_write(name)]
 
 
 def _place(name: str) -> tuple[int, str, str]:
@@ -103,6 +103,17 @@ def _starts(name: str) -> str:
         return ", ".join(f"`{one}`" for one in wanted)
     of_instances = sorted({f"`{started(instance)}`" for instance in instances() if template(instance) == name})
     return ", ".join(of_instances) or f"`{started(name)}`"
+
+
+def _may_write(name: str) -> str:
+    """What a service may write; of a template also the instances that may write something else."""
+    usual = writes(unit(name))
+    others = {one: writes(unit(one)) for one in sorted(instances()) if template(one) == name != one}
+    return "; ".join([usual, *(f"`{_label(one)}`: {words}" for one, words in others.items() if words != usual)])
+
+
+def _label(instance: str) -> str:
+    return instance.partition("@")[2].rpartition(".")[0]
 
 
 def writes(service: Settings) -> str:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the build releases is what a server installs: names, checksums, the signature, and one archive of all."""
 
+import json
 import shutil
 import tarfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_server_with_the_public_key_stages_directory_and_archive(
     for path in (archive.parent, archive):
         with stage.origin(path, on_server) as bring:
             new_release = stage.describe(bring, on_server)
-            stage.complete(new_release, bring, on_server)
+            stage.fetch_files(new_release, bring, on_server)
         assert staged(on_server) == new_release and new_release.version == "0.2.0"
         assert "- Faster." in stage.news(new_release) and "- First." not in stage.news(new_release)
 
@@ -106,3 +107,10 @@ def test_version_without_news_is_refused_and_leaves_nothing(output: Path, owner:
     with pytest.raises(BadInput, match=r"no section for 0\.2\.0"):
         released(output, owner)
     assert sorted(path.name for path in output.parent.iterdir()) == ["NEWS.md", "output"]
+
+
+def test_release_expires_half_a_year_after_its_commit_in_what_is_signed(output: Path, owner: keys.Keys) -> None:
+    directory = released(output, owner).parent
+    described = json.loads((directory / layout.RELEASE).read_text())
+    assert datetime.fromisoformat(described["expires"]) == datetime.fromtimestamp(EPOCH, UTC) + timedelta(days=180)
+    assert layout.RELEASE in (directory / layout.SUMS).read_text()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A capture is read as the server that it was made on; one that is incomplete or changed is refused by name."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -58,4 +59,32 @@ def test_a_capture_of_a_newer_release_is_refused_by_its_key(captured: tuple[Inve
     manifest = json.loads((directory / "capture.json").read_text())
     (directory / "capture.json").write_text(json.dumps({**manifest, "schema_version": 2, "news": 1}))
     with pytest.raises(BadInput, match=r"capture\.json: schema_version: "):
+        inventory_of(directory)
+
+
+def changed(directory: Path, path: str, content: bytes) -> Path:
+    """A capture in which a file has another content, with the right checksum."""
+    (directory / path).write_bytes(content)
+    manifest = json.loads((directory / "capture.json").read_text())
+    manifest["files"][path] = hashlib.sha256(content).hexdigest()
+    (directory / "capture.json").write_text(json.dumps(manifest))
+    return directory
+
+
+def test_state_of_a_drive_that_is_none_is_refused(captured: tuple[Inventory, Path], tmp_path: Path) -> None:
+    directory = unpacked(captured[1], tmp_path / "unpacked")
+    argv = ["surface", "/dev/nvme1n1"]
+    (path,) = [path for path in directory.glob("commands/*") if json.loads(path.read_text())["argv"] == argv]
+    hostile = {"argv": argv, "surface": [["x", "y", "z"]]}
+    changed(directory, str(path.relative_to(directory)), json.dumps(hostile).encode())
+    with pytest.raises(BadInput, match=r"surface\.0\.0: must be 'blank'"):
+        inventory_of(directory)
+
+
+def test_name_with_a_zero_byte_is_refused(captured: tuple[Inventory, Path], tmp_path: Path) -> None:
+    directory = unpacked(captured[1], tmp_path / "unpacked")
+    manifest = json.loads((directory / "capture.json").read_text())
+    manifest["files"]["a\0b"] = "00"
+    (directory / "capture.json").write_text(json.dumps(manifest))
+    with pytest.raises(BadInput, match="names a file that no server has"):
         inventory_of(directory)

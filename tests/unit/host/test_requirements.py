@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from host.layout import REPO
@@ -57,3 +58,13 @@ def test_bot_of_dependencies_knows_what_is_pinned() -> None:
     package = json.loads((REPO / pages["directory"].lstrip("/") / "package.json").read_text())
     assert unknown(pages, {*package["dependencies"], *package["devDependencies"]}) == []
     assert unknown(python, {"ruff"}) != []
+
+
+@pytest.mark.parametrize("name", ["requirements-docs", "requirements-fuzz"])
+def test_what_few_need_is_locked_by_hash_too(name: str) -> None:
+    chosen, locked = pins(HOST / f"{name}.txt"), pins(HOST / f"{name}.lock")
+    assert chosen and chosen.items() <= locked.items()
+    entries = re.split(r"\n(?=[A-Za-z])", (HOST / f"{name}.lock").read_text())
+    assert [entry for entry in entries if PINNED.match(entry) and "--hash=sha256:" not in entry] == []
+    # nobody pays for it who does not ask for it
+    assert not chosen.keys() & pins(HOST / "requirements.lock").keys()

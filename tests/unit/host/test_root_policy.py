@@ -23,8 +23,10 @@ class Measure:
 
     def run(self, tools: Path, program: str, *arguments: str, epoch: int | None = None) -> str:
         assert (str(tools), program, arguments[0]) == ("/tools", root_policy.MEASURE, "sign")
-        options = dict(one.removeprefix("--").split("=", 1) for one in arguments[1:])
+        options = dict(option.removeprefix("--").split("=", 1) for option in arguments[1:])
         assert options.pop("bank") == "sha256" and options.pop("json") == "short"
+        # later phases run what is on the boot drive, which somebody else may have put there
+        assert options.pop("phase") == "enter-initrd"
         before = json.loads(Path(options.pop("append")).read_text()) if "append" in options else []
         signer = Path(options.pop("private-key"))
         assert options.pop("public-key") == str(signer.with_name("pcr.pub"))

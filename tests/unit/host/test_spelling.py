@@ -40,6 +40,13 @@ def test_german_texts_and_lock_files_are_not_read(page: Path) -> None:
         assert spelling.complaints([page], page.parent, []) == []
 
 
+def test_hostile_input_is_not_read(page: Path) -> None:
+    corpus = page.parent / "tests/fuzz/corpus/smart"
+    corpus.mkdir(parents=True)
+    (corpus / "not-text").write_bytes(f"{MISTAKE} ".encode() + b"\xff")
+    assert spelling.complaints([corpus / "not-text"], page.parent, []) == []
+
+
 def test_codespell_that_does_not_run_is_an_error(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spelling.sys, "executable", "/bin/false")
     with pytest.raises(Failed, match="codespell failed"):

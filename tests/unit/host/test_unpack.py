@@ -62,6 +62,8 @@ HOSTILE: dict[str, tuple[list[Member], str]] = {
     "up and down": ([("a/../../b", FILE, b"x")], "a/../../b would be outside of the capture"),
     "a link up": ([("sys/up", LINK, "../../etc"), MANIFEST], "the link sys/up leads out of the capture"),
     "a link to /": ([("sys/abs", LINK, "/etc"), MANIFEST], "the link sys/abs leads out of the capture"),
+    "a link to itself": ([("sys/loop", LINK, "loop"), MANIFEST], "the link sys/loop leads to itself"),
+    "links to each other": ([("a", LINK, "b"), ("b", LINK, "a"), MANIFEST], "leads to itself"),
     "links below links": (
         [("a/b/h", LINK, "../../z"), ("a/b/h/t", LINK, "../../../target"), ("z/t/x", FILE, b"x")],
         "a/b/h/t is below a link",

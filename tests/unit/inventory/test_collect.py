@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from millrace.inventory import nvme
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Dimm, Drive, Inventory, LbaFormat, PcieLink
 from millrace.inventory.present import present
@@ -32,7 +33,14 @@ def test_root_learns_formats_wear_and_what_discarded_blocks_read_as(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "answer", [hardware.denied, nothing_found, lambda argv: Result(0, "[1]", ""), lambda argv: Result(127, "", "")]
+    "answer",
+    [
+        hardware.denied,
+        nothing_found,
+        lambda argv: Result(0, "[1]", ""),
+        lambda argv: Result(0, "[" * 3000, ""),
+        lambda argv: Result(127, "", ""),
+    ],
 )
 def test_unknown_values_are_none(tmp_path: Path, answer: Runner) -> None:
     name = booted(tmp_path).nvme(0, "S")
@@ -41,6 +49,24 @@ def test_unknown_values_are_none(tmp_path: Path, answer: Runner) -> None:
     for field in ("eui64", "nguid", "dlfeat", "volatile_write_cache", "temperature", "wear", "critical_warning"):
         assert getattr(found, field) is None, field
     assert (found.slot, found.bay, found.switch) == (None, None, None)
+
+
+@pytest.mark.parametrize("shift", [-1, 0, 8, 64, 99_999_999_999])
+def test_sector_that_no_drive_can_have_is_no_format(tmp_path: Path, shift: int) -> None:
+    name = booted(tmp_path).nvme(0, "S")
+    said = {"flbas": 1, "lbafs": [{"ds": shift, "ms": 0, "rp": 0}, {"ds": 12, "ms": -8, "rp": 0}]}
+
+    def run(argv: Sequence[str]) -> Result:
+        return Result(0, json.dumps(said), "") if argv[:2] == ["nvme", "id-ns"] else nothing_found(argv)
+
+    formats = drive(collect(tmp_path, run), name).lba_formats
+    assert [(found.block, found.in_use) for found in formats] == [(4096, True)]
+
+
+@pytest.mark.parametrize("said", ["9" * 4400, "²", 1 << 128, -(1 << 128)])
+def test_counter_that_no_log_can_have_is_unknown(said: object) -> None:
+    assert nvme.integer(said) is None
+    assert nvme.integer(str((1 << 128) - 1)) == (1 << 128) - 1
 
 
 def test_sysfs_answers_who_is_not_root(tmp_path: Path) -> None:

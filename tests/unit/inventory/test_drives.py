@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from millrace.inventory.collect import collect
+from millrace.inventory.drives import natural_key
 from millrace.inventory.model import Drive, DriveState, PcieLink
 from millrace.system.run import Result
 from tests.fakes.files.trees import Tree, booted, nothing_found
@@ -140,3 +141,7 @@ def test_a_device_of_xiraid_is_known_by_the_name_of_its_array(tmp_path: Path) ->
         (tmp_path / "sys/block" / name).symlink_to(tmp_path / "sys/devices/virtual/block" / name)
     found = drives(tree)
     assert (found["xi_data"].serial, found["other"].serial) == ("xi_data", "")
+
+
+def test_digits_that_are_no_decimal_ones_are_letters_of_a_name() -> None:
+    assert sorted(["x1²", "x10", "x1"], key=natural_key) == ["x1", "x1²", "x10"]

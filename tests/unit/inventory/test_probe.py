@@ -108,6 +108,7 @@ def test_a_probe_that_failed_makes_the_drive_unknown(tmp_path: Path, tool: str, 
         ("wipefs", Result(0, "", "")),
         ("wipefs", Result(0, '{"signatures": [{"type": "xfs"}]}', "")),
         ("wipefs", Result(0, '{"signatures": []}', "wipefs: error: /dev/nvme0n1: read failed")),
+        ("wipefs", Result(0, "[" * 3000, "")),
         ("mdadm", Result(1, "", "")),
     ],
 )

@@ -16,8 +16,7 @@ from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.inventory.model import Inventory
 from millrace.lifecycle.adopt import adopt_paths
 from millrace.lifecycle.adopt.model import FoundArray, KeptPort, KeptState, SearchResult
-from millrace.lifecycle.keep.model import KeptElsewhere
-from millrace.lifecycle.keep.trust import Trusted
+from millrace.lifecycle.keep.model import KeptElsewhere, Trusted
 from millrace.storage.provision.provision_job import ProvisionProgress
 from millrace.storage.record.model import Approval, Pool, Transaction
 from millrace.storage.record.test_order import DriveTestOrder, DriveTestProgress, DriveTestsProgress, DriveTestTarget
@@ -225,6 +224,7 @@ def _home(box: Box) -> None:
         release="0.1.0",
         shares=["models", "results"],
         users=["anna", "carl"],
+        trusted=[Trusted(kind="journal", details=["https://logs.example.com"])],
     )
     write_model(paths.kept_elsewhere_file(), kept)
     box.look()

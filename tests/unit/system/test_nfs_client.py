@@ -5,14 +5,16 @@ import errno
 import os
 import socket
 import ssl
+import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from millrace.system import nfs_client, nfs_rpc
 from millrace.system.errors import Failed
-from millrace.system.nfs_client import TlsClient, session
+from millrace.system.nfs_client import NfsSession, TlsClient, session
 from tests.fakes.certificates import pair
 from tests.fakes.nfs_server import NfsServer
 
@@ -172,3 +174,26 @@ def test_server_without_tls_and_files_that_are_gone_are_said(server: NfsServer, 
     certificate[0].unlink()
     with pytest.raises(Failed, match=r"a certificate of this server cannot be used \(No such file or directory\)"):
         inode(server, tls=tls)
+
+
+class Liar:
+    """A server that reports success, and has the results that it is given."""
+
+    def __init__(self, results: bytes) -> None:
+        self.results, self.left = results, b""
+
+    def sendall(self, message: bytes) -> None:
+        # the number of the call; a reply, accepted, without a verifier
+        reply = message[4:8] + struct.pack(">5I", 1, 0, 0, 0, 0) + self.results
+        self.left += struct.pack(">I", 1 << 31 | len(reply)) + reply
+
+    def recv(self, size: int) -> bytes:
+        data, self.left = self.left[:size], self.left[size:]
+        return data
+
+
+@pytest.mark.parametrize("count", [0, 2, 1 << 31])
+def test_success_with_other_results_than_asked_for_is_not_nfs(count: int) -> None:
+    liar: Any = Liar(struct.pack(">III", 0, 0, count) + bytes(64))
+    with pytest.raises(Failed, match=nfs_rpc.NOT_NFS):
+        NfsSession(liar)

@@ -262,9 +262,9 @@ def test_place_in_a_mirror_is_found_by_reading_again(box: Box) -> None:
 
 @pytest.mark.soak
 def test_file_system_is_checked_online(box: Box) -> None:
-    box.say("systemd-analyze verify --man=no millrace-xfs-scrub.service millrace-xfs-scrub.timer")
+    box.say("systemd-analyze verify --man=no millrace-xfs-scrub.service millrace-upkeep@xfs-scrub.timer")
     assert box.say("systemctl is-enabled xfs_scrub_all.timer; true") == "masked"
-    assert box.say("systemctl is-active millrace-xfs-scrub.timer") == "active"
+    assert box.say("systemctl is-active millrace-upkeep@xfs-scrub.timer") == "active"
     box.machine.run("systemctl start --wait millrace-xfs-scrub.service", seconds=900, check=False)
     print(box.say("journalctl -b -o cat -u millrace-xfs-scrub.service"))
     found = box.shown("pool scrub status --json")["filesystem"]

@@ -113,6 +113,21 @@ def test_local_console_asks_for_no_code(box: Box, staffed: dict[str, str]) -> No
     assert "admin" in box.say("getent group sudo")
 
 
+@pytest.mark.soak  # by hand until a row of soak has seen it
+def test_key_in_a_home_directory_signs_in_nobody(box: Box, client: Machine, staffed: dict[str, str]) -> None:
+    public = client.run("cat /run/key.pub").out
+    home = "/home/admin/.ssh"
+    box.machine.run(f"install -d -o admin -g admin -m 700 {home}; cat > {home}/authorized_keys", stdin=public)
+    box.machine.run(f"chown admin: {home}/authorized_keys; chmod 600 {home}/authorized_keys")
+    assert over_ssh(client, "admin", "true")[0] == 255
+    box.machine.run("millrace access key add admin", stdin=public)
+    assert over_ssh(client, "admin", "true")[0] == 0
+    [person] = [person for person in box.shown("access list --json")["people"] if person["name"] == "admin"]
+    box.millrace(f"access key remove admin {person['keys'][0]['fingerprint']}")
+    assert over_ssh(client, "admin", "true")[0] == 255
+    box.machine.run(f"rm {home}/authorized_keys")
+
+
 def test_operator_and_viewer_have_no_ssh(box: Box, client: Machine, staffed: dict[str, str]) -> None:
     for name in ("otto", "vera"):
         refused = box.machine.run(

@@ -131,7 +131,7 @@ def looked_at(box: Box) -> Iterator[None]:
     """A server whose metrics are scraped and that has a route; each unit that looks has a slice of its own."""
     box.millrace("metrics on --from 127.0.0.1", seconds=600)
     box.millrace("alert route add syslog cost", seconds=600)
-    box.say("systemctl stop millrace-smart.timer")
+    box.say("systemctl stop millrace-upkeep@smart.timer")
     for name in UNITS:
         directory = f"/run/systemd/system/millrace-{name}.service.d"
         box.say(f"mkdir -p {directory}; printf '[Service]\\nSlice=%s\\n' {slice_of(name)} > {directory}/cost.conf")
@@ -143,7 +143,7 @@ def looked_at(box: Box) -> Iterator[None]:
     box.look_every(NEVER)
     box.millrace("alert route remove cost", seconds=600)
     box.millrace("metrics off", seconds=600)
-    box.say("systemctl restart millrace-alert.service; systemctl start millrace-smart.timer")
+    box.say("systemctl restart millrace-alert.service; systemctl start millrace-upkeep@smart.timer")
 
 
 def scraped(box: Box, seconds: int) -> int:

@@ -152,10 +152,15 @@ def test_reader_with_the_token_gets_arrays_file_system_and_nfs_of_node_exporter(
 def test_node_exporter_listens_on_no_port_and_has_no_rights(box: Box, series: Series) -> None:
     assert box.say("ss -Htlnp | grep -i exporter; true") == ""
     assert box.say("systemctl is-enabled prometheus-node-exporter.service; true") == "masked"
-    found = box.say(f"systemctl show -P DynamicUser -P NoNewPrivileges -P CapabilityBoundingSet {NODE_EXPORTER}")
-    assert found.split() == ["yes", "yes"]
+    shown = box.say(f"systemctl show -P DynamicUser -P NoNewPrivileges -P CapabilityBoundingSet {NODE_EXPORTER}")
+    assert shown.split() == ["yes", "yes"]
     pid = box.say(f"systemctl show -P MainPID {NODE_EXPORTER}")
     assert box.say(f"stat -c %U /proc/{pid}") != "root"
+    # not around the token: neither a local user nor one of the web console
+    assert box.say("stat -c '%a %U %G' /run/millrace/node-exporter.socket") == "660 root millrace-scrape"
+    connect = "import socket; socket.socket(socket.AF_UNIX).connect('/run/millrace/node-exporter.socket')"
+    asked = box.machine.run(["runuser", "-u", "nobody", "--", "python3", "-c", connect], check=False)
+    assert asked.status != 0 and "PermissionError" in asked.err
 
 
 def test_own_metrics_come_while_node_exporter_hangs(box: Box, scrape: Scrape, series: Series) -> None:

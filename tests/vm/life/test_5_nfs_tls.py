@@ -33,6 +33,14 @@ sign gpu1 subjectAltName=DNS:gpu1
 sign nas subjectAltName=DNS:nas.example.com,IP:{HOST}
 """
 
+# The authority revokes the certificate of the client and prints its list.
+REVOKED = """
+set -eu; cd /run/site; touch index
+printf '[ca]\\ndefault_ca=site\\n[site]\\ndatabase=index\\ndefault_md=sha256\\ndefault_crl_days=9\\n' > ca.cnf
+openssl ca -config ca.cnf -cert site.pem -keyfile site.key -revoke gpu1.pem
+openssl ca -config ca.cnf -cert site.pem -keyfile site.key -gencrl
+"""
+
 
 @pytest.fixture(scope="module")
 def sealed(box: Box, client: Machine) -> Iterator[str]:
@@ -79,9 +87,9 @@ def test_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machin
     client.run("cat > /run/expect.json", stdin=json.dumps(recipe["expect"]))
     check = f"python3 /run/check.pyz {recipe['mountpoint']} --expect /run/expect.json --json"
     findings = json.loads(client.run(check, check=False, seconds=300).out)["findings"]
-    assert {"encryption": "OK"}.items() <= {finding["check"]: finding["status"] for finding in findings}.items(), (
-        findings
-    )
+    assert {"encryption": "OK", "authority": "OK"}.items() <= {
+        finding["check"]: finding["status"] for finding in findings
+    }.items(), findings
     left(client, recipe)
 
 
@@ -107,6 +115,11 @@ def test_mtls_accepts_only_clients_of_a_trusted_authority(box: Box, client: Mach
     said_now = followed(client, recipe)
     assert said_now.status == 0, said_now.err + client.run("journalctl -b -n 30 -u tlshd --no-pager").out
     client.run(f"cat {recipe['mountpoint']}/data > /dev/null")
+    left(client, recipe)
+    revocations = client.run(REVOKED, seconds=120).out
+    box.machine.run(["millrace", "certificate", "trust", "crl", "-"], stdin=revocations, seconds=120)
+    assert "CN=Site" in box.millrace("certificate trust list").out
+    assert followed(client, recipe).status != 0
     left(client, recipe)
     client.run("rm /etc/tlshd/client.*")
     assert followed(client, recipe).status != 0

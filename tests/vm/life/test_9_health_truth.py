@@ -22,7 +22,7 @@ def failures(box: Box) -> dict[str, dict[str, str]]:
 
 
 def test_smart_warning_is_reported_without_a_reboot(box: Box) -> None:
-    assert "OnUnitInactiveUSec=10min" in box.say("systemctl show -P TimersMonotonic millrace-smart.timer")
+    assert "OnUnitInactiveUSec=10min" in box.say("systemctl show -P TimersMonotonic millrace-upkeep@smart.timer")
     assert "drives" not in failures(box)
     worn = SERVER.drives[-1].serial
     warn(box, worn, 4)

@@ -137,10 +137,13 @@ def test_client_of_both_servers_passes_no_data(source: Box, box: Box, client: Ma
 def test_copy_that_was_killed_goes_on_where_it_was(source: Box, box: Box) -> None:
     name_servers(box, SOURCE)
     command = f"millrace share copy {SOURCE}:/srv/pool/data data --json"
-    box.say(f"{command} > /run/copy.out 2>&1 & echo $! > /run/copy.pid")
+    box.say(f"{command} > /run/copy.out 2>&1 &")
     partial = "/srv/pool/data/.millrace-copy-*"
     box.machine.wait_command(f"test $(stat -c %s {partial}) -ge {4 << 20}", "a part of the file", 300)
-    box.say("kill -KILL $(cat /run/copy.pid)")
+    box.say("systemctl kill --signal=KILL millrace-copy.service")
+    box.machine.wait_command("! systemctl is-active --quiet millrace-copy.service", "the end of the copy", 60)
+    (job,) = [job for job in box.shown("job list --json")["jobs"] if job["name"] == "copy"]
+    assert job["state"] == "interrupted"
     box.say(f"test ! -e /srv/pool/data/large && ls {partial}")
     said = box.millrace(f"share copy {SOURCE}:/srv/pool/data data", seconds=900)
     assert f"{SOURCE}:/srv/pool/data is copied to data" in said.out

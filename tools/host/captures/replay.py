@@ -10,7 +10,7 @@ from host.captures.unpack import confine, unpacked
 from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, CaptureManifest, server_path
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import ProbeFinding, failed
-from millrace.inventory.model import DriveState, Evidence, Inventory
+from millrace.inventory.model import Evidence, Inventory
 from millrace.system.documents import read_input
 from millrace.system.errors import BadInput
 from millrace.system.run import Result
@@ -65,10 +65,7 @@ class Replay:
         answer = self._answers.get(("surface", server_path(self._root, str(device))))
         if answer is None or answer.surface is None:
             return [failed("read", "not in the capture")]
-        return [
-            ProbeFinding(DriveState(state), Evidence(probe=probe, finding=what))
-            for state, probe, what in answer.surface
-        ]
+        return [ProbeFinding(state, Evidence(probe=probe, finding=what)) for state, probe, what in answer.surface]
 
     def _read(self, path: str, kind: type[Kind]) -> Kind:
         try:
@@ -77,6 +74,8 @@ class Replay:
             raise BadInput(str(error).replace(str(self._root), self._shown)) from error
 
     def _check(self, path: str, digest: str) -> None:
+        if "\0" in path:
+            raise BadInput(f"{self._shown}: {MANIFEST} names a file that no server has")
         if not (self._root / path).resolve().is_relative_to(self._root):
             raise BadInput(f"{self._shown}: {MANIFEST} names {path[:100]}, which is outside of the capture")
         try:

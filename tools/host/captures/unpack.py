@@ -5,6 +5,7 @@ All names are checked before the first file is made; no link exists while files 
 before unpacking, not after: 1 KB of zstd can be 100 MB.
 """
 
+import errno
 import os
 import subprocess
 import tarfile
@@ -12,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Protocol
 
 from millrace.system.errors import BadInput, Failed
 
@@ -34,7 +35,7 @@ def unpacked(file: Path) -> Iterator[Path]:
         directory = Path(name).resolve() / "tree"
         directory.mkdir()
         with _decompressed(file) as stream:
-            _extract(stream, directory, file)
+            extract(stream, directory, file)
         yield directory
 
 
@@ -51,8 +52,27 @@ def confine(directory: Path, shown: str) -> None:
             if os.path.islink(path):
                 if not f"{os.path.realpath(path)}/".startswith(f"{inside}/"):
                     raise BadInput(f"{shown}: the link {entry} leads out of the capture")
+                if _is_endless(path):
+                    raise BadInput(f"{shown}: the link {entry} leads to itself")
             elif not (os.path.isfile(path) or os.path.isdir(path)):
                 raise BadInput(f"{shown}: {entry} is neither file nor directory nor link")
+
+
+def _is_endless(link: str) -> bool:
+    """Whether a link leads through more links than the kernel follows."""
+    try:
+        os.stat(link)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+class Readable(Protocol):
+    """What an archive is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most so many; none at the end."""
+        ...
 
 
 class _Bounded:
@@ -98,7 +118,11 @@ def _decompressed(file: Path) -> Iterator[_Bounded]:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _extract(stream: _Bounded, directory: Path, file: Path) -> None:
+def extract(stream: Readable, directory: Path, file: Path) -> None:
+    """Extract an archive, which is not compressed, into an empty directory; `file` stands in errors.
+
+    BadInput: it is hostile or incomplete.
+    """
     seen: dict[PurePosixPath, str] = {}
     links: list[tuple[PurePosixPath, str]] = []
     try:

@@ -85,7 +85,7 @@ VERBS = {
         "Print metrics in the text format of Prometheus; serve them to a monitoring system.",
     ),
     "support": ("millrace.observe.support.verbs", "Write an archive for support, without secrets and names."),
-    "admin": ("millrace.lifecycle.admin.verbs", "Create the administrator of the first boot."),
+    "admin": ("millrace.lifecycle.access.admin_verbs", "Create the administrator of the first boot."),
     "answer": ("millrace.cli.worker.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.cli.schema.verbs", "Print the JSON schemas of all --json output."),
 }
@@ -144,6 +144,8 @@ BELOW = {
     "share disconnect": "millrace.serve.share.log_verbs:disconnect_",
     "share unseal": "millrace.serve.clone.clone_verbs:unseal",
     "share copy": "millrace.serve.clone.copy_verbs:copy",
+    "share copy-execute": "millrace.serve.clone.copy_verbs:copy_execute",
+    "share copy-cleanup": "millrace.serve.clone.copy_verbs:copy_cleanup",
     "share smb-direct-users": "millrace.serve.share.direct_verbs:users",
 }
 

@@ -18,7 +18,7 @@ from millrace.inventory.capture_files import entries
 from millrace.inventory.capture_tools import reduce
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import ProbeFinding, SurfaceReader
-from millrace.inventory.model import Evidence, Inventory
+from millrace.inventory.model import DriveState, Evidence, Inventory
 from millrace.inventory.probe import run_tool
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
@@ -45,7 +45,7 @@ class Answer(Contract):
     status: int = 0
     out: str = ""
     err: str = ""
-    surface: list[tuple[str, str, str]] | None = None
+    surface: list[tuple[DriveState, str, str]] | None = None
 
 
 class CaptureRecorder:
@@ -128,8 +128,8 @@ def _tool_entries(recorder: CaptureRecorder, names: Anonymiser) -> list[ArchiveE
     ]
 
 
-def _triple(state: str, evidence: Evidence) -> tuple[str, str, str]:
-    return (str(state), evidence.probe, evidence.finding)
+def _triple(state: DriveState, evidence: Evidence) -> tuple[DriveState, str, str]:
+    return (state, evidence.probe, evidence.finding)
 
 
 def key(sysroot: Path) -> bytes:

@@ -5,7 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from millrace.inventory import cpus, features, memory, pci
+from millrace.inventory import cpus, features, memory, opal, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
 from millrace.inventory.drives import BayPlaces, DriveVerdict, block_dir, describe, drive_names, pci_functions
 from millrace.inventory.enclosures import bays
@@ -20,6 +20,8 @@ from millrace.system import paths, sysfs
 from millrace.system.run import Runner
 
 PROBES_AT_ONCE = 8
+# Opal of a namespace that comes over a network is that of another server.
+LOCKING_TRANSPORTS = ("nvme", "sata", "sas")
 
 
 def collect(sysroot: Path = Path("/"), run: Runner = run_tool, read: SurfaceReader = surface) -> Inventory:
@@ -55,14 +57,16 @@ def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
         return describe(sysroot, name, _verdict(sysroot, name, used, run, read), places, run)
 
     with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
-        return mark_duplicates(list(pool.map(probed, drive_names(sysroot))))
+        examined = list(pool.map(probed, drive_names(sysroot)))
+    # after the threads have ended: it forks
+    return mark_duplicates(_with_opal(examined, sysroot))
 
 
 def examine(name: str, run: Runner = run_tool, read: SurfaceReader = surface) -> Drive:
     """Probe one drive of this server by its kernel name; all others are known from sysfs alone."""
     places = BayPlaces(pci.slots(paths.ROOT), bays(paths.ROOT))
     verdict = _verdict(paths.ROOT, name, drives_in_use(paths.ROOT), run, read)
-    found = describe(paths.ROOT, name, verdict, places, run)
+    [found] = _with_opal([describe(paths.ROOT, name, verdict, places, run)], paths.ROOT)
     here = present()
     same_wwid = sum(one.wwid == found.wwid for one in here) if found.wwid else 0
     return _with_identity(found, sum(one.serial == found.serial for one in here), same_wwid)
@@ -73,6 +77,12 @@ def mark_duplicates(found: list[Drive]) -> list[Drive]:
     serials = Counter(drive.serial for drive in found)
     wwids = Counter(drive.wwid for drive in found if drive.wwid)
     return [_with_identity(drive, serials[drive.serial], wwids[drive.wwid]) for drive in found]
+
+
+def _with_opal(found: list[Drive], sysroot: Path) -> list[Drive]:
+    nodes = {drive.name: sysroot / "dev" / drive.name for drive in found if drive.transport in LOCKING_TRANSPORTS}
+    states = opal.states(list(nodes.values()))
+    return [opal.with_state(drive, states.get(nodes[drive.name])) if drive.name in nodes else drive for drive in found]
 
 
 def _with_identity(drive: Drive, same_serial: int, same_wwid: int) -> Drive:

@@ -192,4 +192,4 @@ def _scsi_transport(device: Path) -> str:
 
 def natural_key(name: str) -> list[tuple[int, str]]:
     """Return a sort key by the numbers in a name: nvme2n1 before nvme10n1."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

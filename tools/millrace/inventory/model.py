@@ -20,6 +20,10 @@ class DriveState(StrEnum):
     BOOT = "boot"
 
 
+OpalState = Literal["off", "unlocked", "locked"]
+"""A drive that can lock itself (TCG Opal): it was not told to, it is open until it loses power, or it is locked."""
+
+
 class Evidence(Contract):
     """One thing that one probe found, or the reason why it failed."""
 
@@ -69,7 +73,7 @@ class Drive(Contract):
     `available_spare` and its `spare_threshold` in percent,
     `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
     `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
-    (chunk and full stripe of a RAID), 0 for none.
+    (chunk and full stripe of a RAID), 0 for none. `opal` is null where a drive cannot lock itself, too.
     """
 
     name: str
@@ -105,6 +109,7 @@ class Drive(Contract):
     links: list[str] = Field(default=[])
     minimum_io: Count | None = None
     optimal_io: Count | None = None
+    opal: OpalState | None = None
 
 
 class Nic(Contract):

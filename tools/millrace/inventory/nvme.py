@@ -13,6 +13,8 @@ from millrace.system.run import Runner
 ABSOLUTE_ZERO = -273
 COLDEST_KELVIN = 200  # no drive works below; no drive works above as many degrees Celsius
 LBA_FORMAT_LOW, LBA_FORMAT_HIGH = 0xF, 0x60  # NVMe base specification: FLBAS bits 3:0 and 6:5
+SMALLEST_SHIFT, LARGEST_SHIFT = 9, 63  # NVM command set specification: LBADS; the size of a drive has 64 bits
+COUNTER = 1 << 128  # the widest field of a log
 Answer = dict[str, object]
 
 
@@ -111,7 +113,7 @@ def query(what: str, device: Path, run: Runner, options: Sequence[str] = ()) -> 
     result = run(["nvme", what, str(device), *options, "--output-format=json"])
     try:
         said = json.loads(result.out) if result.status == 0 else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     # Releases of nvme-cli differ in the case of some keys.
     return {key.lower(): value for key, value in said.items()} if isinstance(said, dict) else {}
@@ -125,9 +127,9 @@ def _formats(namespace: Answer) -> list[LbaFormat]:
     lba_formats = []
     for number, entry in enumerate(formats):
         shift = integer(entry.get("ds")) if isinstance(entry, dict) else None
-        # 0 is an entry that is not available
-        if shift:
-            metadata, performance = integer(entry.get("ms")) or 0, integer(entry.get("rp")) or 0
+        # 0 is an entry that is not available, and below 9 none that there is; what a drive says may be any 8 bits
+        if shift is not None and SMALLEST_SHIFT <= shift <= LARGEST_SHIFT:
+            metadata, performance = abs(integer(entry.get("ms")) or 0), integer(entry.get("rp")) or 0
             lba_formats.append(
                 LbaFormat(block=1 << shift, metadata=metadata, performance=performance, in_use=number == used)
             )
@@ -162,6 +164,7 @@ def _identifier(said: object) -> str | None:
 
 def integer(said: object) -> int | None:
     """Return a number, None for what is none; counters of 128 bits come as text from some releases of nvme-cli."""
-    if isinstance(said, str) and said.isdecimal():
-        return int(said)
-    return said if isinstance(said, int) and not isinstance(said, bool) else None
+    if isinstance(said, str) and said.isdecimal() and len(said) <= len(str(COUNTER)):
+        said = int(said)
+    # a longer one, which no drive has, could not even be printed
+    return said if isinstance(said, int) and not isinstance(said, bool) and abs(said) < COUNTER else None

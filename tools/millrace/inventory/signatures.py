@@ -69,7 +69,7 @@ def wipefs(device: Path, run: Runner) -> list[ProbeFinding]:
         places: dict[str, list[int]] = {}
         for signature in json.loads(result.out)["signatures"]:
             places.setdefault(in_words(signature["type"]), []).append(int(signature["offset"], 16))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return [failed("wipefs", "the reply could not be parsed")]
     return [found("wipefs", f"{what} at byte {_in_short(offsets)}") for what, offsets in places.items()]
 

@@ -47,7 +47,7 @@ def shown(name: str, value: JsonValue) -> str:
     """Return one value of the decision or number `name` as text."""
     if isinstance(value, list):
         return ", ".join(shown(name, part) for part in value) or "-"
-    if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
+    if name in SIZES and not isinstance(value, bool) and str(value).isdecimal() and int(str(value)) >= KIB:
         # Large numbers among these are bytes; the small ones count something.
         return binary(int(str(value)))
     return "-" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -214,6 +214,8 @@ def _results(reply: bytes, operations: Sequence[int]) -> tuple[int, dict[int, by
     """Return the status of a COMPOUND, and what follows each result's status, by operation."""
     status, tag = struct.unpack_from(">II", reply)
     (count,) = struct.unpack_from(">I", reply, 8 + tag + -tag % 4)
+    if status == 0 and count != len(operations):
+        raise Failed(nfs_rpc.NOT_NFS)
     rest = reply[12 + tag + -tag % 4 :]
     parts: dict[int, bytes] = {}
     for operation in operations[:count]:

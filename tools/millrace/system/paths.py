@@ -216,6 +216,26 @@ def clone_progress_file() -> Path:
     return run_dir() / "clone/progress.json"
 
 
+def update_download_order_file() -> Path:
+    """Which version millrace-update-download.service is to download."""
+    return run_dir() / "update/download.json"
+
+
+def copy_order_file() -> Path:
+    """What millrace-copy.service is to copy from another server."""
+    return run_dir() / "copy/order.json"
+
+
+def copy_progress_file() -> Path:
+    """How far the copy from another server is."""
+    return run_dir() / "copy/progress.json"
+
+
+def copy_result_file() -> Path:
+    """What the last copy from another server did."""
+    return run_dir() / "copy/result.json"
+
+
 def permissions_order_file() -> Path:
     """The share in which millrace-permissions.service is to set permissions."""
     return run_dir() / "permissions/order.json"

@@ -10,7 +10,7 @@ import { moment, UNKNOWN } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useMay } from "../../lib/permission";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { PeoplePanel } from "./PeoplePanel";
 
 const EVERY = 10;
@@ -95,7 +95,7 @@ function LogPanel(): JSX.Element {
 export default function Access(): JSX.Element {
     const list = useVerb("access list", [], { admin: "allowed" });
     const me = useVerb("access who");
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const done = (title: string) => { setDid({ title, lines: [], warnings: [] }); list.reload(); };
     return (
         <>

@@ -7,7 +7,7 @@ import { Panel } from "../../components/Panel";
 import { ProgressEta } from "../../components/ProgressEta";
 import { clock } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
-import { AskFirst } from "./AskFirst";
+import { ConfirmButton } from "./ConfirmButton";
 import { rungName, rungText, workloadWord } from "./figures";
 import { SHOWN, type Live } from "./live";
 import { StateLabel } from "./StateLabel";
@@ -56,9 +56,9 @@ export function LivePanel({ live, last, figures, onStopped }: {
     const repeat = last.repeat !== null && last.repeats !== null ? format(_("repeat $0 of $1"), last.repeat, last.repeats) : "";
     return (
         <Panel title={format(_("Run $0"), last.run)} wide testId="live" actions={(
-            <AskFirst verb="job cancel" args={["benchmark"]} label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
+            <ConfirmButton verb="job cancel" args={["benchmark"]} label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
                 <p>{_("Results so far are kept and labelled as stopped; test files are removed.")}</p>
-            </AskFirst>
+            </ConfirmButton>
         )}>
             <div className="mr-stack">
                 <ProgressEta title={last.what} progress={last.progress} secondsLeft={last.seconds_left} detail={[step, repeat].filter(Boolean).join(", ")} />

@@ -14,7 +14,7 @@ import { useVerb, type Result } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useJob, whileJob } from "../../lib/jobs";
 import { link } from "../../lib/route";
-import { AskFirst } from "./AskFirst";
+import { ConfirmButton } from "./ConfirmButton";
 import { NewRun } from "./StartPanel";
 import { LastRun } from "./LastRun";
 import { StateLabel } from "./StateLabel";
@@ -31,9 +31,9 @@ function Live({ now, knobs, onStopped }: { now: TunerProgress; knobs: TunerRun["
     const { best, combination, goal, phase, progress, readings, run, seconds_left, what } = now;
     return (
         <Panel title={format(_("Run $0"), run)} wide testId="tune-live" actions={(
-            <AskFirst verb="job cancel" args={["tuner"]} label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
+            <ConfirmButton verb="job cancel" args={["tuner"]} label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
                 <p>{_("The settings of the plan come back. Readings so far are kept and labelled as stopped; test files are removed.")}</p>
-            </AskFirst>
+            </ConfirmButton>
         )}>
             <div className="mr-stack">
                 <ProgressEta title={goal === null ? what : goalWord(goal)} progress={progress} secondsLeft={seconds_left} detail={[
@@ -109,16 +109,16 @@ export function Tune({ id }: { id: string | undefined }): JSX.Element {
             {progress && !running && history.data?.runs.every((one) => one.id !== progress.run) && <LastRun last={progress} />}
             {left.length > 0 && (
                 <Alert isInline variant="warning" title={_("Settings of a run could not be restored.")} data-testid="tune-left" actionLinks={(
-                    <AskFirst verb="tuner stop" label={_("Restore…")} title={_("Restore these settings?")} action={_("Restore")} onDone={again}>
+                    <ConfirmButton verb="tuner stop" label={_("Restore…")} title={_("Restore these settings?")} action={_("Restore")} onDone={again}>
                         <p>{_("The settings of the plan are set again.")}</p>
-                    </AskFirst>
+                    </ConfirmButton>
                 )}><ul>{left.map((one) => <li key={one}><code>{one}</code></li>)}</ul></Alert>
             )}
             {applied && (
                 <Alert isInline variant="info" title={format(_("Settings of run $0 are applied."), applied.run)} data-testid="tune-applied" actionLinks={(
-                    <AskFirst verb="tuner revert" label={_("Revert…")} title={_("Revert these settings?")} action={_("Revert")} isDisabled={running} onDone={again}>
+                    <ConfirmButton verb="tuner revert" label={_("Revert…")} title={_("Revert these settings?")} action={_("Revert")} isDisabled={running} onDone={again}>
                         <p>{_("The settings of the plan and of the policy are set now and at every boot. The run stays in the history.")}</p>
-                    </AskFirst>
+                    </ConfirmButton>
                 )}><ul>{appliedWords(applied.values).map((line) => <li key={line}>{line}</li>)}</ul></Alert>
             )}
             <div className="mr-pair">

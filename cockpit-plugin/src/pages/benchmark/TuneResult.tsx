@@ -8,7 +8,7 @@ import { Loaded } from "../../components/States";
 import { moment, percent, UNKNOWN } from "../../lib/format";
 import type { Result } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { AskFirst } from "./AskFirst";
+import { ConfirmButton } from "./ConfirmButton";
 import { Exports } from "./Exports";
 import { StateLabel } from "./StateLabel";
 import { changes, effectWord, goalFigure, goalWord, knobWord, levelWord, sideWord, withNoise } from "./tune-words";
@@ -33,7 +33,7 @@ function Effects({ run }: { run: TunerRun }): JSX.Element {
     const most = Math.max(...run.effects.flatMap(({ effect, noise }) => [Math.abs(effect), noise])) || 1;
     const title = (name: string) => knobWord(name, run.knobs.find((one) => one.name === name)?.title);
     return (
-        <DataTable label={_("What mattered")} testId="tune-effects" rows={run.effects} rowKey={({ knob }) => knob} columns={[
+        <DataTable label={_("Settings with an effect")} testId="tune-effects" rows={run.effects} rowKey={({ knob }) => knob} columns={[
             { title: _("Setting"), heads: true, cell: ({ knob }) => title(knob) },
             { title: _("Plan"), figures: true, cell: ({ knob, planned }) => levelWord(knob, planned) },
             { title: _("Compared with"), figures: true, cell: ({ knob, other }) => levelWord(knob, other) },
@@ -86,11 +86,11 @@ function Shown({ run, applied, busy, onApplied }: { run: TunerRun; applied: bool
                             <ul>{changes(outcome.winner, outcome.plan).map((line) => <li key={line}>{line}</li>)}</ul>
                             <div className="mr-actions">
                                 {applied ? _("These settings are applied.") : (
-                                    <AskFirst verb="tuner apply" args={[run.id]} label={_("Apply…")} title={_("Apply these settings?")} action={_("Apply")}
+                                    <ConfirmButton verb="tuner apply" args={[run.id]} label={_("Apply…")} title={_("Apply these settings?")} action={_("Apply")}
                                         isDisabled={busy} onDone={onApplied}>
                                         <p>{_("They are set now and at every boot, in place of those of the plan and of the policy, until they are reverted.")}</p>
                                         <ul>{changes(outcome.winner, outcome.plan).map((line) => <li key={line}>{line}</li>)}</ul>
-                                    </AskFirst>
+                                    </ConfirmButton>
                                 )}
                             </div>
                         </div>

@@ -20,7 +20,7 @@ export function knobWord(name: string, title = name): string {
     case "md.member_requests": return _("Requests in the queue of each drive");
     case "md.member_max_kib": return _("Largest request to each drive");
     case "ports.rx_usecs": return _("Microseconds that network ports wait before an interrupt");
-    case "md.rebuild_min_kib": return _("What a rebuild gets of each drive at least");
+    case "md.rebuild_min_kib": return _("Minimum rate of a rebuild for each drive");
     case "ports.interrupt_cores": return _("Cores that take the interrupts of each network port");
     case "ports.most_queues": return _("Queues of each network port at most");
     case "ports.rx_ring": return _("Descriptors of each receive ring of the network ports");

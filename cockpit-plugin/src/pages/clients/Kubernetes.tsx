@@ -8,11 +8,11 @@ import { Panel } from "../../components/Panel";
 import { ErrorState, Loading } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
-import { useQuiet } from "../../lib/quiet";
+import { useDebounced } from "../../lib/debounce";
 import type { Choice } from "./choice";
 
 function Objects({ words }: { words: string[] }): JSX.Element {
-    const found = useVerb("client kubernetes", useQuiet(words));
+    const found = useVerb("client kubernetes", useDebounced(words));
     if (found.error !== undefined) return <ErrorState error={found.error} retry={found.reload} />;
     if (found.data === undefined) return <Loading what={_("Loading recipe")} />;
     const { share, yaml, notes } = found.data;

@@ -13,7 +13,7 @@ import { Empty, ErrorState, Loaded, Loading } from "../../components/States";
 import { download } from "../../lib/download";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { useQuiet } from "../../lib/quiet";
+import { useDebounced } from "../../lib/debounce";
 import { link, useRoute } from "../../lib/route";
 import { gpuWord, isRdma, isSmb, problems, workloadMeaning, workloadWord, protocolWord, serves, words, type Choice, type Gpu } from "./choice";
 import { GPUS, PROTOCOLS, WORKLOADS } from "../../types/rules";
@@ -80,7 +80,7 @@ function Downloads({ recipe, args }: { recipe: Recipe; args: string[] }): JSX.El
 }
 
 function Shown({ choice }: { choice: Choice }): JSX.Element {
-    const args = useQuiet(words(choice));
+    const args = useDebounced(words(choice));
     const good = Object.values(problems(choice)).every((one) => one === undefined);
     const found = useVerb("client recipe", args, { when: good });
     if (!good) return <></>;

@@ -4,7 +4,7 @@ import { useState, type JSX } from "react";
 import type { LinkReport, NetworkChange } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { CheckFindings } from "../../components/CheckFindings";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { PageHeader } from "../../components/PageHeader";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
@@ -28,7 +28,7 @@ export default function Network(): JSX.Element {
     const [waiting, setWaiting] = useState(false);
     const found = useVerb("network show", [], { admin: "allowed", every: waiting ? EVERY_WAITING : EVERY });
     const [opened, setOpened] = useState<Opened>();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const trial = found.data?.trial ?? null;
     const open = trial !== null && (trial.state === "waiting" || trial.state === "applying");
     if (open !== waiting && found.data !== undefined) setWaiting(open);

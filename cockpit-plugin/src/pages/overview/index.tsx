@@ -16,7 +16,7 @@ import { Bell, OpenAlerts, useAlerts } from "./Alerts";
 import { Bays } from "./Bays";
 import { Capacity } from "./Capacity";
 import { ClientsPanel } from "./ClientsPanel";
-import { Feeds } from "./Feeds";
+import { FedAccelerators } from "./FedAccelerators";
 import { HealthVerdict } from "./HealthVerdict";
 import { Jobs } from "./Jobs";
 import { Load } from "./Load";
@@ -81,7 +81,7 @@ function OfStatus({ data, now, forecast, reload }: {
 }): JSX.Element {
     return (
         <>
-            {data.fed && <Feeds fed={data.fed} />}
+            {data.fed && <FedAccelerators fed={data.fed} />}
             <Capacity pool={data.pool !== null} space={data.space} forecast={forecast} />
             <Jobs jobs={now?.jobs ?? data.jobs} onCancelled={reload} />
             {data.pool !== null && <Shares />}

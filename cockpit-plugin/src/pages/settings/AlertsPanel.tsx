@@ -10,7 +10,7 @@ import { ErrorAlert, Loaded } from "../../components/States";
 import { day, moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { RouteDialog } from "./RouteDialog";
 
 /** Seconds: a mail server may take its time, and the program gives up before this. */
@@ -35,7 +35,7 @@ function words(route: ListedRoute): string {
     return route.delivered === null ? _("Nothing delivered yet") : format(_("Delivered $0"), moment(route.delivered));
 }
 
-function outcome(report: TestReport): Did {
+function outcome(report: TestReport): Outcome {
     const failed = report.results.filter((one) => one.problem !== null);
     return {
         title: failed.length === 0 ? _("The test message has been delivered.") : _("The test message did not arrive."),
@@ -49,7 +49,7 @@ export function AlertsPanel(): JSX.Element {
     const found = useVerb("alert route list", [], { admin: "allowed", every: EVERY_SECONDS });
     const test = useChange("alert test", { timeout: TEST_SECONDS });
     const [open, setOpen] = useState<"add" | ListedRoute>();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const changed = (title: string) => () => {
         setOpen(undefined);
         setDid({ title, lines: [], warnings: [] });

@@ -11,7 +11,7 @@ import { moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { CertificateDialog } from "./CertificateDialog";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 
 /** Days before the end from which on it is time; the program's health warns then, too. */
 const SOON = 30;
@@ -29,7 +29,7 @@ export function CertificatePanel(): JSX.Element {
     const found = useVerb("certificate show", [], { admin: "allowed" });
     const request = useChange("certificate request");
     const [open, setOpen] = useState<"install" | "own">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const [asked, setAsked] = useState<string>();
     const ask = async () => {
         const made = await request.go();
@@ -89,6 +89,16 @@ function Said({ report }: { report: CertificateReport }): JSX.Element {
             <dt>{_("Issued by")}</dt>
             <dd>{report.origin === "own" ? format(_("this server's own CA ($0)"), issuer) : issuer}</dd>
             <dt>{_("Expires")}</dt><dd>{moment(one.not_after)} <HealthLabel level={levelOf(days)}>{daysWord(days)}</HealthLabel></dd>
+            {report.origin === "own" && <>
+                <dt>{_("Own CA expires")}</dt><dd>{moment(report.authority.not_after)}</dd>
+            </>}
+            {report.origin === "own" && report.succession !== null && report.succession !== undefined && <>
+                <dt>{_("Next CA")}</dt>
+                <dd>{format(_("takes over on $0; clients need it by then. The CA certificate below contains both."), moment(report.succession.takes_over))}</dd>
+                {report.succession.waiting.length > 0 && <>
+                    <dt>{_("Valid for, from then on")}</dt><dd>{report.succession.waiting.join(", ")}</dd>
+                </>}
+            </>}
             <dt>{_("Fingerprint (SHA-256)")}</dt><dd><code>{one.fingerprint}</code></dd>
         </dl>
     );

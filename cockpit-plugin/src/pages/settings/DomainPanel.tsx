@@ -8,7 +8,7 @@ import { Loaded } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { JoinDialog, LeaveDialog } from "./domain-dialogs";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 
 /** Seconds: winbind asks controllers that may not answer. */
 const PATIENCE = 180;
@@ -25,7 +25,7 @@ function trustWord(trusted: boolean | null): string {
 export function DomainPanel(): JSX.Element {
     const found = useVerb("domain show", [], { admin: "allowed", timeout: PATIENCE });
     const [open, setOpen] = useState<"join" | "leave">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const changed = (title: string) => (report: MembershipChange) => {
         setOpen(undefined);
         setDid({ title, lines: report.verified, warnings: report.warnings });

@@ -8,7 +8,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useMay } from "../../lib/permission";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { BindDialog, KeyShown, RecoveryKeyDialog, SuspendDialog } from "./encryption-dialogs";
 
 /** How the root file system is encrypted, what opens it, and its keys. */
@@ -16,7 +16,7 @@ export function EncryptionPanel(): JSX.Element {
     const admin = useMay("viewer");
     const found = useVerb("encryption show", [], { admin: true, when: admin === true });
     const [open, setOpen] = useState<"bind" | "suspend" | "recovery-key">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     // Kept here alone, until it is written down: the server does not have it.
     const [made, setMade] = useState<string>();
     const close = () => setOpen(undefined);
@@ -40,7 +40,7 @@ export function EncryptionPanel(): JSX.Element {
                                     <div className="mr-actions">
                                         <AdminButton variant="secondary" onClick={() => setOpen("bind")}>{_("Bind to this TPM again…")}</AdminButton>
                                         <AdminButton variant="secondary" onClick={() => setOpen("recovery-key")}>
-                                            {status.recovery_key ? _("Replace the recovery key…") : _("Make a recovery key…")}
+                                            {status.recovery_key ? _("Replace the recovery key…") : _("Show the recovery key…")}
                                         </AdminButton>
                                         {status.secure_boot && (
                                             <AdminButton variant="link" onClick={() => setOpen("suspend")}>{_("Suspend for a firmware change…")}</AdminButton>
@@ -60,7 +60,12 @@ export function EncryptionPanel(): JSX.Element {
                     onDone={() => changed(_("The TPM does not ask about Secure Boot until the root file system is bound again."))} />
             )}
             {open === "recovery-key" && now !== undefined && (
-                <RecoveryKeyDialog now={now} onClose={close} onDone={({ key }) => { close(); setMade(key); found.reload(); }} />
+                <RecoveryKeyDialog now={now} onClose={close} onDone={({ key }) => {
+                        if (key === null) return changed(_("The next start of the server makes a recovery key. Restart it, then show the key here."));
+                        close();
+                        setMade(key);
+                        found.reload();
+                    }} />
             )}
             {made !== undefined && (
                 <KeyShown text={made} onWritten={() => { setMade(undefined); changed(_("The new recovery key is in force.")); }} />
@@ -96,7 +101,7 @@ function Encrypted({ status }: { status: Encryption }): JSX.Element {
                 <dt>{_("Opened at the last start")}</dt><dd>{openedBy(status)}</dd>
                 <dt>{_("TPM of this server")}</dt><dd>{status.tpm_name ?? (status.tpm ? "TPM 2.0" : _("none"))}</dd>
                 <dt>{_("TPM asks for")}</dt><dd>{asksFor(status)}</dd>
-                <dt>{_("Recovery key")}</dt><dd>{status.recovery_key ? _("exists; it is stored nowhere") : _("none")}</dd>
+                <dt>{_("Recovery key")}</dt><dd>{status.recovery_key ? _("exists; it is stored nowhere") : _("not shown yet")}</dd>
                 <dt>{_("Pool")}</dt><dd>{_("not encrypted")}</dd>
             </dl>
             {status.needs.length > 0 && (
@@ -126,6 +131,6 @@ function sentence(need: Encryption["needs"][number]): string {
     case "bound": return _("The TPM of this server does not open the root file system: each start asks for the recovery key. Bind it to this TPM again.");
     case "suspended": return _("The TPM opens the root file system with Secure Boot off, too. After the firmware change, bind it to this TPM again.");
     case "signer": return _("The TPM asks for an earlier key of kernel images: later versions may ask for the recovery key. Bind it to this TPM again.");
-    case "recovery-key": return _("There is no recovery key: with a new mainboard nothing opens the root file system. Make a recovery key.");
+    case "recovery-key": return _("Nobody has the recovery key: with a new mainboard nothing opens the root file system. Show it and write it down.");
     }
 }

@@ -118,6 +118,7 @@ export function InstallDialog({ source, onDone, onClose }: {
                 {offer !== undefined && (
                     <>
                         <p>{format(_("Version $0, $1. This server runs $2."), offer.version, bytes(offer.size), offer.running)}</p>
+                        {(offer.warnings ?? []).map((warning) => <p key={warning} role="alert">{warning}</p>)}
                         {final && <p role="alert">{offer.refusal}</p>}
                         {offer.needs.map(({ option, reason }) => (
                             <div key={option} role="alert">

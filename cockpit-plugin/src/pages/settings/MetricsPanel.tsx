@@ -8,7 +8,7 @@ import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { OffDialog, readersOf, readersName, ReadersDialog, TokenDialog } from "./metrics-dialogs";
 
 /** Seconds between two looks at what another administrator may have changed. */
@@ -20,7 +20,7 @@ const LISTED = 5;
 export function MetricsPanel(): JSX.Element {
     const found = useVerb("metrics status", [], { admin: "allowed", every: EVERY_SECONDS });
     const [open, setOpen] = useState<"on" | "readers" | "token" | "off">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     // Kept here alone: the server has no more than its hash.
     const [token, setToken] = useState<string | null>(null);
     const close = () => setOpen(undefined);

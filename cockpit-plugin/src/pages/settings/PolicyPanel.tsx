@@ -7,7 +7,7 @@ import type { PolicyChanges, PolicyKey, PolicyReport } from "../../types/millrac
 import { AdminButton } from "../../components/AdminButton";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable } from "../../components/DataTable";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { TextField } from "../../components/Field";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
@@ -35,7 +35,7 @@ export function effect(when: PolicyKey["when"]): string {
 export function PolicyPanel(): JSX.Element {
     const found = useVerb("policy show", [], { admin: "allowed" });
     const [open, setOpen] = useState<PolicyKey>();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const changed = ({ changes }: PolicyChanges) => {
         setOpen(undefined);
         const lines = changes.map((one) => `${one.key}: ${typed(one.before) || "-"} → ${typed(one.after) || "-"} (${effect(one.when)})`);

@@ -11,7 +11,7 @@ import { Loaded } from "../../components/States";
 import { moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 
 /** The state is written to the pool and read back; people are forgotten there. */
 const RESET_SECONDS = 900;
@@ -21,7 +21,7 @@ type What = "keep" | "forget";
 
 export function ResetPanel(): JSX.Element {
     const [asked, ask] = useState<What>();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const done = () => {
         ask(undefined);
         setDid({

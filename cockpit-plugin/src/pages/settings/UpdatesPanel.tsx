@@ -9,7 +9,7 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useJob, whileJob } from "../../lib/jobs";
-import { Done, type Did } from "../../components/Done";
+import { Done, type Outcome } from "../../components/Done";
 import { InstallDialog } from "./InstallDialog";
 import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
 
@@ -22,10 +22,11 @@ const EVERY_SECONDS_OF_JOB = 3;
 /** The versions on the boot drive: another one is installed, tried, and rolled back. */
 export function UpdatesPanel(): JSX.Element {
     const job = useJob("update");
+    const download = useJob("update-download");
     const found = useVerb("update status", [], { admin: "allowed", every: EVERY_SECONDS, ...whileJob(job, EVERY_SECONDS_OF_JOB) });
-    const running = job.now !== undefined || found.data?.running === true;
+    const running = job.now !== undefined || download.now !== undefined || found.data?.running === true;
     const [open, setOpen] = useState<"source" | "install" | "rollback" | "reboot">();
-    const [did, setDid] = useState<Did>();
+    const [did, setDid] = useState<Outcome>();
     const close = () => setOpen(undefined);
     const changed = (title: string) => {
         close();
@@ -41,6 +42,7 @@ export function UpdatesPanel(): JSX.Element {
                     {(now) => (
                         <div className="mr-stack">
                             <Versions now={now} />
+                            {download.now !== undefined && <JobView job={download.now} onCancelled={download.look} />}
                             {job.now !== undefined && <JobView job={job.now} onCancelled={job.look} />}
                             {now.refusal !== null && <p>{format(_("No update can be installed now: $0"), now.refusal)}</p>}
                             <div className="mr-actions">
@@ -116,7 +118,11 @@ function Versions({ now }: { now: UpdateStatus }): JSX.Element {
                 </>
             )}
             {now.etc_problem !== null && (<><dt>{_("Files of this version missing in /etc")}</dt><dd>{now.etc_problem}</dd></>)}
-            <dt>{_("Source")}</dt><dd>{now.url ?? _("none")}</dd>
+            <dt>{_("Source")}</dt>
+            <dd>
+                {now.url ?? _("none")}
+                {(now.warnings ?? []).map((warning) => <div key={warning} role="alert">{warning}</div>)}
+            </dd>
         </dl>
     );
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Keys of the root file system. The recovery key goes to the program's standard input, never to its command line. */
 import { useState, type JSX, type ReactNode } from "react";
+import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import type { Encryption, RecoveryKey } from "../../types/millrace";
 import type { Outputs } from "../../types/outputs";
@@ -19,27 +20,24 @@ interface Ends<T> {
     onClose: () => void;
 }
 
-/** A change of the keys; it takes the existing recovery key where the TPM does not open the root file system. */
+/** A change of the keys; with `asks` it takes the existing recovery key: the TPM opens the root file system during the start only. */
 function KeysDialog<V extends "encryption rebind" | "encryption suspend" | "encryption recovery-key">({
-    now, verb, options = [], title, action, danger = false, children, onDone, onClose,
-}: Ends<Outputs[V]> & { verb: V; options?: string[]; title: string; action: string; danger?: boolean; children: ReactNode }): JSX.Element {
+    asks = true, verb, options = [], title, action, danger = false, children, onDone, onClose,
+}: Ends<Outputs[V]> & { asks?: boolean; verb: V; options?: string[]; title: string; action: string; danger?: boolean; children: ReactNode }): JSX.Element {
     const change = useChange(verb, { timeout: CHANGE_SECONDS });
     const [key, setKey] = useState("");
-    const required = now.recovery_key && (!now.tpm || !now.bound || now.opened === false);
-    const shown = now.recovery_key && (now.opened !== true || required || change.error !== undefined);
     const confirm = async () => {
-        // Without a key the TPM is tried alone; the program says so where that does not do.
-        const answer = await (now.recovery_key ? change.go([...options, "--key-stdin"], `${key}\n`) : change.go(options));
+        const answer = await (asks ? change.go([...options, "--key-stdin"], `${key}\n`) : change.go(options));
         if (answer !== undefined) onDone(answer);
     };
     return (
-        <ConfirmDialog danger={danger} title={title} action={action} ready={!required || key.trim() !== ""} busy={change.busy} error={change.error}
+        <ConfirmDialog danger={danger} title={title} action={action} ready={!asks || key.trim() !== ""} busy={change.busy} error={change.error}
             onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
                 {children}
-                {shown && (
-                    <TextField id="recovery-key" type="password" label={_("Present recovery key")} required={required} value={key} onChange={setKey}
-                        disabled={change.busy} help={required ? _("Used once and not stored.") : _("Only where the TPM does not open the root file system. Used once and not stored.")} />
+                {asks && (
+                    <TextField id="recovery-key" type="password" label={_("Present recovery key")} required value={key} onChange={setKey}
+                        disabled={change.busy} help={_("Used once and not stored.")} />
                 )}
             </Form>
         </ConfirmDialog>
@@ -64,11 +62,15 @@ export function SuspendDialog(ends: Ends<Outputs["encryption suspend"]>): JSX.El
 
 export function RecoveryKeyDialog(ends: Ends<RecoveryKey>): JSX.Element {
     const replaced = ends.now.recovery_key;
+    const [atRestart, setAtRestart] = useState(false);
     return (
-        <KeysDialog {...ends} verb="encryption recovery-key" options={replaced ? ["--new"] : []} danger={replaced}
-            title={replaced ? _("Replace the recovery key?") : _("Make a recovery key?")} action={replaced ? _("Replace") : _("Make the key")}>
+        <KeysDialog {...ends} verb="encryption recovery-key" asks={replaced && !atRestart} options={atRestart ? ["--at-restart"] : replaced ? ["--new"] : []}
+            danger={replaced} title={replaced ? _("Replace the recovery key?") : _("Show the recovery key?")}
+            action={atRestart ? _("Make at next start") : replaced ? _("Replace") : _("Show the key")}>
             <p>{_("The key opens the root file system where the TPM does not. It is shown once and stored nowhere: have pen and paper or a password manager ready.")}</p>
-            {replaced && <p>{_("The present recovery key is rejected at once.")}</p>}
+            {replaced && !atRestart && <p>{_("The present recovery key is rejected at once.")}</p>}
+            <Checkbox id="recovery-key-at-restart" isChecked={atRestart} onChange={(_event, checked) => setAtRestart(checked)}
+                label={_("The key is lost")} description={_("The next start of the server makes another recovery key, to be shown here then.")} />
         </KeysDialog>
     );
 }

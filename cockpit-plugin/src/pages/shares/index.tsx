@@ -152,6 +152,7 @@ export default function Shares(): JSX.Element {
             <>
                 {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
                 <JobPanel kind="clone" onEnded={list.reload} />
+                <JobPanel kind="copy" onEnded={list.reload} />
                 <JobPanel kind="permissions" onEnded={list.reload} />
                 <SharePage key={`${opened} ${done?.title ?? ""}`} name={opened} onChanged={list.reload} onClone={setCloning} onPermissions={setPermitting}
                     onUnseal={setUnsealing} onRemove={setRemoving} />
@@ -173,6 +174,7 @@ export default function Shares(): JSX.Element {
             <ErrorAlert error={verify.error} retry={() => void look()} />
             <CheckFindings checks={SERVING} />
             <JobPanel kind="clone" onEnded={list.reload} />
+            <JobPanel kind="copy" onEnded={list.reload} />
             <JobPanel kind="permissions" onEnded={list.reload} />
             <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">

@@ -37,7 +37,7 @@ export function AdoptDialog({ uuid, kept, onDone, onClose }: {
                     <li>{_("No drive is erased, and no data of the pool is changed.")}</li>
                     {kept.origin !== "kept" && <li>{_("The shares come back closed: allow clients and users again, one share at a time.")}</li>}
                     {kept.origin === "kept" && <li>{format(_("This server takes the name $0, the users, keys and shares of the pool. What was set on this boot drive is replaced."), kept.host)}</li>}
-                    {kept.trusted.some(({ kind }) => kind === "password") && secrets === "with" && !without.includes("password") && <li>{_("The password of the administrator is that of the pool from then on.")}</li>}
+                    {kept.trusted.some(({ kind }) => kind === "password") && secrets === "with" && !without.includes("password") && <li>{_("The administrator then has the password of the pool.")}</li>}
                     {addresses.length > 0 && <li>{format(_("These addresses are set: $0. If this page does not respond any more, open it at one of them."), addresses.join(", "))}</li>}
                 </ul>
                 {kept.origin === "kept" && (

@@ -5,7 +5,7 @@ import type { Plan } from "../../types/millrace";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { bytes } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
-import { erased, left, taken } from "./Untouched";
+import { erased, left, taken } from "./UnusedDrives";
 
 export function ApproveDialog({ plan, sha256, changed, onConfirm, onClose }: {
     plan: Plan; sha256: string; changed: boolean; onConfirm: () => void; onClose: () => void;

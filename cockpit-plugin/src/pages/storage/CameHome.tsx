@@ -12,6 +12,7 @@ import { moment } from "../../lib/format";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { BEGIN_SECONDS } from "./AdoptDialog";
+import { trustWord } from "./trust";
 
 /** Seconds: the pool is mounted again, and its state is written. */
 const SERVES = 600;
@@ -74,9 +75,19 @@ function TakeOver({ one, onDone, onClose }: { one: KeptElsewhere; onDone: () => 
                     <li>{_("No drive is erased, and no data of the pool is changed.")}</li>
                     <li>{format(_("This server takes the name $0, the users, keys and shares of the pool. What was set on this boot drive is replaced."), one.host ?? "")}</li>
                     <li>{_("Lost: users, alert routes, keys and the policy of this server, and SSH keys of admin and root, unless the state on the pool has them too.")}</li>
-                    <li>{_("The password of the administrator is that of the pool from then on.")}</li>
+                    <li>{_("The administrator then has the password of the pool.")}</li>
                     <li>{_("The addresses of the ports become those of the state. If this page does not respond any more, open it at one of them.")}</li>
                 </ul>
+                {one.trusted !== undefined && one.trusted.length > 0 && (
+                    <section aria-label={_("Power over this server")}>
+                        <p>{_("This power over the server comes with the state. If another person had the drives, use the state of this server.")}</p>
+                        <ul className="mr-notes">
+                            {one.trusted.map(({ kind, details }) => (
+                                <li key={kind}>{trustWord(kind)} <small className="mr-subtle mr-anywhere">{details.join(", ")}</small></li>
+                            ))}
+                        </ul>
+                    </section>
+                )}
                 {one.sealed && (
                     <TextField id="home-passphrase" type="password" label={_("Passphrase of the kept state")} required value={passphrase}
                         onChange={setPassphrase} disabled={adopt.busy} />

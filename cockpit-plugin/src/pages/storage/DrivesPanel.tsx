@@ -63,11 +63,21 @@ function Records({ rows }: { rows: DriveRow[] }): JSX.Element {
                     { title: _("Spare left"), cell: ({ spare_percent: left }) => (left === null ? UNKNOWN : percent(left / 100)), sort: ({ spare_percent }) => spare_percent ?? -1, ...plain },
                     { title: _("Media errors"), cell: ({ media_errors }) => number(media_errors), sort: ({ media_errors }) => media_errors ?? -1, ...plain },
                     { title: _("Power-on hours"), cell: ({ power_on_hours }) => number(power_on_hours), sort: ({ power_on_hours }) => power_on_hours ?? -1, ...plain },
+                    { title: _("Locks itself"), cell: locks, sort: locks },
                     { title: _("Last seen"), cell: ({ last_seen }) => (last_seen === null ? UNKNOWN : day(last_seen)), sort: ({ last_seen }) => last_seen ?? "" },
                 ]} />
             )}
         </ExpandableSection>
     );
+}
+
+function locks({ opal }: DriveRow): string {
+    switch (opal) {
+    case "off": return _("can (Opal), not in use");
+    case "unlocked": return _("yes (Opal), unlocked until it loses power");
+    case "locked": return _("yes (Opal), locked");
+    case null: return _("no, or not reported");
+    }
 }
 
 function wear({ wear_percent, wear_ends }: DriveRow): string {

@@ -17,7 +17,7 @@ import { DrivesPanel } from "./DrivesPanel";
 import { Layouts } from "./Layouts";
 import { PlannedArrays } from "./PlannedArrays";
 import { Prediction } from "./Prediction";
-import { Untouched } from "./Untouched";
+import { UnusedDrives } from "./UnusedDrives";
 import { useDrives } from "./useDrives";
 
 /** A drive that answers slowly is not a reason to give up. */
@@ -68,7 +68,7 @@ function Ready({ plan, sha256, approve, again, onLayout }: {
             {plan.warnings.map((text) => <p key={text} className="mr-note-warn">{text}</p>)}
             <div className="mr-grid">
                 <PlannedArrays plan={plan} />
-                <Untouched drives={plan.drives} />
+                <UnusedDrives drives={plan.drives} />
             </div>
             {plan.prediction !== null && <Prediction outcomes={plan.prediction.outcomes} />}
             <Decisions decisions={plan.decisions} />
@@ -103,7 +103,7 @@ function Refused({ refusal, again }: { refusal: Refusal; again: ReactNode }): JS
                 </ul>
                 <div className="mr-actions">{again}</div>
             </Verdict>
-            {refusal.drives.length > 0 && <Panel title={_("Drives that stay unchanged")}><Untouched.Table drives={refusal.drives} /></Panel>}
+            {refusal.drives.length > 0 && <Panel title={_("Drives that stay unchanged")}><UnusedDrives.Table drives={refusal.drives} /></Panel>}
         </>
     );
 }

@@ -39,7 +39,7 @@ export function Proposal({ of }: { of: Proposed }): JSX.Element {
             </dl>
             {differences.length > 0 && (
                 <div data-testid="differences">
-                    <p>{_("What sets the new drive apart from its neighbours:")}</p>
+                    <p>{_("Differences between the new drive and its neighbours:")}</p>
                     <ul>{differences.map((one) => <li key={one}>{one}</li>)}</ul>
                 </div>
             )}

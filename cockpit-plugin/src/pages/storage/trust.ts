@@ -14,5 +14,8 @@ export function trustWord(kind: Trusted["kind"]): string {
     case "update-keys": return _("A key that signs updates");
     case "updates": return _("The URL of updates");
     case "alerts": return _("Receivers of alerts");
+    case "journal": return _("The host that receives the journal");
+    case "client-networks": return _("Networks whose clients mount shares");
+    case "network": return _("Addresses, DNS, NTP and routes");
     }
 }

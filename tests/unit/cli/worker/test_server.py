@@ -135,7 +135,11 @@ VerbServer().serve(questions[0], answers[1])
     assert _ends(int(begun.stdout))
 
 
-@pytest.mark.parametrize("line", ["status\n", "{}\n", '{"id": 1, "words": 5}\n', "[]\n"])
+@pytest.mark.parametrize(
+    "line",
+    ["status\n", "{}\n", '{"id": 1, "words": 5}\n', "[]\n", "[" * 3000 + "\n", '{"id": Infinity, "words": []}\n'],
+    ids=lambda line: line[:20].strip(),
+)
 def test_a_line_that_is_no_question_ends_it_with_a_sentence(line: str) -> None:
     done = subprocess.run([*PROGRAM, "answer"], input=line, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

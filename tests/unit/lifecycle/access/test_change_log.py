@@ -38,7 +38,7 @@ def test_many_changes_of_one_account_leave_those_of_others_and_the_disk() -> Non
 def test_damaged_line_is_passed_over() -> None:
     change_log.begin(BOB, ["keep", "now"])
     with (change_log.change_log_dir() / "bob.jsonl").open("a") as file:
-        file.write('{"id": "1", "wh')
+        file.write("[" * 3000 + '\n{"id": "1", "wh')
     assert [entry.words for entry in change_log.entries(10)] == ["keep now"]
 
 

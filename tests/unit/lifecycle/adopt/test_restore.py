@@ -167,6 +167,13 @@ def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, b
     assert not (root / "var/lib/millrace/nfs-handles.key").exists()
 
 
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1777])
+def test_mode_that_the_sandbox_refuses_stops_all_of_it(contents: dict[str, bytes], mode: int) -> None:
+    strange = ManifestMember(path="etc/millrace/sh", mode=mode, secret=False, size=0, sha256="")
+    with pytest.raises(BadInput, match=f"etc/millrace/sh with the mode {mode:o}"):
+        restore.verify(with_member(contents, strange))
+
+
 @pytest.mark.parametrize("link", ["/etc/shadow", "../../../../etc/shadow"])
 def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], link: str) -> None:
     path = "var/lib/millrace/certificate/current"
@@ -183,7 +190,7 @@ def test_file_behind_a_link_stops_all_of_it(root: Path, contents: dict[str, byte
     state = state.model_copy(update={"members": [*state.members, link, key]})
     with pytest.raises(BadInput, match=r"etc/millrace/a/update-keys\.pgp, which is behind a link"):
         if verb == "verify":
-            restore.verify(state)
+            restore.verify(state, contents)
         else:
             restore.restore(state, {**contents, link.path: b"", key.path: b"k"}, {}, Tools())
     assert not (root / "etc/millrace").exists()
@@ -243,3 +250,40 @@ def test_ssh_keys_come_back_and_a_link_in_their_place_is_no_reason_not_to_serve(
     [missing] = restore.restore(manifest(more), more, {}, Tools())
     assert missing.startswith(f"the SSH keys in /{keys} do not come back: ")
     assert (root / "etc/hostname").read_text() == "filer\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("var/lib/samba/private/secrets.tdb.dump", b"\xff"),
+        ("accounts/shadow", b"anna:\xff\n"),
+        ("accounts/quotas.json", b"[]"),
+        ("accounts/quotas.json", b"\xff"),
+    ],
+)
+def test_damaged_file_is_refused_before_anything_is_written(
+    root: Path, contents: dict[str, bytes], path: str, data: bytes
+) -> None:
+    damaged = {**contents, path: data}
+    with pytest.raises(BadInput, match=path):
+        restore.verify(manifest(damaged), damaged)
+    with pytest.raises(BadInput, match=path):
+        restore.restore(manifest(damaged), damaged, {}, Tools())
+    assert not (root / "etc/hostname").exists()
+
+
+@pytest.mark.parametrize(("mode", "restored"), [(0o4755, 0o755), (1 << 70 | 0o600, 0o600)])
+def test_no_file_comes_back_with_the_rights_of_another_user(
+    root: Path, contents: dict[str, bytes], mode: int, restored: int
+) -> None:
+    of = manifest(contents)
+    members = [one.model_copy(update={"mode": mode}) if one.path == "etc/hostname" else one for one in of.members]
+    restore.restore(of.model_copy(update={"members": members}), contents, {}, Tools())
+    assert (root / "etc/hostname").stat().st_mode & 0o7777 == restored
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 256])
+def test_name_that_no_file_can_have_is_refused(contents: dict[str, bytes], name: str) -> None:
+    hostile = {**contents, f"etc/millrace/{name}": b""}
+    with pytest.raises(BadInput, match="a name that no file can have"):
+        restore.verify(manifest(hostile), hostile)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recovery key is printed once and written nowhere; the TPM is asked before people are."""
+"""A recovery key is printed once and written nowhere; a change of the keys takes the existing one."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,12 @@ OLD = "vliurbgk-ivvhfrei-kncdvjht-lbrgeeki-hjjdvuvk-bbgjuknv-gtchhrle-brevntjd"
 
 
 class Tools(samples.Tools):
-    """systemd-cryptenroll, which a TPM or the old recovery key lets in."""
+    """systemd-cryptenroll, which the old recovery key lets in."""
 
     TAKEN = ("systemd-cryptenroll ...", "journalctl --boot --output=cat --unit=systemd-cryptsetup@root.service")
 
-    def __init__(self, tpm: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.tpm = tpm
         self.enrolled: list[list[str]] = []
 
     def _journalctl(self, words: list[str], stdin: str) -> Result:
@@ -38,13 +36,9 @@ class Tools(samples.Tools):
         assert device.endswith("/dev/vda6") and not {KEY, OLD} & set(words)
         [unlock] = [option for option in options if option.startswith("--unlock")]
         options.remove(unlock)
-        if unlock == enroll.BY_TPM:
-            if not self.tpm:
-                return Result(1, "", "Failed to unseal secret using TPM2: State not recoverable\n")
-        else:
-            assert unlock == enroll.BY_KEY
-            if stdin != OLD:
-                return Result(1, "", "Failed to decrypt LUKS2 volume key: Operation not permitted\n")
+        assert unlock == enroll.BY_KEY
+        if stdin != OLD:
+            return Result(1, "", "Failed to decrypt LUKS2 volume key: Operation not permitted\n")
         self.enrolled.append(options)
         return Result(0, f"{KEY}\n" if "--recovery-key" in options else "", "New key enrolled as key slot 1.\n")
 
@@ -57,28 +51,59 @@ def old() -> str:
     return f"{OLD}\n"
 
 
-def test_recovery_key_is_in_the_answer_and_in_no_file(root_user: Path) -> None:
-    encrypted(root_user, tpm_token())
-    tools = Tools()
-    made = enroll.new_recovery_key(tools, False, never)
+def made_by_the_initrd(server: Path, text: str = f"{KEY}\n") -> None:
+    """What seal-root leaves in memory, and the mark that had it do so."""
+    (server / enroll.MADE_IN_THE_INITRD).write_text(text)
+    root.wanted_file().parent.mkdir(parents=True, exist_ok=True)
+    root.wanted_file().touch()
+
+
+def test_recovery_key_of_the_initrd_is_in_the_answer_once_and_then_in_no_file(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    made_by_the_initrd(root_user)
+    assert not root.show(Tools()).recovery_key
+    made = enroll.new_recovery_key(Tools(), False, never)
     assert (made.key, made.replaced) == (KEY, False)
-    assert tools.enrolled == [["--recovery-key"]]
+    assert root.show(Tools()).recovery_key
     assert not any(KEY.encode() in path.read_bytes() for path in root_user.rglob("*") if path.is_file())
+    with pytest.raises(Refused, match=r"cannot be shown again; --new replaces it; if it is lost: .*--at-restart"):
+        enroll.new_recovery_key(Tools(), False, never)
 
 
-def test_a_second_recovery_key_is_refused_unless_it_replaces_the_first(root_user: Path) -> None:
+@pytest.mark.parametrize("left", [None, ""])
+def test_without_a_key_of_the_initrd_the_next_start_makes_one(root_user: Path, left: str | None) -> None:
+    encrypted(root_user, tpm_token())
+    if left is not None:
+        made_by_the_initrd(root_user, left)
+    with pytest.raises(Refused, match=r"has no recovery key, which this takes: .*--at-restart"):
+        enroll.new_recovery_key(Tools(), False, never)
+
+
+def test_a_lost_recovery_key_is_replaced_at_the_next_start(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    asked = enroll.recovery_key_at_restart(Tools())
+    assert (asked.key, asked.replaced) == (None, True)
+    assert root.wanted_file() == root_user / "var/lib/millrace/recovery-key-wanted"
+    assert root.wanted_file().exists()
+
+
+def test_a_second_recovery_key_replaces_the_first_which_is_asked_for(root_user: Path) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
     tools = Tools()
-    with pytest.raises(Refused, match="cannot be shown again; --new replaces it"):
-        enroll.new_recovery_key(tools, False, never)
-    assert tools.enrolled == []
-    assert enroll.new_recovery_key(tools, True, never).replaced
+    assert enroll.new_recovery_key(tools, True, old).replaced
     assert tools.enrolled == [["--recovery-key", "--wipe-slot=recovery"]]
+
+
+def test_a_key_that_nobody_read_is_read_before_the_tpm_is_bound(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    made_by_the_initrd(root_user)
+    with pytest.raises(Refused, match="was not read yet"):
+        enroll.bind(Tools(), True, never)
 
 
 def test_a_new_mainboard_is_bound_with_the_recovery_key(root_user: Path) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
-    tools = Tools(tpm=False)
+    tools = Tools()
     assert enroll.bind(tools, True, old).secure_boot
     assert root.opened_by_tpm(tools) is None
     [options] = tools.enrolled
@@ -89,31 +114,21 @@ def test_a_new_mainboard_is_bound_with_the_recovery_key(root_user: Path) -> None
 def test_suspending_leaves_the_kernel_image_only(root_user: Path) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
     tools = Tools()
-    assert not enroll.bind(tools, False, never).secure_boot
+    assert not enroll.bind(tools, False, old).secure_boot
     assert "--tpm2-pcrs=" in tools.enrolled[0] and "--tpm2-public-key-pcrs=11" in tools.enrolled[0]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "tpm", "typed", "words"),
-    [
-        ([tpm_token(), recovery_token()], False, lambda: "wrong", "recovery key was not accepted"),
-        ([tpm_token()], False, never, "the TPM does not open the root file system: Failed to unseal"),
-        ([], True, never, "neither a TPM nor a recovery key"),
-    ],
-)
-def test_what_opens_nothing_changes_nothing(
-    root_user: Path, tokens: list[dict[str, object]], tpm: bool, typed: Callable[[], str], words: str
-) -> None:
-    encrypted(root_user, *tokens)
-    tools = Tools(tpm)
-    with pytest.raises(Failed, match=words):
-        enroll.bind(tools, True, typed)
+def test_a_wrong_recovery_key_changes_nothing(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    tools = Tools()
+    with pytest.raises(Failed, match="recovery key was not accepted"):
+        enroll.bind(tools, True, lambda: "wrong")
     assert tools.enrolled == []
 
 
 def test_an_empty_line_is_no_recovery_key(root_user: Path) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
-    tools = Tools(tpm=False)
+    tools = Tools()
     with pytest.raises(Refused, match="the recovery key is required"):
         enroll.bind(tools, True, lambda: "\n")
     assert tools.enrolled == []
@@ -122,7 +137,11 @@ def test_an_empty_line_is_no_recovery_key(root_user: Path) -> None:
 def test_a_root_in_the_clear_has_no_keys(root_user: Path) -> None:
     (root_user / "proc/1").mkdir(parents=True)
     (root_user / "proc/1/mountinfo").write_text("24 1 254:6 / / rw shared:1 - ext4 /dev/vda6 rw\n")
-    for action in (lambda: enroll.bind(Tools(), True, never), lambda: enroll.new_recovery_key(Tools(), True, never)):
+    for action in (
+        lambda: enroll.bind(Tools(), True, never),
+        lambda: enroll.new_recovery_key(Tools(), True, never),
+        lambda: enroll.recovery_key_at_restart(Tools()),
+    ):
         with pytest.raises(Refused, match="is not encrypted"):
             action()
 
@@ -136,9 +155,19 @@ def test_binding_needs_secure_boot(root_user: Path) -> None:
 
 def test_verb_prints_the_key_and_reads_the_old_one_from_stdin(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
-    tools = Tools(tpm=False)
+    tools = Tools()
     stand_in(monkeypatch, tools)
     done = CliRunner().invoke(encryption, ["recovery-key", "--new", "--key-stdin", "--json"], input=f"{OLD}\n")
     assert json.loads(done.stdout) == {"schema_version": 1, "key": KEY, "replaced": True}
     shown = CliRunner().invoke(encryption, ["recovery-key", "--new", "--key-stdin"], input=f"{OLD}\n").stdout
     assert f"\n    {KEY}\n" in shown and "previous recovery key is no longer accepted" in shown
+
+
+def test_verb_has_the_next_start_make_a_key_and_takes_no_other_option_with_it(
+    root_user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    stand_in(monkeypatch, Tools())
+    done = CliRunner().invoke(encryption, ["recovery-key", "--at-restart"])
+    assert "The next start makes a recovery key" in done.stdout and "accepted until then" in done.stdout
+    assert CliRunner().invoke(encryption, ["recovery-key", "--at-restart", "--new"]).exit_code == 2

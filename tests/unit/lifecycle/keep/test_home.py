@@ -58,6 +58,7 @@ def test_newer_state_of_another_boot_drive_is_found_and_nothing_is_written(serve
         ["anna"],
         False,
     )
+    assert [power.kind for power in elsewhere.trusted] == ["password"]
     server.rename("of this one")
     problem = server.keep().problem
     assert problem is not None and "millrace pool adopt" in problem and "millrace keep use-local" in problem

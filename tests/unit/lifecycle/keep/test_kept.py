@@ -12,7 +12,7 @@ from host.layout import REPO
 from millrace.lifecycle.keep import kept
 from millrace.serve.config.model import DesiredShare
 from millrace.system import paths
-from tests.unit.boot.units import before, names, settings, unit
+from tests.unit.boot.units import before, names, unit
 
 # Directories, of which the table has the files.
 DIRECTORIES = {
@@ -103,7 +103,7 @@ def test_what_others_can_read_is_no_secret_and_what_they_cannot_is_one() -> None
 
 def test_each_decision_starts_a_run() -> None:
     """A history changes with what it is the history of, SSH host keys are made at the first boot."""
-    watched = set(settings((REPO / "units/millrace-keep.path").read_text())["PathChanged"])
+    watched = set(unit("millrace-watch@keep.path")["PathChanged"])
     with_another = ("var/lib/millrace/config-history", "etc/ssh/")
     where = {"shadow": "etc/shadow", "quotas": None}
     wanted = {where.get(one.how, one.path) for one in kept.KEPT if one.decided}
@@ -111,7 +111,7 @@ def test_each_decision_starts_a_run() -> None:
 
 
 def test_records_are_watched_by_nobody() -> None:
-    watched = set(settings((REPO / "units/millrace-keep.path").read_text())["PathChanged"])
+    watched = set(unit("millrace-watch@keep.path")["PathChanged"])
     assert not watched & {f"/{one.path}" for one in kept.KEPT if not one.decided}
 
 
@@ -123,10 +123,10 @@ def test_no_share_is_the_directory_or_leads_there(name: str) -> None:
 
 
 def test_change_during_a_run_is_one_more_run_after_it_and_the_first_is_at_boot() -> None:
-    assert unit("millrace-keep.path")["Unit"] == ["millrace-again@millrace-keep.service"]
+    assert unit("millrace-watch@keep.path")["Unit"] == ["millrace-again@millrace-keep.service"]
     assert unit("millrace-again@.service")["After"] == ["%i.service"]
     assert "millrace-keep.service" in names(unit("millrace-serving.target"), "Wants")
-    for name in ("timers.target.wants/millrace-upkeep@keep.timer", "multi-user.target.wants/millrace-keep.path"):
+    for name in ("timers.target.wants/millrace-upkeep@keep.timer", "multi-user.target.wants/millrace-watch@keep.path"):
         assert (REPO / "units" / name).is_symlink()
 
 

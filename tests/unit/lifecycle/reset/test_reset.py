@@ -77,7 +77,7 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
     latest = generations.newest(server.where)
     assert latest is not None
     config, pool = search.config_of(latest), search.pool_of(latest)
-    restore.verify(latest.generation.manifest)
+    restore.verify(latest.generation.manifest, latest.generation.readable())
     assert pool.filesystem_uuid == latest.generation.manifest.pool
     [share] = config.shares
     assert (share.name, share.size, share.project, share.comment) == ("models", 1 << 30, 1001, "")

@@ -29,6 +29,8 @@ class Server(Commands):
         *JOBS,
         "systemctl show --property=ActiveState --value *",
         "systemctl start millrace-update-fetch.service",
+        "systemctl stop millrace-update-fetch.service",
+        "systemctl stop millrace-update-download.service",
         "systemctl start millrace-trial.service",
         "systemctl --no-block reboot",
         "systemctl list-jobs --no-legend --plain",
@@ -104,6 +106,8 @@ class Server(Commands):
             self.stopping = True
         if words[0] == "is-system-running":
             return Result(1, "stopping\n", "") if self.stopping else Result(0, "running\n", "")
+        if words[0] == "stop" and words[1].startswith("millrace-update-"):
+            return GOOD
         if words[0] == "stop":
             timer, self.timer = self.timer, None
             return GOOD if timer else Result(5, "", f"Failed to stop {words[1]}: Unit {words[1]} not loaded.")
@@ -150,7 +154,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
     return Server(tmp_path)
 
 
-def make_release(directory: Path, version: str = "0.2.0", key: str = KEY) -> Path:
+def make_release(directory: Path, version: str = "0.2.0", key: str = KEY, expires: str | None = None) -> Path:
     """A release as the build makes one, with small files."""
     directory.mkdir(parents=True, exist_ok=True)
     contents: dict[Kind, bytes] = {
@@ -164,7 +168,7 @@ def make_release(directory: Path, version: str = "0.2.0", key: str = KEY) -> Pat
         name = layout.file_name(kind, version, ROOTHASH)
         (directory / name).write_bytes(content)
         files.append(ReleaseFile(kind=kind, name=name, size=len(content)))
-    release = Release(image=layout.IMAGE, version=version, files=files)
+    release = Release(image=layout.IMAGE, version=version, files=files, expires=expires)
     (directory / layout.RELEASE).write_text(release.model_dump_json())
     sign(directory, key)
     return directory

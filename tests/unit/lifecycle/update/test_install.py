@@ -20,7 +20,7 @@ from tests.unit.lifecycle.update.conftest import ESP, WELL, Server, make_release
 def install_(server: Server, version: str = "0.2.0", **options: object) -> None:
     with stage.origin(make_release(server.root / "new" / version, version), server) as bring:
         found = stage.describe(bring, server)
-        stage.complete(found, bring, server)
+        stage.fetch_files(found, bring, server)
     wanted = UpdateOrder.model_validate({"version": version, "by": "admin", **options})
     write_model(update_paths.order_file(), wanted)
     install.install(server, server.measure)
@@ -68,7 +68,7 @@ def test_what_was_confirmed_is_what_is_installed(server: Server) -> None:
     install_(server)
     records.end_trial()
     with stage.origin(make_release(server.root / "new/0.3.0", "0.3.0"), server) as bring:
-        stage.complete(stage.describe(bring, server), bring, server)
+        stage.fetch_files(stage.describe(bring, server), bring, server)
     write_model(update_paths.order_file(), UpdateOrder(version="0.4.0", by="admin"))
     with pytest.raises(BadInput, match=r"0\.3\.0 is staged, 0\.4\.0 was confirmed"):
         install.install(server, server.measure)
@@ -224,7 +224,7 @@ def test_order_waits_and_reports_how_it_ended(server: Server) -> None:
 
     def installing() -> None:
         server.states[JOB.unit] = "activating"
-        stage.say("installing")
+        stage.report("installing")
 
     def pause(_: float) -> None:
         server.states[JOB.unit] = next(steps)
@@ -250,7 +250,7 @@ def test_order_waits_and_reports_how_it_ended(server: Server) -> None:
 def test_installation_is_listed_with_its_step_and_its_end(server: Server) -> None:
     assert JOB.glance() is None
     ORDER.write(WANTED)
-    stage.say("staging", 25, 100)
+    stage.report("staging", 25, 100)
     assert JOB.glance() == ("version 0.2.0: staging", 0.25, None, None)
     with pytest.raises(Refused, match="not cancelled"):
         JOB.cancel(server)

@@ -19,6 +19,11 @@ from vm import pe
 
 MINE, OTHER = (rsa.generate_private_key(65537, 2048).public_key() for _ in range(2))
 NAME = "millrace_0.2.0.efi"
+# a key of an algorithm that nobody has
+UNKNOWN = b"""-----BEGIN PUBLIC KEY-----
+MBIwDAYIKoZIzj0CB3cFAAMCAAE=
+-----END PUBLIC KEY-----
+"""
 
 
 def pem(key: rsa.RSAPublicKey) -> bytes:
@@ -65,7 +70,10 @@ def test_image_without_a_signature_for_the_tpm_is_refused(server: Server, conten
     assert f"{NAME} is not signed for the TPM" in (asked(server, content) or "")
 
 
-@pytest.mark.parametrize("tokens", [[recovery_token()], [tpm_token(signer=b"")], [tpm_token(signer=b"no key")]])
+@pytest.mark.parametrize(
+    "tokens",
+    [[recovery_token()], [tpm_token(signer=b"")], [tpm_token(signer=b"no key")], [tpm_token(signer=UNKNOWN)]],
+)
 def test_root_that_asks_for_no_known_key_decides_itself(server: Server, tokens: list[dict[str, object]]) -> None:
     encrypted(server.root, *tokens)
     assert asked(server, kernel(OTHER)) is None
@@ -83,5 +91,5 @@ def test_release_is_refused_before_anything_is_written(server: Server, tmp_path:
     with stage.origin(make_release(tmp_path / "new"), server) as bring:
         found = stage.describe(bring, server)
         with pytest.raises(Refused, match=r"millrace_0\.2\.0\.efi is not signed for the TPM"):
-            stage.complete(found, bring, server)
+            stage.fetch_files(found, bring, server)
     assert server.entries == ["millrace_0.1.0.efi"]

@@ -109,5 +109,13 @@ def test_release_is_refused_before_anything_is_written(firmware: Server, tmp_pat
     with stage.origin(made, firmware) as bring:
         found = stage.describe(bring, firmware)
         with pytest.raises(Refused, match=r"Secure Boot is on and millrace_0\.2\.0\.efi is not signed"):
-            stage.complete(found, bring, firmware)
+            stage.fetch_files(found, bring, firmware)
     assert firmware.entries == ["millrace_0.1.0.efi"]
+
+
+def test_certificate_of_another_version_says_nothing_of_what_firmware_accepts(firmware: Server) -> None:
+    # X.509: the version, 2 for the third, is the first field
+    odd = MINE.public_bytes(Encoding.DER).replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020107"), 1)
+    listed = secure_boot.X509.bytes_le + struct.pack("<III", 28 + 16 + len(odd), 0, 16 + len(odd)) + bytes(16) + odd
+    variable(firmware, secure_boot.DATABASE, listed)
+    assert asked(firmware, image(OTHER)) is None

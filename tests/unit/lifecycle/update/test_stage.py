@@ -20,7 +20,7 @@ from tests.unit.lifecycle.update.conftest import ROOTHASH, Server, make_release,
 def staged(server: Server, path: Path | None) -> Release:
     with stage.origin(path, server) as bring:
         found = stage.describe(bring, server)
-        stage.complete(found, bring, server)
+        stage.fetch_files(found, bring, server)
     assert release.staged(server) == found
     return found
 

@@ -84,6 +84,14 @@ def large_first(made: Path) -> bytes:
     return packed(made)
 
 
+def negative(made: Path) -> bytes:
+    """A size below zero, in the form that GNU has for sizes of 8 GiB and more."""
+    head = bytearray(tarfile.TarInfo(layout.SUMS).tobuf(tarfile.GNU_FORMAT))
+    head[124:136] = b"\xff" * 12
+    head[148:156] = b"%06o\0 " % (256 + sum(head[:148]) + sum(head[156:512]))
+    return bytes(head) + packed(made)
+
+
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
@@ -98,6 +106,7 @@ def large_first(made: Path) -> bytes:
         (lambda made: packed(made, kind=tarfile.SYMTYPE), "not the archive of a release"),
         (lambda made: packed(made, kind=tarfile.XHDTYPE), "not the archive of a release"),
         (lambda made: b"PK\3\4" + os.urandom(2000), "not the archive of a release"),
+        (negative, "not the archive of a release"),
         (lambda made: bytes(100), "not the archive of a release"),
         (lambda made: packed(made)[:3000], "larger|not the archive"),
     ],

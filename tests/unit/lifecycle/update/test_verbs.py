@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.update import planned_reboot, records, update_paths, verbs
+from millrace.lifecycle.update import planned_reboot, records, stage, update_paths, verbs
 from millrace.lifecycle.update.model import LastUpdate, PlannedReboot
 from millrace.lifecycle.update.planned_reboot import PLAN
 from millrace.lifecycle.update.verbs import update
@@ -255,3 +255,20 @@ def test_offer_names_the_option_for_arrays_without_members(
     monkeypatch.setattr("millrace.lifecycle.update.obstacles.of_server", degraded)
     found = json.loads(say("check", str(make_release(tmp_path / "new")), "--json").output)
     assert [one["option"] for one in found["needs"]] == ["degraded"] and found["refusal"] is None
+
+
+def test_expired_release_of_the_source_is_shown_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = make_release(tmp_path / "old", expires="2026-01-01T00:00:00+00:00")
+    found = json.loads(say("check", str(old), "--json").output)
+    assert found["expires"][:10] == "2026-01-01" and "later releases may be withheld" in found["warnings"][0]
+    assert records.checked_source() is None
+    records.save_source("http://files.example/m/")
+    monkeypatch.setattr(stage, "_download", lambda url, name, limit, to, run: stage._copied(old / name, limit, to))
+    said = say("check").output
+    assert "warning: version 0.2.0 expired on 2026-01-01" in said and "warning: the source of updates uses http" in said
+    assert "later releases may be withheld" in say("status").output
+
+
+def test_release_that_lasts_has_no_warning(tmp_path: Path) -> None:
+    new = make_release(tmp_path / "new", expires="2999-01-01T00:00:00+00:00")
+    assert json.loads(say("check", str(new), "--json").output)["warnings"] == []

@@ -114,6 +114,9 @@ INVALID = [
     '{"jobs": ' + "[" * 100_000,
     '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1, "runtime": NaN}}]}',
     '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1, "runtime": 1e999}}]}',
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": -1, "io_bytes": 1, "runtime": 1}}]}',
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1, "runtime": 1, '
+    '"clat_ns": {"N": 1, "min": 1, "max": 1, "mean": 1, "bins": {"1": -2}}}}]}',
     '{"jobs": [{"jobname": "w", "read": {"total_ios": ' + "9" * 300 + ', "io_bytes": 1, "runtime": 1}}]}',
 ]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recipes, the client kit and the client's check of a share that requires TLS."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from millrace.measure.client import kit, text
 from millrace.measure.client.tls import Tls
 from millrace.system.errors import Refused
 from millrace_client import check
-from tests.fakes.certificates import certificate
-from tests.unit.measure.client.servers import TRAIN, expectation, recipe
+from tests.fakes.certificates import certificate, pair
+from tests.unit.measure.client.servers import TRAIN, expectation, nfs_client, recipe
 
 SHOWN = certificate(["nas7", "*.storage.example.com"], addresses=["10.0.0.2", "10.0.1.2"])
 OWN = Tls(SHOWN, "-----BEGIN CERTIFICATE-----\n")
@@ -95,8 +96,53 @@ def test_the_check_says_how_the_mount_is_encrypted(
 
 
 def test_the_script_runs_it(tmp_path: Path) -> None:
-    from tests.unit.measure.client.servers import nfs_client
-
     client = nfs_client(tmp_path, "mountstats-training")
     findings = check.examine("/mnt/train", expectation(served=SECRET), client)
     assert [one.status for one in findings if one.check == "encryption"] == [check.FAIL]
+
+
+BOTH = replace(SECRET, tls=Tls(SHOWN, pair("old")[0] + pair("next")[0], "2028-03-01T00:00:00+00:00"))
+STORE = "etc/tlshd/millrace-ca.pem"
+
+
+def test_recipe_has_both_authorities_before_the_next_one_takes_over() -> None:
+    made = recipe(served=BOTH)
+    assert [known.needed_from for known in made.expect.authorities] == [None, "2028-03-01T00:00:00+00:00"]
+    assert any("on 2028-03-01" in note.text and "check.pyz" in note.text for note in made.notes)
+    assert not any("two CAs" in note.text for note in recipe(served=SECRET).notes)
+    printed = openssl_fingerprint(pair("old")[0])
+    assert made.expect.authorities[0].fingerprint == printed
+
+
+@pytest.mark.parametrize(
+    ("texts", "status", "words"),
+    [
+        (["old", "next"], check.OK, "has both CAs"),
+        (["old"], check.WARN, "has the old CA only: mounts fail from 2028-03-01 on"),
+        (["next"], check.FAIL, "lacks the CA of the server"),
+        (["other"], check.FAIL, "lacks the CA of the server"),
+        ([], check.FAIL, "lacks the CA of the server"),
+    ],
+)
+def test_check_reports_a_client_that_lacks_an_authority(
+    tmp_path: Path, texts: list[str], status: str, words: str
+) -> None:
+    client = nfs_client(tmp_path, "mountstats-training")
+    (tmp_path / STORE).parent.mkdir(parents=True)
+    (tmp_path / STORE).write_text("".join(pair(name)[0] for name in texts))
+    findings = check.examine("/mnt/train", expectation(served=BOTH), client)
+    [trusted] = [finding for finding in findings if finding.check == "authority"]
+    assert trusted.status == status and words in trusted.text
+    assert bool(trusted.fix) == (status != check.OK)
+
+
+def test_check_of_a_client_of_a_public_authority_looks_at_no_file(tmp_path: Path) -> None:
+    client = nfs_client(tmp_path, "mountstats-training")
+    findings = check.examine("/mnt/train", expectation(served=replace(SECRET, tls=Tls(SHOWN, None))), client)
+    assert "authority" not in {finding.check for finding in findings}
+
+
+def openssl_fingerprint(certificate: str) -> str:
+    words = ["openssl", "x509", "-noout", "-fingerprint", "-sha256"]
+    said = subprocess.run(words, input=certificate, capture_output=True, text=True, check=True).stdout
+    return said.strip().partition("=")[2]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line for each drive under titles; what is not known is said to be unknown."""
 
-from millrace.inventory.model import DriveState
+import pytest
+
+from millrace.inventory.model import DriveState, OpalState
 from millrace.observe.drive.rows import row, rows
 from millrace.observe.drive.text import details, table
 from millrace.storage.drive.drive_text import verdict
@@ -44,6 +46,16 @@ def test_what_is_not_known_of_a_drive_is_unknown() -> None:
     )
     assert (found["Power-on hours"], found["Bay"], found["Worn out on"]) == ("9000", "unknown", "unknown")
     assert found["Verdict"] == "in-sync"
+
+
+@pytest.mark.parametrize(
+    ("opal", "words"),
+    [(None, "no, or not reported"), ("off", "can (Opal), not in use"), ("locked", "yes (Opal), locked")],
+)
+def test_drive_says_whether_it_locks_itself(opal: OpalState | None, words: str) -> None:
+    known = examined("X", DriveState.UNKNOWN).model_copy(update={"opal": opal})
+    shown = details(row(server(drive("X"), at_boot=[known]), "X"))
+    assert f"Locks itself:    {words}" in shown
 
 
 def test_actions_that_are_possible_now_are_shown() -> None:

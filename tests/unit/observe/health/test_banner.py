@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.lifecycle.admin import one_time
+from millrace.lifecycle.access import one_time
 from millrace.observe.health.accelerators import Fed, FedCount
 from millrace.observe.health.banner import banner
 from millrace.observe.health.model import Health, HealthFinding, Level, worst

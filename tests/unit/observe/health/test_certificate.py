@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings of a certificate that ends soon, has ended or lacks a name of the server."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,13 @@ import pytest
 from millrace.observe.health.checks import nfs
 from millrace.observe.health.checks.certificate import check
 from millrace.observe.health.model import Level
-from millrace.serve.certificate import cockpit, files
+from millrace.serve.certificate import cockpit, files, trust
+from millrace.serve.certificate.model import RevocationList, Succession, TrustedAuthorities
 from millrace.system import paths
+from millrace.system.documents import write_model
+from millrace.system.files import write_text
 from millrace.system.run import Result
-from tests.fakes.certificates import certify, pair
+from tests.fakes.certificates import certificate, certify, pair
 from tests.unit.observe.health.servers import host, sentences, well
 
 
@@ -90,6 +94,48 @@ def test_other_certificate_in_use_by_cockpit_is_a_finding() -> None:
     (cockpit.directory() / "99-mine.cert").write_text("")
     level, words = said()
     assert level is Level.WARN and "99-mine.cert" in words
+
+
+def test_next_authority_is_announced_to_clients_of_tls_a_month_before(tmp_path: Path) -> None:
+    certify()
+    exports = tmp_path / "etc/exports.d/millrace.exports"
+    exports.parent.mkdir(parents=True)
+    exports.write_text("/srv/pool/data 10.0.0.0/24(rw,xprtsec=tls)\n")
+    succeeds(days=60)
+    assert said()[0] is Level.OK
+    succeeds(days=20)
+    level, words = said()
+    assert level is Level.WARN and "replaces its CA on" in words and "check.pyz" in words
+    exports.write_text("/srv/pool/data 10.0.0.0/24(rw)\n")
+    assert said()[0] is Level.OK
+    certify(origin="installed")
+    assert said()[0] is Level.OK
+
+
+def test_name_that_waits_for_the_next_authority_is_one_finding() -> None:
+    certify(names=["nas7"])
+    succeeds(days=60, waiting=["nas7.local"])
+    level, words = said()
+    assert level is Level.WARN and "may not certify nas7.local" in words and "--successor" in words
+
+
+def test_revocation_list_that_ended_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    certify()
+    block = "-----BEGIN X509 CRL-----\nMII=\n-----END X509 CRL-----\n"
+    write_text(files.revoked(), block)
+    assert said()[0] is Level.OK
+    write_text(files.revoked(), block * 2)
+    past = RevocationList(issuer="CN=Site", updated="2026-01-01", next_update="2026-02-01T00:00:00+00:00", revoked=1)
+    endless = past.model_copy(update={"issuer": "CN=Endless", "next_update": None})
+    known = TrustedAuthorities(trusted=[], revocations=[past, endless])
+    monkeypatch.setattr(trust, "trusted", lambda: known)
+    level, words = said()
+    assert level is Level.WARN and "CN=Site ended on 2026-02-01" in words and "trust crl" in words
+
+
+def succeeds(days: int, waiting: list[str] | None = None) -> None:
+    day = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+    write_model(files.succession_file(), Succession(takes_over=day, authority=certificate(), waiting=waiting or []))
 
 
 class TestTheHelperOfTls:

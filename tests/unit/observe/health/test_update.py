@@ -8,7 +8,7 @@ import pytest
 
 from millrace.lifecycle.etc import factory
 from millrace.lifecycle.update import planned_reboot, records
-from millrace.lifecycle.update.model import LastUpdate, Outcome, PlannedReboot, Serving, Trial
+from millrace.lifecycle.update.model import LastUpdate, Outcome, PlannedReboot, Release, Serving, Trial
 from millrace.observe.health.checks import update
 from millrace.observe.health.model import Level
 from millrace.system import paths
@@ -93,3 +93,24 @@ def test_etc_that_was_not_written_is_a_warning_and_a_kept_file_is_said(tmp_path:
     write_model(factory.record_file(), listing.model_copy(update={"follows": here[1], "kept": {"issue": kept}}))
     said = "OK: Changed on this server and kept, version 0.1.0 has others: /etc/issue."
     assert said in sentences(update.check(host()))
+
+
+def test_source_without_tls_is_a_warning_until_it_is_changed() -> None:
+    records.save_source("http://files.example/m/")
+    [source] = [finding for finding in update.check(host()) if finding.kind == "source"]
+    assert source.level is Level.WARN and "uses http" in source.sentence and "https" in source.todo
+    records.save_source("https://files.example/m/")
+    assert not any(finding.kind == "source" for finding in update.check(host()))
+
+
+@pytest.mark.parametrize(("days", "warned"), [(-1, True), (1, False), (None, False)])
+def test_expired_release_that_is_the_newest_of_its_source_is_a_warning(days: int | None, warned: bool) -> None:
+    records.save_source("https://files.example/m/")
+    end = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
+    records.save_checked_source(Release(image="millrace", version="0.2.0", files=[], expires=end))
+    sources = [finding for finding in update.check(host()) if finding.kind == "source"]
+    assert bool(sources) is warned
+    assert all("may be withheld" in finding.sentence for finding in sources)
+    # another source has offered nothing yet
+    records.save_source("https://other.example/m/")
+    assert not any(finding.kind == "source" for finding in update.check(host()))

@@ -15,7 +15,7 @@ import pytest
 from millrace.observe.metrics import serve
 from millrace.observe.metrics.endpoint import digest
 from millrace.observe.metrics.model import MetricsSettings
-from millrace.serve.certificate import files, own
+from millrace.serve.certificate import authority, files, own
 from millrace.serve.certificate.identity import ServerIdentity
 from millrace.system import paths
 from tests.fakes import node_exporter
@@ -37,7 +37,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Start an endpoint on a free port."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     name = ServerIdentity(names=["localhost"], addresses=["127.0.0.1"])
-    own.ensure_authority(name)
+    authority.ensure(name)
     own.issue(name)
     paths.metrics_file().parent.mkdir(parents=True, exist_ok=True)
     paths.metrics_file().write_text(TEXT)

@@ -9,7 +9,7 @@ import pytest
 
 from millrace.serve.account import account_paths, second_factor
 from millrace.system import paths
-from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 
 NOW = datetime(2026, 11, 29, 12, 0, 10, tzinfo=UTC)
 
@@ -128,3 +128,12 @@ def test_guesses_are_few() -> None:
     later = timedelta(minutes=16)
     second_factor.prove("bob", code(secret, later), NOW + later)
     assert [path.name for path in account_paths.enrolment_dir().iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\n", b"not base32\n", "é\n".encode()])
+def test_file_that_is_damaged_is_named_with_who_removes_it(content: bytes) -> None:
+    account_paths.second_factor_dir().mkdir(parents=True)
+    (account_paths.second_factor_dir() / "bob").write_bytes(content + b"12345678\n" if content else b"")
+    with pytest.raises(Failed, match=r"^the second factor of bob is damaged; .*second-factor remove bob"):
+        second_factor.prove("bob", "123456", NOW)
+    assert second_factor.recovery_codes_left("bob") == bool(content)

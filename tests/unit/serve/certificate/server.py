@@ -2,6 +2,7 @@
 """A server that makes its own certificates, and a site's authority beside it, which is the real openssl."""
 
 import subprocess
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_interface
 from pathlib import Path
 
@@ -99,6 +100,28 @@ class Authority:
         """A certificate that another server signed, which is no authority; its key; and that of the other."""
         other, _ = self.server(f"{extensions};basicConstraints=critical,CA:FALSE", name="other")
         return "".join(self._make("below", "other", extensions)) + other
+
+    def revocations(self, *certificates: str, days: int = 30) -> str:
+        """The list of what the intermediate has revoked, which ends in so many days."""
+        (self.directory / "ca.cnf").write_text(
+            "[ca]\ndefault_ca=site\n[site]\ndatabase=index\ndefault_md=sha256\n".replace(
+                "=index", f"={self.directory / 'index'}"
+            )
+        )
+        (self.directory / "index").touch()
+        issuer = [
+            "-cert",
+            str(self.directory / "Site issuing.pem"),
+            "-keyfile",
+            str(self.directory / "Site issuing.key"),
+        ]
+        common = ["ca", "-config", str(self.directory / "ca.cnf"), *issuer]
+        for revoked in certificates:
+            (self.directory / "revoked.pem").write_text(revoked)
+            openssl(*common, "-revoke", str(self.directory / "revoked.pem"))
+        now = datetime.now(UTC)
+        times = [f"{at:%Y%m%d%H%M%SZ}" for at in (now - timedelta(days=9), now + timedelta(days=days))]
+        return openssl(*common, "-gencrl", "-crl_lastupdate", times[0], "-crl_nextupdate", times[1])
 
     def _make(
         self, name: str, issuer: str | None, extensions: str, days: int = 365, subject: str | None = None

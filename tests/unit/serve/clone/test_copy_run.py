@@ -58,7 +58,7 @@ def here(appliance: Appliance, run: Mounts) -> ShareServer:
 
 def copied(appliance: Appliance, mounts: Mounts) -> CopyReport:
     server = here(appliance, mounts)
-    *_, last = copy_run.copy(*copy_run.prepare(SOURCE, "models", server), server)
+    *_, last = copy_run.copy(*copy_run.prepare(SOURCE, "models", server), "1", server)
     assert isinstance(last, CopyReport)
     return last
 
@@ -96,10 +96,10 @@ def test_share_that_is_missing_is_named_with_the_remedy(appliance: Appliance, mo
 def test_export_is_mounted_read_only_and_copied(appliance: Appliance, mounts: Mounts) -> None:
     report = copied(appliance, mounts)
     assert (appliance.root / "srv/pool/models/weights").read_text() == "weights"
-    assert (report.source, report.target, report.bytes) == (SOURCE, "models", 7)
+    assert (report.id, report.source, report.target, report.bytes) == ("1", SOURCE, "models", 7)
     options = mounts.calls[1][4].split(",")
     assert {"ro", "nosuid", "nodev", "noexec", "softerr", "vers=4.2"} <= set(options)
-    assert mounts.calls[-1] == ["umount", "--lazy", str(paths.run_dir() / "copy")]
+    assert mounts.calls[-1] == ["umount", "--lazy", str(paths.run_dir() / "copy/source")]
 
 
 def test_source_that_exports_nothing_is_one_sentence(appliance: Appliance, mounts: Mounts) -> None:

@@ -166,7 +166,10 @@ class Network(Appliance):
         self.master.pop(name, None)
         for bond in re.findall("^Bond=(.*)", text, re.MULTILINE):
             self.master[name] = bond
-            self._attribute(name, "bonding_slave/mii_status", "up")
+            (made,) = [path.read_text() for path in self._files("netdev") if f"Name={bond}\n" in path.read_text()]
+            speed = (self.root / f"sys/class/net/{name}/speed").read_text().strip()
+            deaf = "Mode=802.3ad" in made and speed == "-1"
+            self._attribute(name, "bonding_slave/mii_status", "down" if deaf else "up")
         for bond in {each for each in self.addresses if (self.root / f"sys/class/net/{each}/bonding").is_dir()}:
             members = [member for member, where in self.master.items() if where == bond]
             self._attribute(bond, "bonding/slaves", " ".join(members))

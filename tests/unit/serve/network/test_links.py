@@ -127,6 +127,13 @@ def test_bond_whose_lacp_partner_is_missing_is_rolled_back(network: Network) -> 
     assert not (network.root / f"{RUN}bond0.netdev").exists()
 
 
+def test_lacp_of_a_port_without_a_known_speed_is_refused(network: Network) -> None:
+    (network.root / "sys/class/net/enp2s0/speed").write_text("-1\n")
+    network.partner = PARTNER
+    with pytest.raises(Refused, match="the speed of enp2s0 is not known, which LACP needs: use --mode active-backup"):
+        bond(network, "lacp", addresses=("10.0.0.11/24",))
+
+
 def test_lacp_partner_is_shown(network: Network) -> None:
     network.partner = PARTNER
     bond(network, "lacp", addresses=("10.0.0.11/24",))

@@ -48,6 +48,7 @@ def test_its_configuration_points_to_the_certificate_of_this_server(appliance: A
     room = "/var/lib/millrace/certificate"
     assert dict(config["authenticate.server"]) == {
         "x509.truststore": f"{room}/trusted.pem",
+        "x509.crl": f"{room}/revoked.pem",
         "x509.certificate": f"{room}/current/server.pem",
         "x509.private_key": f"{room}/current/server.key",
     }

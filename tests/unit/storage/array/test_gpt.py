@@ -57,3 +57,10 @@ def test_every_entry_of_a_table_is_read() -> None:
     assert len(table) == gpt.ENTRY_AREA
     assert gpt.ids(bytes(1024) + table, b"", 512) == set(guids)
     assert gpt.ids(b"", table, 512) == set(guids)
+
+
+@pytest.mark.parametrize("cut", [1, 16, 100, 111, 112, 127])
+def test_entry_that_is_cut_off_is_none(cut: int) -> None:
+    head = bytes(1024) + entries().ljust(128, b"\0") + entries().ljust(128, b"\0")[: 128 - cut]
+    assert gpt.ids(head, b"", 512) == {PARTITION}
+    assert gpt.ids(bytes(512) + header()[:60], gpt.SIGNATURE, 512) == frozenset()

@@ -56,3 +56,12 @@ def test_a_resync_by_the_bitmap_is_told_by_the_feature_map(
     monkeypatch.setattr(world, "attempt", lambda argv: Result(0, lines, ""))
     block = examine(world, "sda1")
     assert block is not None and block.recovering and block.by_bitmap is by_bitmap
+
+
+@pytest.mark.parametrize("events", ["²", "9" * 4400, "-1", "5 of 7", ""])
+def test_lines_in_the_name_of_an_array_are_not_taken_for_numbers(
+    world: World, monkeypatch: pytest.MonkeyPatch, events: str
+) -> None:
+    text = f"           Name : x\nEvents : {events}\n    Device Role : Active device ²\n"
+    monkeypatch.setattr(world, "attempt", lambda argv: Result(0, text, ""))
+    assert examine(world, "sda1") is None

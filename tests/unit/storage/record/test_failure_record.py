@@ -147,3 +147,9 @@ def test_failure_before_a_start_of_the_array_is_none_of_those_after_it() -> None
         failure_record.note_start(SAME)
         assert since_start(UUID) == []
     assert [one.member for one in load()] == ["x", "y"]
+
+
+def test_line_that_is_nested_too_deeply_is_passed_over(array: Path) -> None:
+    fill(1)
+    append_line(paths.failures_file(), "[" * 3000, mode=0o600)
+    assert [failure.array for failure in load()] == ["other"]

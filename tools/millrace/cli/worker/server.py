@@ -118,7 +118,7 @@ class VerbServer:
                     os.killpg(child.pid, signal.SIGTERM)
                 return
             number, words = int(question["id"]), [str(word) for word in question["words"]]
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise BadInput('a question is a line like {"id": 1, "words": ["status", "--json"]}') from error
         if self._only is not None and words != self._only:
             raise BadInput(f"only 'millrace {' '.join(self._only)}' is run here")

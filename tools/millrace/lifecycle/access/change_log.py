@@ -101,7 +101,7 @@ def _of_account(account: str) -> Iterator[ChangeEntry]:
     for path in (_file(account, ".old"), _file(account)):
         for line in (sysfs.text(path) or "").splitlines():
             # a power cut may leave a part of a line
-            with suppress(ValueError, TypeError, KeyError):
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
                 values = json.loads(line)
                 begun.setdefault(values["id"], {"status": None}).update(values)
     for values in begun.values():

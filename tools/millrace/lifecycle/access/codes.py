@@ -46,6 +46,7 @@ def remove(name: str | None, code: str | None, run: Runner) -> PersonReport:
     """Let an account sign in without a code. The caller's own needs a code: an open session does not suffice.
 
     Refused: the code is wrong, there is no second factor, or this is another person. BadInput: the code is none.
+    Failed: the file with the secret is damaged.
     """
     account = _allowed(name)
     if not second_factor.is_on(account):

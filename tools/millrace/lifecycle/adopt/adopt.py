@@ -11,8 +11,8 @@ from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of
 from millrace.lifecycle.adopt.search_result import forget, refuse_if_pool
 from millrace.lifecycle.keep import generation, generations, home, seal, trust
 from millrace.lifecycle.keep.generation import Generation
-from millrace.lifecycle.keep.model import KeyFile
-from millrace.lifecycle.keep.trust import KINDS, TrustKind
+from millrace.lifecycle.keep.model import KeyFile, TrustKind
+from millrace.lifecycle.keep.trust import KINDS
 from millrace.storage.array.machine import System
 from millrace.storage.assemble import in_sync, standstill
 from millrace.storage.record.pool_file import save_pool
@@ -165,5 +165,5 @@ def _contents(found: Generation, adoption: Adoption) -> Mapping[str, bytes]:
 
 
 def _left_out(found: Generation, adoption: Adoption) -> list[str]:
-    kinds = KINDS if not adoption.secrets else adoption.without
+    kinds = [kind for kind in KINDS if kind not in trust.SERVED] if not adoption.secrets else adoption.without
     return [trust.LEFT_OUT[one.kind] for one in trust.trusted(found) if one.kind in kinds]

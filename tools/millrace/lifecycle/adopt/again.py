@@ -13,8 +13,7 @@ from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys, trust
 from millrace.lifecycle.keep.generations import Newest
 from millrace.lifecycle.keep.kept import KEPT, STATE, KeptPath, has
-from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest
-from millrace.lifecycle.keep.trust import Trusted
+from millrace.lifecycle.keep.model import KeptElsewhere, KeyFile, Manifest, Trusted
 from millrace.serve.account import accounts
 from millrace.serve.config import store
 from millrace.serve.config.model import Config
@@ -59,7 +58,7 @@ def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:
     if newest is None:
         raise Refused("this server has a pool already; see it with `millrace pool show`")
     manifest = newest.generation.manifest
-    restore.verify(manifest)
+    restore.verify(manifest, newest.generation.readable())
     search.pool_of(newest)
     config = search.config_of(newest)
     key = _key(newest, passphrase)

@@ -5,8 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.lifecycle.keep.model import Forgotten, KeptElsewhere
-from millrace.lifecycle.keep.trust import Trusted, TrustKind
+from millrace.lifecycle.keep.model import Forgotten, KeptElsewhere, Trusted, TrustKind
 from millrace.system.documents import Contract, Count
 
 

@@ -148,7 +148,7 @@ def _record(system: System, on_drives: OnDrives, names: Mapping[str, str]) -> Ar
 
 def _kib(text: str) -> int | None:
     """`128K`, as mdadm prints a chunk, in bytes."""
-    return int(text[:-1]) << 10 if text.endswith("K") and text[:-1].isdigit() else None
+    return int(text[:-1]) << 10 if text.endswith("K") and text[:-1].isdecimal() else None
 
 
 def _drives(records: Sequence[ArrayRecord], names: Sequence[str], system: System) -> list[DriveRecord]:

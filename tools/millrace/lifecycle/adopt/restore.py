@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
 
-from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.adopt import logs, progress
 from millrace.lifecycle.adopt.ports import moved, set_addresses
 from millrace.lifecycle.keep import ssh_keys
@@ -28,6 +28,10 @@ SHADOW, QUOTAS, DUMP = "accounts/shadow", "accounts/quotas.json", ".dump"
 POOL, CONFIG = "var/lib/millrace/pool.json", "var/lib/millrace/config.json"
 HISTORY = "var/lib/millrace/config-history/"
 ZONE = re.compile(r"(\.\.|)/usr/share/zoneinfo(/[A-Za-z0-9_+-]+)+")
+PERMISSIONS = 0o777
+"""Bits of a mode that come back: nothing that is kept is run as another user."""
+LONGEST = 255
+"""Bytes of a file name (path_resolution(7))."""
 LAST = (POOL, CONFIG, SHADOW, QUOTAS)
 """What is not a file to be written as it is."""
 
@@ -41,7 +45,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     `contents` are files by path; a member of the manifest that is not in it stays out. BadInput: the state names a file
     that is not kept; nothing is written. Failed: a file, an account or a quota cannot be restored.
     """
-    verify(manifest)
+    verify(manifest, contents)
     members = [(member, _kept(member)) for member in manifest.members]
     progress.record("files")
     # The new /etc/hostname starts a renewal: in between it would find a certificate that does not name this server.
@@ -80,10 +84,17 @@ def _files(members: Sequence[tuple[ManifestMember, KeptPath]], contents: Mapping
     return missing
 
 
-def verify(manifest: Manifest) -> None:
-    """Verify that this release keeps each file of a state. BadInput: it does not, or a link leads elsewhere."""
-    for one in manifest.members:
-        _kept(one)
+def verify(manifest: Manifest, contents: Mapping[str, bytes]) -> None:
+    """Verify that this release keeps each file of a state, and that what has to be text is.
+
+    BadInput: it does not, a link leads elsewhere, or a file is damaged.
+    """
+    for member in manifest.members:
+        _kept(member)
+    for path, data in contents.items():
+        if path == SHADOW or path.endswith(DUMP):
+            _text(path, data)
+    _quota_states(contents.get(QUOTAS))
     # what is left out is left out by its path: each file has one only
     links = {member.path for member in manifest.members if member.link is not None}
     for member in manifest.members:
@@ -93,6 +104,8 @@ def verify(manifest: Manifest) -> None:
 
 def _kept(member: ManifestMember) -> KeptPath:
     path = PurePosixPath(member.path)
+    if any("\0" in part or len(part.encode(errors="replace")) > LONGEST for part in (*path.parts, member.link or "")):
+        raise BadInput("the kept state has a name that no file can have")
     kept = next((candidate for candidate in KEPT if has(candidate, member.path)), None)
     if kept is None or path.is_absolute() or ".." in path.parts or str(path) != member.path:
         raise BadInput(f"the kept state has {member.path}, which is not kept by this release: use a later one")
@@ -102,6 +115,9 @@ def _kept(member: ManifestMember) -> KeptPath:
             raise BadInput(f"the kept state has {member.path}, which is no link to a time zone")
     elif member.link is not None and (member.link.startswith("/") or ".." in PurePosixPath(member.link).parts):
         raise BadInput(f"the kept state has a link {member.path} that leads elsewhere")
+    # the sandbox of the adoption refuses them halfway, at each boot
+    if member.mode & ~0o777:
+        raise BadInput(f"the kept state has {member.path} with the mode {member.mode:o}, which no kept file has")
     return kept
 
 
@@ -112,8 +128,8 @@ def _write(member: ManifestMember, data: bytes, run: Runner) -> None:
     elif member.path.endswith(DUMP):
         _database(path.with_name(path.name.removesuffix(DUMP)), data, run)
     else:
-        write_bytes(path, data, member.mode)
-        path.chmod(member.mode)
+        write_bytes(path, data, member.mode & PERMISSIONS)
+        path.chmod(member.mode & PERMISSIONS)
 
 
 def _keys(path: str, data: bytes) -> list[str]:
@@ -131,7 +147,7 @@ def _database(path: Path, dump: bytes, run: Runner) -> None:
     made = path.with_name(f".{path.name}.restored")
     made.unlink(missing_ok=True)
     try:
-        must(run, ["tdbrestore", str(made)], dump.decode())
+        must(run, ["tdbrestore", str(made)], _text(path.name, dump))
         # tdbrestore does not sync what it writes, and nothing restores it again once pool.json is there
         write_bytes(path, made.read_bytes(), 0o600)
         path.chmod(0o600)
@@ -161,12 +177,22 @@ def _lost(members: list[ManifestMember]) -> list[str]:
 
 def _quotas(data: bytes | None) -> None:
     """No tree is walked whose quota project is set already."""
-    if data is None:
-        return
+    if (states := _quota_states(data)) is not None:
+        rendered.set_quotas(states)
+
+
+def _quota_states(data: bytes | None) -> dict[str, str] | None:
     try:
-        rendered.set_quotas(TypeAdapter(dict[str, str]).validate_json(data))
+        return None if data is None else TypeAdapter(dict[str, str]).validate_json(data)
     except ValidationError as error:
         raise BadInput(f"{QUOTAS} in the kept state is not valid") from error
+
+
+def _text(path: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} in the kept state is damaged: it is not text") from error
 
 
 def _identity(run: Runner) -> None:
@@ -188,7 +214,7 @@ def _identity(run: Runner) -> None:
 
 def _hashes(shadow: bytes, config: Config) -> dict[str, str]:
     names = {USER, *(user.name for user in config.users)}
-    fields = [line.split(":") for line in shadow.decode().splitlines()]
+    fields = [line.split(":") for line in _text(SHADOW, shadow).splitlines()]
     # an exclamation mark locks an account, which its entry in the desired state does again
     hashes = {one[0]: one[1].removeprefix("!") for one in fields if len(one) > 1 and one[0] in names}
     return {name: value for name, value in hashes.items() if value.startswith("$")}

@@ -277,7 +277,7 @@ def verify(seen: Seen) -> tuple[Pool, Config]:
     is not one of the pool.
     """
     pool, config = pool_of(seen.newest), config_of(seen.newest)
-    restore.verify(seen.newest.generation.manifest)
+    restore.verify(seen.newest.generation.manifest, seen.newest.generation.readable())
     if seen.external is not None:
         verify_external(pool, seen.external)
     others = [array for array in seen.arrays if not any(md.same_uuid(array.uuid, of.uuid) for of in pool.arrays)]

@@ -17,8 +17,7 @@ from millrace.lifecycle.adopt.model import (
     SearchResult,
 )
 from millrace.lifecycle.keep import home
-from millrace.lifecycle.keep.model import Forgotten
-from millrace.lifecycle.keep.trust import Trusted, TrustKind
+from millrace.lifecycle.keep.model import Forgotten, Trusted, TrustKind
 from millrace.system.printing import notes
 from millrace.system.text import moment
 
@@ -144,6 +143,9 @@ TRUSTED: Mapping[TrustKind, str] = {
     "update-keys": "a key of the last server signs updates",
     "updates": "updates come from the URL of the last server",
     "alerts": "alerts go to the receivers of the last server",
+    "journal": "the journal goes to the host of the last server",
+    "client-networks": "clients of these networks mount shares",
+    "network": "addresses, DNS, NTP and routes are those of the last server",
 }
 
 

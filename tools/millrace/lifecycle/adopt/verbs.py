@@ -11,6 +11,7 @@ import click
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.output import Output, prints
+from millrace.system.printing import safe
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
 from millrace.system.text import shown
@@ -18,7 +19,7 @@ from millrace.system.users import as_root, invoking_user, only_root
 
 if TYPE_CHECKING:
     from millrace.lifecycle.adopt.model import Adoption, SearchResult
-    from millrace.lifecycle.keep.trust import TrustKind
+    from millrace.lifecycle.keep.model import TrustKind
     from millrace.storage.array.machine import System
 
 CREDENTIAL = "millrace.adopt"
@@ -61,8 +62,8 @@ def found(show: Output) -> None:
     "--without",
     multiple=True,
     metavar="KIND",
-    help="Power over this server to leave out: people, password, ssh-keys, ssh, update-keys, updates or alerts; "
-    "repeatable.",
+    help="Power over this server to leave out: people, password, ssh-keys, ssh, update-keys, updates, alerts, journal, "
+    "client-networks or network; repeatable.",
 )
 @click.option("--detach", is_flag=True, help="Return when it has begun; `millrace pool found` shows how it goes on.")
 @prints("millrace.lifecycle.adopt.model:Adopted", {"--detach": "millrace.lifecycle.adopt.model:FoundHere"})
@@ -108,7 +109,7 @@ def adopt(
                 if report.pool is None or report.problem:
                     raise Refused(f"{report.problem}; {report.todo}")
                 if not yes:
-                    click.echo("\n".join(text.lines(report)), err=True)
+                    click.echo(safe("\n".join(text.lines(report))), err=True)
                     confirm(text.question(report.pool), "--yes")
                 sealed = report.pool.kept is not None and report.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
@@ -190,7 +191,7 @@ def _again(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool
         )
     if not yes:
         power = (line for each in again.trusted() for line in text.trusted(each, whole=True))
-        click.echo("\n".join([*home.lines(kept), *power]), err=True)
+        click.echo(safe("\n".join([*home.lines(kept), *power])), err=True)
         confirm("Replace the shares, users, keys and addresses of this boot drive with these?", "--yes")
     passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if kept.sealed else None
     now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys to the encrypted root file system: a recovery key for administrators, and the enrollment of the TPM.
 
-systemd-cryptenroll adds the new key before it removes the previous one, each by a header that is replaced whole:
-a power cut leaves one of them, or both. Secrets go through standard input and output; the recovery key is
-written nowhere.
+The TPM opens root in the initrd alone, so that another system on this server cannot have it opened: changes here take
+the recovery key. The first one, and one in place of a lost one, is made in the initrd (seal-root) in each boot until it
+was read, and waits in memory. systemd-cryptenroll adds the new key before it removes the previous one, each by a header
+that is replaced whole: a power cut leaves one of them, or both. Secrets go through standard input and output; the
+recovery key is written nowhere.
 """
 
 from collections.abc import Callable
@@ -12,7 +14,7 @@ from millrace.lifecycle.encryption import root
 from millrace.lifecycle.encryption.model import Bound, Encryption, RecoveryKey
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
-from millrace.system.files import write_text
+from millrace.system.files import sync, write_text
 from millrace.system.locks import held
 from millrace.system.run import Result, Runner, last_words
 
@@ -20,31 +22,48 @@ LOCK = "encryption.lock"
 BUSY = "the keys of the root file system are being changed; try again"
 # The kernel image with what is in it (UAPI.7); systemd-measure signs its values.
 KERNEL_REGISTER = 11
-BY_TPM = "--unlock-tpm2-device=auto"
 # the recovery key, which is on standard input
 BY_KEY = "--unlock-key-file=/dev/stdin"
+MADE_IN_THE_INITRD = "run/millrace-recovery-key"
+AT_RESTART = "`millrace encryption recovery-key --at-restart`, restart the server, `millrace encryption recovery-key`"
 
 
 def new_recovery_key(run: Runner, replace: bool, typed: Callable[[], str]) -> RecoveryKey:
-    """Make a recovery key and return it; with `replace` the previous one opens root no longer.
+    """Return the recovery key that this boot made, once; with `replace` make one, and the previous one ends.
 
-    `typed` returns the existing recovery key, and is asked where the TPM does not open root. Refused: root is not
-    encrypted, there is one already, or none was typed where it is asked for. Failed: the header cannot be changed.
+    `typed` returns the existing recovery key. Refused: root is not encrypted, there is a recovery key already, this
+    boot made none, or none was typed. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)
+        if waiting := _waiting():
+            # before it is shown: a power cut must not replace a key that was written down
+            root.wanted_file().unlink(missing_ok=True)
+            sync(paths.state_dir())
+            (paths.ROOT / MADE_IN_THE_INITRD).unlink()
+            return RecoveryKey(key=waiting, replaced=False)
         if now.recovery_key and not replace:
-            raise Refused("there is a recovery key, which is not stored and cannot be shown again; --new replaces it")
-        wiped = ["--wipe-slot=recovery"] if replace else []
-        done = _enroll(run, now, ["--recovery-key", *wiped], typed)
-        return RecoveryKey(key=done.out.strip(), replaced=now.recovery_key)
+            raise Refused(
+                "there is a recovery key, which is not stored and cannot be shown again; --new replaces it; "
+                f"if it is lost: {AT_RESTART}"
+            )
+        done = _enroll(run, now, ["--recovery-key", "--wipe-slot=recovery"], typed)
+        return RecoveryKey(key=done.out.strip(), replaced=True)
+
+
+def recovery_key_at_restart(run: Runner) -> RecoveryKey:
+    """Have the next start make a recovery key, in place of one that is lost. Refused: root is not encrypted."""
+    with held(paths.run_dir() / LOCK, BUSY):
+        now = _encrypted(run)
+        write_text(root.wanted_file(), "")
+        return RecoveryKey(key=None, replaced=now.recovery_key)
 
 
 def bind(run: Runner, secure_boot: bool, typed: Callable[[], str]) -> Bound:
     """Let the TPM of this server open root; with `secure_boot` only while that is on, with the keys of today.
 
-    `typed` as for `new_recovery_key`. Refused: root is not encrypted, the running system could not be bound to, or no
-    recovery key was typed where it is asked for. Failed: the header cannot be changed.
+    `typed` as for `new_recovery_key`. Refused: root is not encrypted, the running system could not be bound to, there
+    is no recovery key, or none was typed. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)
@@ -65,21 +84,24 @@ def _encrypted(run: Runner) -> Encryption:
     return now
 
 
+def _waiting() -> str | None:
+    """Return the recovery key that the initrd of this boot made, if nobody has read it yet."""
+    try:
+        return (paths.ROOT / MADE_IN_THE_INITRD).read_text().strip() or None
+    except OSError:
+        return None
+
+
 def _enroll(run: Runner, now: Encryption, options: list[str], typed: Callable[[], str]) -> Result:
-    """Run systemd-cryptenroll; the TPM unlocks the header, or the recovery key where it does not."""
-    argv = ["systemd-cryptenroll", *options, str(now.device)]
-    if now.bound and now.tpm:
-        done = run([*argv[:-1], BY_TPM, argv[-1]])
-        if done.status == 0:
-            return done
-        if not now.recovery_key:
-            raise Failed(f"the TPM does not open the root file system: {last_words(done)}")
+    """Run systemd-cryptenroll, which the recovery key lets in."""
+    if _waiting():
+        raise Refused("the recovery key was not read yet: run `millrace encryption recovery-key` first")
     if not now.recovery_key:
-        raise Failed("neither a TPM nor a recovery key opens the root file system: reset this server to factory state")
+        raise Refused(f"the root file system has no recovery key, which this takes: {AT_RESTART}")
     key = typed().strip()
     if not key:
-        raise Refused("the TPM does not open the root file system now: the recovery key is required")
-    done = run([*argv[:-1], BY_KEY, argv[-1]], key)
+        raise Refused("the recovery key is required: the TPM opens the root file system during the start only")
+    done = run(["systemd-cryptenroll", *options, BY_KEY, str(now.device)], key)
     if done.status != 0:
         raise Failed(f"the recovery key was not accepted, or the TPM refused: {last_words(done)}")
     return done

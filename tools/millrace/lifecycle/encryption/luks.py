@@ -55,7 +55,7 @@ def read(device: Path) -> Header:
         tpm = tuple(_slot(token) for token in tokens if token["type"] == TPM2)
         ciphers = [str(segment["encryption"]) for segment in document["segments"].values() if segment["type"] == CRYPT]
         return Header(tpm, sum(token["type"] == RECOVERY for token in tokens), ciphers[0] if ciphers else None)
-    except (ValueError, KeyError, AttributeError, TypeError, Error) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, Error) as error:
         raise Failed(f"The LUKS2 header of {device} cannot be parsed.") from error
 
 

@@ -19,7 +19,8 @@ class Encryption(Contract):
     with its driver. `bound` is whether a TPM has a key to root, and `secure_boot` whether it asks for Secure Boot with
     its keys of then. `signer` is whether it asks for the key that the running kernel image is signed with. `opened` is
     whether the TPM opened root in this boot, which began at `booted`; null where that is not known, and after a change
-    of the key since. `recovery_key` is whether one was made. `needs` is what may keep root closed, the worst first.
+    of the key since. `recovery_key` is whether an administrator has one: one was made, and read. `needs` is what may
+    keep root closed, the worst first.
     """
 
     schema_version: Literal[1] = 1
@@ -39,10 +40,13 @@ class Encryption(Contract):
 
 
 class RecoveryKey(Contract):
-    """A new recovery key: it is in this answer and nowhere else."""
+    """A new recovery key: it is in this answer and nowhere else; `key` is null where the next start makes it.
+
+    `replaced` is whether a previous recovery key ends with it.
+    """
 
     schema_version: Literal[1] = 1
-    key: str
+    key: str | None
     replaced: bool
 
 

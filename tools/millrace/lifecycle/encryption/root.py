@@ -32,6 +32,11 @@ SUPERBLOCK, LENGTH, MAGIC_AT, MAGIC, MADE_AT = 1024, 1024, 0x38, 0xEF53, 0x108
 OPENED, NOT_BY_TPM = "Set cipher", "falling back to traditional unlocking"
 
 
+def wanted_file() -> Path:
+    """Return the mark of a recovery key that nobody has: the next start makes one (seal-root in the initrd)."""
+    return paths.state_dir() / "recovery-key-wanted"
+
+
 def device() -> Path | None:
     """Return the partition under an encrypted root file system; None where it is not encrypted."""
     block = _block()
@@ -144,7 +149,7 @@ def show(run: Runner) -> Encryption:
         signer=running is not None and any(slot.signer.strip() == running.strip() for slot in header.tpm),
         opened=opened_by_tpm(run),
         booted=booted,
-        recovery_key=header.recovery_keys > 0,
+        recovery_key=header.recovery_keys > 0 and not wanted_file().exists(),
         needs=[],
     )
     return now.model_copy(update={"needs": list(_needs(now))})

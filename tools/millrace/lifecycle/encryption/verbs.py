@@ -34,13 +34,22 @@ def show(show: Output) -> None:
 
 
 @encryption.command("recovery-key")
-@click.option("--new", is_flag=True, help="Replace the recovery key that exists.")
+@click.option("--new", is_flag=True, help="Replace the recovery key that exists, which is prompted for.")
+@click.option("--at-restart", is_flag=True, help="Have the next start make another recovery key: the key is lost.")
 @_stdin
 @prints("millrace.lifecycle.encryption.model:RecoveryKey")
-def recovery_key(new: bool, key_stdin: bool, show: Output) -> None:
-    """Make the recovery key and print it, this one time; it is stored nowhere."""
-    from millrace.lifecycle.encryption.enroll import new_recovery_key
+def recovery_key(new: bool, at_restart: bool, key_stdin: bool, show: Output) -> None:
+    """Print the recovery key, this one time; it is stored nowhere.
 
+    The first start of an encrypted root file system makes it.
+    """
+    from millrace.lifecycle.encryption.enroll import new_recovery_key, recovery_key_at_restart
+
+    if at_restart:
+        if new or key_stdin:
+            raise click.UsageError("--at-restart takes neither --new nor --key-stdin.")
+        show(recovery_key_at_restart(attempt), _at_restart)
+        return
     show(new_recovery_key(attempt, new, lambda: _typed(key_stdin)), _key)
 
 
@@ -50,7 +59,7 @@ def recovery_key(new: bool, key_stdin: bool, show: Output) -> None:
 def rebind(key_stdin: bool, show: Output) -> None:
     """Let this server's TPM open the root file system, with Secure Boot as it is now.
 
-    After a new mainboard, or where firmware has other Secure Boot keys. Asks for the recovery key where it must.
+    After a new mainboard, or where firmware has other Secure Boot keys. Asks for the recovery key.
     """
     from millrace.lifecycle.encryption.enroll import bind
 
@@ -63,7 +72,7 @@ def rebind(key_stdin: bool, show: Output) -> None:
 def suspend(key_stdin: bool, show: Output) -> None:
     """Let the TPM not ask about Secure Boot until `rebind`, while its keys or the firmware are changed.
 
-    Meanwhile root opens on this server with Secure Boot off, too.
+    Meanwhile root opens on this server with Secure Boot off, too. Asks for the recovery key.
     """
     from millrace.lifecycle.encryption.enroll import bind
 
@@ -105,6 +114,12 @@ def _key(made: "RecoveryKey") -> Iterator[str]:
     yield "Keep it apart from this server. The console asks for it where the TPM does not open the file system."
     if made.replaced:
         yield "The previous recovery key is no longer accepted."
+
+
+def _at_restart(asked: "RecoveryKey") -> Iterator[str]:
+    yield "The next start makes a recovery key. Restart the server, then run: millrace encryption recovery-key"
+    if asked.replaced:
+        yield "The previous recovery key is accepted until then."
 
 
 def _binding(done: "Bound") -> Iterator[str]:

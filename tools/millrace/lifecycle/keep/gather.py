@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.keep import ssh_keys
 from millrace.lifecycle.keep.kept import KEPT, How, KeptPath
 from millrace.serve.config import store

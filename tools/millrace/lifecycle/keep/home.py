@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from millrace.lifecycle.keep import generations
+from millrace.lifecycle.keep import generations, trust
 from millrace.lifecycle.keep.generations import LaterState, Newest
 from millrace.lifecycle.keep.model import KeepStatus, KeptElsewhere
 from millrace.serve.config.model import Config
@@ -165,4 +165,5 @@ def _described(newest: Newest, mine: str, pool: str) -> KeptElsewhere:
         same_drive=manifest.writer == mine,
         shares=[share.name for share in config.shares],
         users=[user.name for user in config.users],
+        trusted=trust.trusted(newest.generation),
     )

@@ -104,7 +104,12 @@ KEPT = [
     KeptPath("etc/nvme/hostnqn", "the NVMe host identity"),
     KeptPath("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),
     KeptPath("etc/ssh/ssh_host_*_key.pub", "SSH host keys"),
-    KeptPath("home/admin/.ssh/authorized_keys", "SSH keys that sign in as admin", "keys", secret=True),
+    KeptPath(
+        "home/admin/.ssh/authorized_keys",
+        "SSH keys in the home of admin, which an earlier release reads",
+        "keys",
+        secret=True,
+    ),
     KeptPath("root/.ssh/authorized_keys", "SSH keys that sign in as root", "keys", secret=True),
 ]
 
@@ -132,6 +137,7 @@ LEFT = [
     Left(f"{STATE}/adoption.*", "it ends when the pool is adopted"),
     Left(f"{STATE}/update/before.json", "it ends when a version is accepted; another boot drive has its own versions"),
     Left(f"{STATE}/update/last.json", "how the last update of this boot drive ended"),
+    Left(f"{STATE}/update/checked.json", "what the source of updates offered at the last check of this boot drive"),
     Left(f"{STATE}/update/incoming", "a download under way"),
     Left(f"{STATE}/update/staged/*", "files of a release, until they are installed"),
     Left(f"{STATE}/by-version/*", "documents as the version in the other slot of this boot drive left them"),

@@ -7,7 +7,20 @@ from pydantic import Field
 
 from millrace.system.documents import Contract, Count
 
-Hexadecimal = Annotated[str, Field(pattern=r"^[0-9a-f]{1,128}$")]
+Hexadecimal = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,64}$")]
+
+TrustKind = Literal[
+    "people",
+    "password",
+    "ssh-keys",
+    "ssh",
+    "update-keys",
+    "updates",
+    "alerts",
+    "journal",
+    "client-networks",
+    "network",
+]
 
 
 class Seal(Contract):
@@ -74,12 +87,20 @@ class Manifest(Contract):
     writer: str | None = None
 
 
+class Trusted(Contract):
+    """One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts."""
+
+    kind: TrustKind
+    details: list[str]
+
+
 class KeptElsewhere(Contract):
     """The newest state on the pool, which another boot drive wrote: the server does not serve until it is decided which
     state counts.
 
     `same_drive`: it was this boot drive, of which an older copy was put back. Of a state that only a later release can
-    read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC.
+    read, nothing but generation and `release` is known. `written` is ISO 8601 in UTC. `trusted` is the power over the
+    server that the state gives.
     """
 
     schema_version: Literal[1] = 1
@@ -92,6 +113,7 @@ class KeptElsewhere(Contract):
     same_drive: bool = False
     shares: list[str] = Field(default_factory=list)
     users: list[str] = Field(default_factory=list)
+    trusted: list[Trusted] = Field(default_factory=list)
 
 
 class KeepStatus(Contract):

@@ -6,28 +6,42 @@ nobody confirms leaves out all of it.
 """
 
 import base64
-import binascii
 import hashlib
 import json
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal, get_args
+from typing import Any, get_args
 
-from millrace.lifecycle.admin.one_time import USER
+from millrace.lifecycle.access.one_time import USER
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.keep.kept import KEPT, STATE, has
-from millrace.lifecycle.keep.model import ManifestMember
-from millrace.system.documents import Contract
+from millrace.lifecycle.keep.model import ManifestMember, Trusted, TrustKind
+from millrace.plan.policy.edit import with_keys
+from millrace.system.errors import BadInput
 from millrace.system.text import one_line
 
-TrustKind = Literal["people", "password", "ssh-keys", "ssh", "update-keys", "updates", "alerts"]
 KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
+SERVED: frozenset[TrustKind] = frozenset(("client-networks", "network"))
+"""Kinds without which nobody is served: left out on request only."""
 
 SHADOW = "accounts/shadow"
 CONFIG = f"{STATE}/config.json"
 # A rollback makes one of these the desired state.
 EARLIER = f"{STATE}/config-history/*"
+POLICIES = ("etc/millrace/policy.toml", f"{STATE}/policy.last-good.toml")
+POLICY_KEYS: Mapping[TrustKind, tuple[str, ...]] = {
+    "journal": ("journal.forward", "journal.ca"),
+    "client-networks": ("nfs.networks", "nfs.copy_from"),
+}
+CONFIG_KEYS: Mapping[TrustKind, tuple[str, ...]] = {
+    "people": ("admin",),
+    "client-networks": ("nfs",),
+    "network": ("network", "ports"),
+}
+SHOWN_OF_NETWORK = {"dns": "DNS", "search": "search domain", "ntp": "NTP", "routes": "route"}
 PATHS: Mapping[TrustKind, tuple[str, ...]] = {
     "people": (CONFIG, f"{STATE}/access/second-factor/*"),
     "password": (SHADOW,),
@@ -36,7 +50,12 @@ PATHS: Mapping[TrustKind, tuple[str, ...]] = {
     "update-keys": ("etc/millrace/update-keys.pgp",),
     "updates": (f"{STATE}/update/source.json",),
     "alerts": (f"{STATE}/alert/*",),
+    "journal": POLICIES,
+    "client-networks": (CONFIG, *POLICIES),
+    "network": (CONFIG,),
 }
+IN_PART = frozenset((CONFIG, SHADOW, *POLICIES))
+"""Files of which a kind is a part: the rest of them stays."""
 """The members of a kind, as patterns of fnmatch(3)."""
 
 LEFT_OUT: Mapping[TrustKind, str] = {
@@ -47,17 +66,15 @@ LEFT_OUT: Mapping[TrustKind, str] = {
     "update-keys": "the key that signs updates does not come back: this server accepts the keys of its image",
     "updates": "the URL of updates does not come back",
     "alerts": "alert routes do not come back",
+    "journal": "the journal is not forwarded",
+    "client-networks": "client networks do not come back: NFS is closed until networks are named",
+    "network": "addresses, bonds, routes, DNS and NTP do not come back: the ports ask for an address by DHCP",
 }
 UNREADABLE = "encrypted, or not readable"
+# Others than admin have a password, too, and alerts and a policy are there without a route.
+SHOWN_ALWAYS: frozenset[TrustKind] = frozenset(("ssh-keys", "ssh", "update-keys", "updates"))
 MOST = 50
 """Details of one kind that are shown."""
-
-
-class Trusted(Contract):
-    """One kind of power that the state gives. `details` tell it from another: fingerprints, a URL, hosts."""
-
-    kind: TrustKind
-    details: list[str]
 
 
 def trusted(found: Generation) -> list[Trusted]:
@@ -66,8 +83,7 @@ def trusted(found: Generation) -> list[Trusted]:
     for kind in KINDS:
         paths = [member.path for member in found.manifest.members if _is(kind, member.path)]
         details = [detail for path in paths for detail in _details(kind, path, found)]
-        # others than admin have a password, too, and alerts are there without a route
-        if paths and (details or kind not in ("people", "password", "alerts")):
+        if paths and (details or kind in SHOWN_ALWAYS):
             kinds.append(Trusted(kind=kind, details=[one_line(detail) for detail in details[:MOST]]))
     return kinds
 
@@ -75,15 +91,15 @@ def trusted(found: Generation) -> list[Trusted]:
 def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str, bytes]:
     """Return what stays of the files of a state without these kinds."""
     refused = set(kinds)
-    in_part = {"people": CONFIG, "password": SHADOW}
     stay = {
-        path: data
-        for path, data in contents.items()
-        if not any(_is(kind, path) for kind in refused if path != in_part.get(kind))
+        path: data for path, data in contents.items() if path in IN_PART or not any(_is(kind, path) for kind in refused)
     }
-    if "people" in refused:
+    if refused & {*CONFIG_KEYS}:
         states = {path: data for path, data in stay.items() if path == CONFIG or fnmatchcase(path, EARLIER)}
-        stay |= {path: _without_people(data) for path, data in states.items()}
+        stay |= {path: _without_parts(data, refused) for path, data in states.items()}
+    if keys := [key for kind, keys in POLICY_KEYS.items() if kind in refused for key in keys]:
+        policies = {path: _without_keys(stay.pop(path), keys) for path in POLICIES if path in stay}
+        stay |= {path: data for path, data in policies.items() if data is not None}
     if "password" in refused and SHADOW in stay:
         stay[SHADOW] = b"".join(line for line in stay[SHADOW].splitlines(keepends=True) if not _of_admin(line))
     return stay
@@ -92,11 +108,20 @@ def left(contents: Mapping[str, bytes], kinds: Iterable[TrustKind]) -> dict[str,
 def without_secrets(members: Sequence[ManifestMember], contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return what stays of the files of a state without its secrets, whatever the state itself calls one."""
     secret = {member.path for member in members if _is_secret(member)}
-    return {path: data for path, data in left(contents, KINDS).items() if path not in secret}
+    kinds = [kind for kind in KINDS if kind not in SERVED]
+    return {path: data for path, data in left(contents, kinds).items() if path not in secret}
 
 
-def _without_people(data: bytes) -> bytes:
-    """A desired state, or a change with it, without accounts that manage the server, and without keys of `admin`."""
+def _without_keys(data: bytes, keys: Iterable[str]) -> bytes | None:
+    """A policy without these keys; None where they cannot be told from the rest: nothing of it stays."""
+    try:
+        return with_keys(data.decode(), dict.fromkeys(keys)).encode()
+    except (BadInput, UnicodeDecodeError):
+        return None
+
+
+def _without_parts(data: bytes, refused: Collection[TrustKind]) -> bytes:
+    """A desired state, or a change with it, without the parts of these kinds, such as accounts that manage it."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -106,9 +131,10 @@ def _without_people(data: bytes) -> bytes:
         return data
     change = document.get("config")
     for config in (document, change) if isinstance(change, dict) else (document,):
+        for key in (key for kind in refused for key in CONFIG_KEYS.get(kind, ())):
+            config.pop(key, None)
         users = config.get("users")
-        config.pop("admin", None)
-        if isinstance(users, list):
+        if "people" in refused and isinstance(users, list):
             config["users"] = [user for user in users if not _manages(user)]
     return json.dumps(document).encode()
 
@@ -134,6 +160,53 @@ def _people(data: bytes) -> Iterator[str]:
         keys = person.get("keys") if isinstance(person, dict) else None
         lines = "\n".join(str(key) for key in keys) if isinstance(keys, list) else ""
         yield from (f"{name}: {key}" for key in _fingerprints(lines.encode()))
+
+
+def _networks(data: bytes) -> Iterator[str]:
+    """Yield the networks whose clients mount shares, and servers that files are copied from."""
+    document = _document(data)
+    nfs = document.get("nfs") if document else None
+    if isinstance(nfs, dict):
+        yield from _texts(nfs.get("networks"))
+        yield from (f"copies from {server}" for server in _texts(nfs.get("copy_from")))
+
+
+def _network(data: bytes) -> Iterator[str]:
+    """Yield addresses of links, and what decides where names, time and packets come from."""
+    document = _document(data) or {}
+    network = document.get("network")
+    settings = network if isinstance(network, dict) else {}
+    links = [document.get("ports"), settings.get("bonds"), settings.get("vlans")]
+    for link in (link for several in links if isinstance(several, list) for link in several if isinstance(link, dict)):
+        yield from (f"{link.get('name')}: {address}" for address in _texts(link.get("addresses")))
+        if link.get("gateway"):
+            yield f"{link.get('name')}: gateway {link['gateway']}"
+    for name, word in SHOWN_OF_NETWORK.items():
+        values = settings.get(name)
+        for value in values if isinstance(values, list) else ():
+            text = f"{value.get('network')} via {value.get('gateway')}" if isinstance(value, dict) else value
+            yield f"{word} {text}"
+
+
+def _forward(data: bytes) -> Iterator[str]:
+    document = _document(data) or {}
+    journal = document.get("journal")
+    yield from _texts([journal.get("forward")] if isinstance(journal, dict) else None)
+
+
+def _document(data: bytes) -> dict[str, Any] | None:
+    """A desired state in JSON, or a policy in TOML; None for neither."""
+    for parse in (json.loads, tomllib.loads):
+        try:
+            document = parse(data.decode())
+        except (ValueError, RecursionError):
+            continue
+        return document if isinstance(document, dict) else None
+    return None
+
+
+def _texts(values: object) -> Iterator[str]:
+    yield from (value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
 
 def _is_secret(member: ManifestMember) -> bool:
@@ -169,6 +242,12 @@ def _details(kind: TrustKind, path: str, state: Generation) -> Iterator[str]:
             yield from _strings(data, "url")
         case "alerts":
             yield from _strings(data, "host") if path.endswith("/routes.json") else ()
+        case "journal":
+            yield from _forward(data) if path == POLICIES[0] else ()
+        case "client-networks":
+            yield from _networks(data) if path in (CONFIG, POLICIES[0]) else ()
+        case "network":
+            yield from _network(data)
 
 
 def _fingerprints(data: bytes) -> Iterator[str]:
@@ -182,7 +261,8 @@ def _fingerprints(data: bytes) -> Iterator[str]:
             continue
         try:
             blob = base64.b64decode(words[at], validate=True)
-        except binascii.Error:
+        except ValueError:
+            # also of letters that are none of ASCII
             yield UNREADABLE
             continue
         digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
@@ -192,12 +272,12 @@ def _fingerprints(data: bytes) -> Iterator[str]:
 def _strings(data: bytes, name: str) -> Iterator[str]:
     """Yield the strings of this name anywhere in a JSON document."""
     try:
-        values = [json.loads(data)]
+        values = deque([json.loads(data)])
     except (ValueError, RecursionError):
         yield UNREADABLE
         return
     while values:
-        value = values.pop(0)
+        value = values.popleft()
         if isinstance(value, dict):
             text = value.get(name)
             if isinstance(text, str) and text:

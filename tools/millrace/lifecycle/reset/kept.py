@@ -31,7 +31,7 @@ def keep_now(pool: Pool, run: Runner, pause: Callable[[float], None] | None = No
             or newest.generation.manifest.pool != pool.filesystem_uuid
         ):
             raise Refused("the newest kept state is not the one that was written")
-        restore.verify(newest.generation.manifest)
+        restore.verify(newest.generation.manifest, newest.generation.readable())
         search.pool_of(newest)
         search.config_of(newest)
     except MillraceError as error:

@@ -112,7 +112,7 @@ def rollback(run: Runner, by: str) -> LastUpdate:
 
 def _install(wanted: UpdateOrder, run: Runner, measure: Measure) -> None:
     running = image_version()
-    stage.say("verifying")
+    stage.report("verifying")
     staged = release.staged(run)
     if staged.version != wanted.version:
         raise BadInput(f"version {staged.version} is staged, {wanted.version} was confirmed; apply the update again")
@@ -121,13 +121,13 @@ def _install(wanted: UpdateOrder, run: Runner, measure: Measure) -> None:
     )
     if problem:
         raise Refused(problem)
-    stage.say("keeping the state")
+    stage.report("keeping the state")
     _keep(run)
     documents.keep(running)
     pool = known_pool()
     if pool is not None:
         nfs_client_records.remember(running, Path(pool.filesystem.mountpoint))
-    stage.say("installing")
+    stage.report("installing")
     _remove(staged.version, run)
     trial.begin(staged.version, wanted.by, measure(run))
     try:

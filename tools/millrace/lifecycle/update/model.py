@@ -11,6 +11,7 @@ from millrace.system.jobs.kinds import JobName
 # A part of names of files and of labels of partitions (36 characters, `millrace_` included).
 VERSION = r"[0-9]{1,8}(\.[0-9]{1,8}){0,4}"
 Version = Annotated[str, Field(pattern=f"^{VERSION}$", max_length=26)]
+Moment = Annotated[str, Field(pattern=r"^2[0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\+00:00$")]
 Kind = Literal["usr", "usr-verity", "kernel", "news"]
 
 
@@ -23,12 +24,17 @@ class ReleaseFile(Contract):
 
 
 class Release(Contract):
-    """What a release consists of (`release.json` in its directory, covered by SHA256SUMS and its signature)."""
+    """What a release consists of (`release.json` in its directory, covered by SHA256SUMS and its signature).
+
+    `expires` is when a later release is there for certain: a source that offers this one as the newest afterwards may
+    withhold it. Null in releases before there were dates.
+    """
 
     schema_version: Literal[1] = 1
     image: str
     version: Version
     files: list[ReleaseFile]
+    expires: Moment | None = None
 
 
 class Source(Contract):
@@ -36,6 +42,15 @@ class Source(Contract):
 
     schema_version: Literal[1] = 1
     url: str | None = None
+
+
+class CheckedSource(Contract):
+    """The newest release that the source of updates offered at the last check."""
+
+    schema_version: Literal[1] = 1
+    version: Version
+    expires: Moment | None
+    at: str
 
 
 class UpdateOrder(Contract):
@@ -50,6 +65,13 @@ class UpdateOrder(Contract):
     again: bool = False
     degraded: bool = False
     reboot: Annotated[str, Field(pattern=r"^(now|later|([01][0-9]|2[0-3]):[0-5][0-9])$")] = "later"
+    by: str
+
+
+class DownloadOrder(Contract):
+    """What millrace-update-download.service is to download: the version that is described in the staged files."""
+
+    version: Version
     by: str
 
 
@@ -159,7 +181,7 @@ class UpdateStatus(Contract):
     null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
     planned restart, and `reboot_deferred` why it waits after that time. `etc_kept` are files below /etc that were
     changed on this server and of which this version has another; `etc_problem` is why /etc is not as this version
-    brings it.
+    brings it. `warnings` say why the source of updates may withhold releases.
     """
 
     schema_version: Literal[1] = 1
@@ -176,6 +198,7 @@ class UpdateStatus(Contract):
     etc_problem: str | None
     running: bool
     progress: UpdateProgress | None
+    warnings: list[str] = Field(default_factory=list)
 
 
 class KernelOption(Contract):
@@ -189,7 +212,7 @@ class Offer(Contract):
     """A version that was found: what is new in it, and why it is not installed as it is.
 
     `refusal` names the option that allows it; `needs` are all options that are needed. Without any, a refusal is final.
-    `size` is in bytes.
+    `size` is in bytes. `warnings` say why a later release may be withheld.
     """
 
     schema_version: Literal[1] = 1
@@ -199,6 +222,8 @@ class Offer(Contract):
     news: str
     refusal: str | None
     needs: list[KernelOption] = Field(default_factory=list)
+    expires: Moment | None = None
+    warnings: list[str] = Field(default_factory=list)
 
 
 class UploadLine(Contract):

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from millrace.lifecycle.update import update_paths
-from millrace.lifecycle.update.model import FailedVersion, FailedVersions, LastUpdate, Source, Trial
+from millrace.lifecycle.update.model import (
+    CheckedSource,
+    FailedVersion,
+    FailedVersions,
+    LastUpdate,
+    Release,
+    Source,
+    Trial,
+)
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import BadInput
 from millrace.system.files import sync
@@ -77,6 +85,18 @@ def source() -> str | None:
 def save_source(url: str | None) -> None:
     """Set the URL of updates, or remove it. Root alone reads it: it may have a password."""
     write_model(update_paths.source_file(), Source(url=url), mode=0o600)
+    # What another source offered says nothing of this one.
+    update_paths.checked_file().unlink(missing_ok=True)
+
+
+def checked_source() -> CheckedSource | None:
+    """Return what the source offered at the last check; None before one. BadInput: it cannot be read."""
+    return _read(update_paths.checked_file(), CheckedSource)
+
+
+def save_checked_source(found: Release) -> None:
+    """Write what the source offered now."""
+    write_model(update_paths.checked_file(), CheckedSource(version=found.version, expires=found.expires, at=now()))
 
 
 def now() -> str:

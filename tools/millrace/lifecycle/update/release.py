@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from millrace.lifecycle.update import layout, signature, update_paths
@@ -12,6 +13,8 @@ from millrace.system.errors import BadInput
 from millrace.system.run import Runner
 
 BLOCK = 1 << 20
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 KINDS = {"usr", "usr-verity", "kernel", "news"}
 
@@ -86,7 +89,7 @@ def file_of(release: Release, kind: str) -> ReleaseFile:
 def number(version: str) -> tuple[int, ...]:
     """Return a version as it is ordered; one that is none is older than all."""
     parts = version.split(".")
-    return tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else ()
+    return tuple(int(part) for part in parts) if all(map(_NUMBER.fullmatch, parts)) else ()
 
 
 def news_of(text: str, version: str) -> str:

@@ -48,12 +48,13 @@ def _bound() -> list[set[str]]:
 def _fingerprints(pem: bytes) -> set[str]:
     """The sha256 of a public key in both forms of DER; systemd 262 writes that of the bare key (i2d_PublicKey(3))."""
     # nobody whose root is not encrypted waits for the import
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
     try:
         key = load_pem_public_key(pem)
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         return set()
     if not isinstance(key, RSAPublicKey):
         return set()

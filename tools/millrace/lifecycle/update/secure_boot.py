@@ -88,7 +88,7 @@ def _issuers(content: bytes) -> list[bytes]:
             # a certificate has a list of its own, as their sizes differ; equal ones may share one
             for at in range(LIST + header, whole - size + 1, max(size, 1)):
                 names.append(x509.load_der_x509_certificate(content[at + OWNER : at + size]).subject.public_bytes())
-        except (struct.error, ValueError):
+        except (struct.error, ValueError, x509.InvalidVersion):
             return []
         content = content[whole:]
     return names

@@ -73,24 +73,41 @@ def news(found: Release) -> str:
     return release.news_of(text, found.version)
 
 
-def complete(new_release: Release, bring: Bring, run: Runner) -> None:
-    """Stage the files of a release and verify them.
+def fetch_files(new_release: Release, bring: Bring, run: Runner) -> None:
+    """Stage the files of a release, for which there has to be room, and verify them.
 
     BadInput: one is wrong. Refused: there is no room for them, or this server would not start with the kernel image.
     """
-    see_room(new_release, run)
+    require_space(new_release, run)
+    bring_files(new_release, bring, run)
+
+
+def described(run: Runner) -> Release:
+    """Return the release that was described and whose files may be missing yet.
+
+    BadInput: none was, or its description is wrong. Refused: this server has no key.
+    """
+    directory = update_paths.staged_dir()
+    return release.description(directory, release.signed_sums(directory, run))
+
+
+def bring_files(new_release: Release, bring: Bring, run: Runner) -> None:
+    """Stage the files of a release that are not there yet, and verify all.
+
+    BadInput: one is wrong. Refused: this server would not start with the kernel image. Failed: a download fails.
+    """
     directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
     done, total = 0, sum(file.size for file in new_release.files)
     for file in new_release.files:
-        say("staging", done, total)
+        report("staging", done, total)
         if not (directory / file.name).exists():
             bring(file.name, file.size, directory / file.name)
         accept(file, directory, sums)
         done += file.size
 
 
-def see_room(found: Release, run: Runner) -> None:
+def require_space(found: Release, run: Runner) -> None:
     """Verify that the files of a release fit. Refused: there is no room for them. Failed: that cannot be seen."""
     problem = of_space(found, run)
     if problem:
@@ -116,7 +133,7 @@ def clear() -> None:
     PROGRESS.remove()
 
 
-def say(step: str, done: int | None = None, total: int | None = None) -> None:
+def report(step: str, done: int | None = None, total: int | None = None) -> None:
     """Record the progress for `status`."""
     PROGRESS.write(UpdateProgress(step=step, done=done, total=total))
 

@@ -4,10 +4,10 @@
 from collections.abc import Iterator
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.update import boot_entries, obstacles, records, release, update_paths
-from millrace.lifecycle.update.model import KernelOption, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+from millrace.lifecycle.update import boot_entries, freshness, obstacles, records, release
+from millrace.lifecycle.update.model import KernelOption, Offer, OtherVersion, Release, UpdateStatus
 from millrace.lifecycle.update.planned_reboot import planned
-from millrace.lifecycle.update.update_job import JOB, PROGRESS
+from millrace.lifecycle.update.update_job import JOB, progress
 from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError
 from millrace.system.os_release import image_version
@@ -30,7 +30,8 @@ def status(run: Runner) -> UpdateStatus:
         etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
         etc_problem=factory.trouble(),
         running=JOB.runs(run) or paths.update_progress_file().exists(),
-        progress=_progress(),
+        progress=progress(),
+        warnings=freshness.of_source(_source()),
     )
 
 
@@ -44,6 +45,8 @@ def offer(new_release: Release, news: str, run: Runner) -> Offer:
         news=news,
         refusal=obstacles.of_version(new_release.version, running),
         needs=list(_needs(new_release.version, running, run)),
+        expires=new_release.expires,
+        warnings=freshness.of_release(new_release),
     )
 
 
@@ -85,13 +88,3 @@ def _refusal(run: Runner) -> str | None:
         return obstacles.of_server(run)
     except (MillraceError, OSError) as error:
         return str(error)
-
-
-def _progress() -> UpdateProgress | None:
-    found, incoming = PROGRESS.get(), update_paths.incoming_file()
-    try:
-        # A process without rights writes the file that is downloaded, and nothing else.
-        more = incoming.stat().st_size if incoming.exists() else 0
-    except OSError:
-        return None
-    return found if found is None or found.done is None else found.model_copy(update={"done": found.done + more})

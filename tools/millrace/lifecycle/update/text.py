@@ -43,6 +43,7 @@ def status_lines(status: UpdateStatus) -> Iterator[str]:
     yield from (f"failed on this server: {failure.version}, {moment(failure.at)}" for failure in status.failed)
     if status.url is not None:
         yield f"source of updates: {status.url}"
+    yield from (f"warning: {warning}" for warning in status.warnings)
     if status.refusal is not None:
         yield f"no update can be installed now: {status.refusal}"
 
@@ -58,5 +59,6 @@ def offer_lines(found: Offer) -> Iterator[str]:
     """Yield what `update check` prints; the text of a release is foreign text."""
     yield f"version {found.version}, {size(found.size)}; this server runs {found.running}"
     yield from notes(found.news.splitlines())
+    yield from (f"warning: {warning}" for warning in found.warnings)
     if found.refusal:
         yield f"it is not installed as it is: {found.refusal}"

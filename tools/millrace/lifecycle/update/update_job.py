@@ -12,6 +12,17 @@ PROGRESS = Document(paths.update_progress_file, UpdateProgress)
 """Of the installation, and before it of the download or the upload."""
 
 
+def progress() -> UpdateProgress | None:
+    """Return the progress, with what has arrived of a file that is downloaded; None where it cannot be read."""
+    now, incoming = PROGRESS.get(), update_paths.incoming_file()
+    try:
+        # A process without rights writes the file that is downloaded, and nothing else.
+        more = incoming.stat().st_size if incoming.exists() else 0
+    except OSError:
+        return None
+    return now if now is None or now.done is None else now.model_copy(update={"done": now.done + more})
+
+
 def _glance() -> Glance | None:
     order, now = ORDER.get(), PROGRESS.get()
     if order is None or now is None:

@@ -16,6 +16,11 @@ def source_file() -> Path:
     return directory() / "source.json"
 
 
+def checked_file() -> Path:
+    """The newest release that the source offered at the last check."""
+    return directory() / "checked.json"
+
+
 def trial_file() -> Path:
     """How this server served before the version that is on trial; there until that is accepted or has failed."""
     return directory() / "before.json"

@@ -72,14 +72,15 @@ class _Entries:
             entry = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.TarError, ValueError) as error:
             raise BadInput(NO_ARCHIVE) from error
-        if not entry.isreg():
+        # the form of GNU for large sizes has negative ones, too: nothing would end such a file
+        if not entry.isreg() or entry.size < 0:
             raise BadInput(NO_ARCHIVE)
         return entry
 
 
 def _staged(entries: _Entries, run: Runner) -> Release:
     new_release = stage.describe(entries.take, run)
-    stage.see_room(new_release, run)
+    stage.require_space(new_release, run)
     directory = update_paths.staged_dir()
     sums = release.signed_sums(directory, run)
     missing = {file.name: file for file in new_release.files if not (directory / file.name).exists()}

@@ -61,7 +61,7 @@ def check(release: Path | None, show: Output) -> None:
 
     RELEASE is the directory that `tools/build --release` makes, or its archive.
     """
-    from millrace.lifecycle.update import stage, text
+    from millrace.lifecycle.update import freshness, records, stage, text
     from millrace.lifecycle.update.status import offer
     from millrace.lifecycle.update.update_job import JOB
 
@@ -70,7 +70,12 @@ def check(release: Path | None, show: Output) -> None:
         try:
             with stage.origin(release, attempt) as bring:
                 new_release = stage.describe(bring, attempt)
-            offered = offer(new_release, stage.news(new_release), attempt)
+            if release is None:
+                records.save_checked_source(new_release)
+                offered = offer(new_release, stage.news(new_release), attempt)
+                offered = offered.model_copy(update={"warnings": freshness.of_source(records.source())})
+            else:
+                offered = offer(new_release, stage.news(new_release), attempt)
         finally:
             stage.clear()
     show(offered, text.offer_lines)
@@ -83,7 +88,7 @@ def check(release: Path | None, show: Output) -> None:
 @click.option("--older", is_flag=True, help="Install an older version than this one.")
 @click.option("--again", is_flag=True, help="Install a version that failed on this server.")
 @click.option("--degraded", is_flag=True, help="Install it although arrays lack members.")
-@click.option("--uploaded", is_flag=True, help="Install what `update upload` received.")
+@click.option("--uploaded", is_flag=True, help="Install what `update upload` or a download received.")
 @prints("millrace.lifecycle.update.model:LastUpdate")
 def apply(
     release: Path | None,
@@ -97,9 +102,10 @@ def apply(
 ) -> None:
     """Install RELEASE beside the running version; without one, what the source of updates has.
 
-    The new version starts with the next boot. If it does not serve as this one does, this one starts again.
+    The new version starts with the next boot. If it does not serve as this one does, this one starts again. A download
+    continues if this terminal is closed; `--uploaded` then installs it.
     """
-    from millrace.lifecycle.update import install, obstacles, planned_reboot, stage, text
+    from millrace.lifecycle.update import download_job, install, obstacles, planned_reboot, stage, text
     from millrace.lifecycle.update.model import UpdateOrder
     from millrace.lifecycle.update.release import staged
     from millrace.lifecycle.update.status import offer
@@ -135,13 +141,17 @@ def apply(
                     if not yes:
                         click.echo("\n".join(text.offer_lines(offered)), err=True)
                         confirm(f"Install version {new_release.version}?", "--yes")
-                    if bring is not None:
-                        stage.complete(new_release, bring, attempt)
+                    if bring is not None and release is None:
+                        stage.require_space(new_release, attempt)
+                    elif bring is not None:
+                        stage.fetch_files(new_release, bring, attempt)
             except BaseException as error:
                 # what was uploaded stays for the same request with another option
                 if not (uploaded and isinstance(error, Refused)):
                     stage.clear()
                 raise
+        if release is None and not uploaded:
+            download_job.download(new_release.version, by, attempt)
         done = install.order(wanted, attempt)
         show(done, text.last_lines)
         planned_reboot.restart(reboot, attempt)
@@ -171,7 +181,7 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
         of = size
 
         def said(done: int) -> None:
-            stage.say("uploading", done, of)
+            stage.report("uploading", done, of)
             if show.as_json:
                 show(UploadLine(received=done, size=of))
 
@@ -282,6 +292,28 @@ def documents() -> None:
     with as_root():
         for name in documents_.restore(image_version()):
             click.echo(f"{name} was written by a later version: this version has it as it left it")
+
+
+@update.command("download-execute", hidden=True)
+def download_execute() -> None:
+    """Download the files of the version that was ordered (started by millrace-update-download.service)."""
+    from millrace.lifecycle.update.download_job import execute
+
+    # what arrived is removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    only_root()
+    with as_root():
+        execute(attempt)
+
+
+@update.command("download-cleanup", hidden=True)
+def download_cleanup() -> None:
+    """Record a download that was killed (millrace-update-download.service at its end)."""
+    from millrace.lifecycle.update.download_job import clean_up
+
+    only_root()
+    with as_root():
+        clean_up(attempt)
 
 
 @update.command(hidden=True)

@@ -65,11 +65,19 @@ class GpuSettings(Contract):
     traps: list[Trap]
 
 
+class TrustedAuthority(Contract):
+    """A CA of the server: the SHA-256 of its certificate as browsers show it, and when clients need it."""
+
+    fingerprint: str
+    needed_from: str | None
+
+
 class Expect(Contract):
     """What the check script compares a running mount with.
 
     `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
-    one each. `mtu` in bytes is the server port's.
+    one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have,
+    by the SHA-256 of each: the present one and, months before it takes over, the next one.
     """
 
     schema_version: Literal[1] = 1
@@ -86,6 +94,8 @@ class Expect(Contract):
     encrypted: bool
     mtu: int | None
     gpu: Gpu | None = None
+    truststore: str | None = None
+    authorities: list[TrustedAuthority] = Field(default_factory=list)
 
 
 class SystemStep(Contract):

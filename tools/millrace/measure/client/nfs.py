@@ -222,4 +222,6 @@ def _expect(
         encrypted=served.xprtsec is not None,
         mtu=served.mtu,
         gpu=wanted.gpu,
+        truststore=tls.AUTHORITY if served.tls and served.xprtsec and served.tls.trust else None,
+        authorities=tls.authorities(served.tls) if served.tls and served.xprtsec else [],
     )

@@ -4,8 +4,9 @@
 from dataclasses import dataclass
 
 from millrace.measure.client import sources
-from millrace.measure.client.model import ClientFile, Note
+from millrace.measure.client.model import ClientFile, Note, TrustedAuthority
 from millrace.serve.certificate import files as certificate_files
+from millrace.serve.certificate import pem
 from millrace.serve.certificate.identity import names_host
 from millrace.serve.certificate.model import Certificate
 from millrace.serve.certificate.show import client_trust
@@ -24,16 +25,23 @@ PREPARE = [f"systemctl enable {UNIT}", f"systemctl restart {UNIT}", "sleep 2"]
 
 @dataclass(frozen=True)
 class Tls:
-    """How this server proves who it is. `trust` is what its clients must be given, as PEM; None: they have it."""
+    """How this server proves who it is. `trust` is what its clients must be given, as PEM; None: they have it.
+
+    `takes_over` (ISO 8601) is when the last CA of `trust` replaces the one before; None: there is one.
+    """
 
     certificate: Certificate
     trust: str | None
+    takes_over: str | None = None
 
 
 def of_this_server() -> Tls | None:
     """Return how this server proves its identity; None before its first certificate."""
     used = certificate_files.find_current()
-    return Tls(used.certificate, client_trust(used)) if used else None
+    if used is None:
+        return None
+    succession = certificate_files.find_succession() if used.origin == "own" else None
+    return Tls(used.certificate, client_trust(used), succession.takes_over if succession else None)
 
 
 def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
@@ -59,6 +67,13 @@ def files(tls: Tls, demand: str) -> list[ClientFile]:
     return found
 
 
+def authorities(tls: Tls) -> list[TrustedAuthority]:
+    """Return the CAs that the client must have; the next one of this server, too."""
+    prints = [pem.fingerprint(text) for text in pem.certificates(tls.trust or "")]
+    days = [None, tls.takes_over][: len(prints)]
+    return [TrustedAuthority(fingerprint=each, needed_from=day) for each, day in zip(prints, days, strict=True)]
+
+
 def notes(tls: Tls, demand: str) -> list[Note]:
     """Return the requirements beside the files."""
     remarks = [
@@ -69,13 +84,20 @@ def notes(tls: Tls, demand: str) -> list[Note]:
         ),
         Note(text="TLS uses CPU time on both sides and works over TCP only.", source=sources.TLS_TCP),
     ]
+    if tls.takes_over:
+        text = (
+            f"{AUTHORITY} has two CAs: the server replaces its own CA on {tls.takes_over[:10]}. Copy the file to each "
+            "client of this server before that day; check.pyz reports a client that has the old CA only."
+        )
+        remarks.append(Note(text=text, source=sources.TLSHD))
     if not tls.trust:
         text = f"The certificate was issued by {tls.certificate.issuer}: the client must trust that CA."
         remarks.append(Note(text=text, source=sources.TLSHD))
     if demand == "mtls":
         text = (
             f"mtls: install the certificate of the client as {CERTIFICATE} and its key as {KEY} (root, mode 0600). The "
-            "server accepts certificates of trusted CAs only: millrace certificate trust add FILE."
+            "server accepts certificates of trusted CAs only (millrace certificate trust add FILE), and none that "
+            "such a CA has revoked (millrace certificate trust crl FILE)."
         )
         remarks.append(Note(text=text, source=sources.TLSHD))
     return remarks

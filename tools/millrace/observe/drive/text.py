@@ -11,6 +11,12 @@ from millrace.system.text import size
 
 HEAD = ["Bay", "Serial", "Model", "Size", "Role", "Verdict", "°C", "Worn"]
 FIGURES = {"Size", "°C", "Worn"}
+OPAL = {
+    None: "no, or not reported",
+    "off": "can (Opal), not in use",
+    "unlocked": "yes (Opal), unlocked until it loses power",
+    "locked": "yes (Opal), locked",
+}
 
 
 def table(drives: Sequence[DriveRow]) -> list[str]:
@@ -38,6 +44,7 @@ def details(drive: DriveRow) -> list[str]:
         "Media errors": _unit(drive.media_errors),
         "Power-on hours": _unit(drive.power_on_hours),
         "Last seen": drive.last_seen,
+        "Locks itself": OPAL[drive.opal],
         **_test(drive.test),
         "Possible now": ", ".join(drive.actions) or "nothing",
     }

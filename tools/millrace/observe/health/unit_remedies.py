@@ -50,8 +50,8 @@ REMEDIES = {
     "volumes": "millrace volume list; then: systemctl restart {unit}",
     **dict.fromkeys(
         (
-            *("bench", "clone", "drive-test", "erase", "permissions", "rescue", "reset"),
-            *("scrub", "scrub-files", "trim", "tuner", "update"),
+            *("bench", "clone", "copy", "drive-test", "erase", "permissions", "rescue", "reset"),
+            *("scrub", "scrub-files", "trim", "tuner", "update", "update-download"),
         ),
         _JOB,
     ),

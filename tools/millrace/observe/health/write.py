@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 
-from millrace.lifecycle.admin.one_time import forget_if_used
+from millrace.lifecycle.access.one_time import forget_if_used
 from millrace.observe.health.banner import banner, refresh_consoles, write_banner
 from millrace.observe.health.checks import filesystem
 from millrace.observe.health.current import last_written

@@ -48,6 +48,7 @@ PATTERNS = tuple(
     for pattern, flags in (
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
         (r"\$(?:y|gy|7|2[abxy]|6|5|1|sha1|md5)\$[^\s:\"']+", 0),
+        (r"DHHC-1:\S+|otpauth://\S+", 0),
         (r"(?<=systemd\.set_credential)\S*", 0),
         (r"(?i)(?<=bearer )\S+|(?<=basic )[A-Za-z0-9+/=]{8,}", 0),
         (

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from millrace.serve.account import account_paths
 from millrace.system import locks, sysfs
 from millrace.system.command import command
-from millrace.system.errors import BadInput, Refused
+from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import write_text
 
 GROUP = "millrace-second-factor"
@@ -83,8 +83,8 @@ def confirm(name: str, code: str, now: datetime) -> list[str]:
 def prove(name: str, code: str, now: datetime) -> None:
     """Verify a code of the app of an account.
 
-    Refused: it is wrong, or too many were. BadInput: it is no code. Whether it is of another time is not said: a code
-    of an hour ahead would sign in, in an hour.
+    Refused: it is wrong, or too many were. BadInput: it is no code. Failed: the file with the secret is damaged.
+    Whether a code is of another time is not said: one of an hour ahead would sign in, in an hour.
     """
     account_paths.enrolment_dir().mkdir(mode=0o700, exist_ok=True)
     tries = account_paths.enrolment_dir() / f".{name}"
@@ -97,7 +97,7 @@ def prove(name: str, code: str, now: datetime) -> None:
                 "ask another administrator to remove the second factor"
             )
         write_text(tries, "\n".join(map(str, [*recent, now.timestamp()])), mode=0o600)
-    _verified((account_paths.second_factor_dir() / name).read_text().partition("\n")[0], code, now)
+    _verified(_secret(name), code, now)
     tries.unlink(missing_ok=True)
 
 
@@ -111,7 +111,7 @@ def recovery_codes_left(name: str) -> int:
     """Return how many recovery codes were not used yet; 0 without a second factor."""
     if not is_on(name):
         return 0
-    return sum(_is_recovery(line) for line in (account_paths.second_factor_dir() / name).read_text().splitlines())
+    return sum(map(_is_recovery, _lines(name)))
 
 
 def uri(name: str, host: str, secret: str) -> str:
@@ -126,6 +126,23 @@ def code_at(secret: str, step: int) -> str:
     offset = digest[-1] & 15
     number = int.from_bytes(digest[offset : offset + 4]) & 0x7FFFFFFF
     return str(number % 10**DIGITS).zfill(DIGITS)
+
+
+def _lines(name: str) -> list[str]:
+    # A kept state may have brought it.
+    return (account_paths.second_factor_dir() / name).read_text(errors="replace").splitlines()
+
+
+def _secret(name: str) -> str:
+    secret = next(iter(_lines(name)), "")
+    try:
+        whole = len(base64.b32decode(secret)) > 0
+    except ValueError:
+        whole = False
+    if not whole:
+        remove = command("millrace access second-factor remove", name)
+        raise Failed(f"the second factor of {name} is damaged; have another administrator run {remove}")
+    return secret
 
 
 def _refuse_second(name: str) -> None:

@@ -2,8 +2,11 @@
 """Where certificates and keys are, and how a certificate and its key change together.
 
 authority.pem, authority.key   this server's own authority
+successor.pem, successor.key   the next one, which clients are given beforehand; succession.json has its day
+previous.pem, previous.key     the one before; it returns where a clock that was ahead replaced it
 loopback.pem, loopback.key     shown when the server opens a share of its own to verify that it is served
 trusted.pem                    authorities whose certificates an mtls client may show; the own one is the first
+revoked.pem                    their revocation lists; that of the own one is the first, and empty
 request.key                    the key of a request that is with an authority
 settings.json                  further names
 current -> sets/NAME           server.pem (chain), server.key, peer.pem (what is trusted then), certificate.json
@@ -15,12 +18,13 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from millrace.serve.certificate.model import CertificateSettings, Current
+from millrace.serve.certificate.model import CertificateSettings, Current, Succession
 from millrace.system import locks, paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Refused
 from millrace.system.files import replace_link, write_text
 
+REVOKED = "revoked.pem"
 CHAIN, KEY, PEER, ABOUT = "server.pem", "server.key", "peer.pem", "certificate.json"
 PRIVATE, PUBLIC = 0o600, 0o644
 
@@ -40,6 +44,33 @@ def authority() -> tuple[Path, Path]:
     return directory() / "authority.pem", directory() / "authority.key"
 
 
+def successor() -> tuple[Path, Path]:
+    """Certificate and key of the CA that replaces the own one; they exist from half a year before."""
+    return directory() / "successor.pem", directory() / "successor.key"
+
+
+def previous() -> tuple[Path, Path]:
+    """Certificate and key of the CA before this one, for the case that a wrong clock replaced it."""
+    return directory() / "previous.pem", directory() / "previous.key"
+
+
+def succession_file() -> Path:
+    """The file with the day on which the successor takes over."""
+    return directory() / "succession.json"
+
+
+def find_succession() -> Succession | None:
+    """Return when the next CA takes over; None where there is none yet."""
+    path = succession_file()
+    return read_model(path, Succession) if path.exists() else None
+
+
+def own_authorities() -> str:
+    """Return the own CA and its successor as PEM: clients that trust both keep working when it takes over."""
+    pair = (authority()[0], successor()[0])
+    return "".join(path.read_text() for path in pair if path.exists())
+
+
 def loopback_pair() -> tuple[Path, Path]:
     """Certificate and key for the verification from the server itself."""
     return directory() / "loopback.pem", directory() / "loopback.key"
@@ -48,6 +79,11 @@ def loopback_pair() -> tuple[Path, Path]:
 def trusted() -> Path:
     """The CAs that clients of mutual TLS are verified with."""
     return directory() / "trusted.pem"
+
+
+def revoked() -> Path:
+    """The revocation lists of the CAs that clients are verified with; GnuTLS refuses an empty file."""
+    return directory() / REVOKED
 
 
 def request_key() -> Path:

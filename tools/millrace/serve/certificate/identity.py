@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names and addresses under which clients know this server."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from millrace.serve.certificate.model import Certificate, Current
@@ -15,15 +15,30 @@ from millrace.system.text import shown
 # How a server reaches itself.
 LOOPBACK_NAMES, LOOPBACK_ADDRESSES = ["localhost"], ["127.0.0.1", "::1"]
 
+# Networks that no name of the Internet leads to (RFC 1918, 3927, 4193, 4291, 6598): a server that moves between them
+# needs no other CA.
+PRIVATE_NETWORKS = [
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "169.254.0.0/16",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "::1/128",
+    "fc00::/7",
+    "fe80::/10",
+]
+
 Ports = Callable[[], Sequence[Interface]]
 
 
 @dataclass(frozen=True)
 class ServerIdentity:
-    """Names and addresses of a server. The host name comes first, in full where it has a domain."""
+    """Names and addresses of a server, and their networks. The host name comes first, in full where it has a domain."""
 
     names: list[str]
     addresses: list[str]
+    networks: list[str] = field(default_factory=list)
 
     @property
     def common_name(self) -> str:
@@ -36,8 +51,9 @@ def identity(further: Sequence[str], ports: Ports = net.serving) -> ServerIdenti
     host = (paths.ROOT / "proc/sys/kernel/hostname").read_text().strip().lower()
     short = host.partition(".")[0]
     names = [host, short, f"{short}.local", *further]
-    addresses = [str(address.ip) for port in ports() for address in port.addresses]
-    return ServerIdentity(list(dict.fromkeys(names)), list(dict.fromkeys(addresses)))
+    used = [address for port in ports() for address in port.addresses]
+    addresses, networks = [str(address.ip) for address in used], [str(address.network) for address in used]
+    return ServerIdentity(*(list(dict.fromkeys(texts)) for texts in (names, addresses, networks)))
 
 
 def checked_name(name: str) -> str:
@@ -85,9 +101,12 @@ def is_early(certificate: Certificate, now: datetime | None = None) -> bool:
     return ages.until(certificate.not_before, now) > timedelta()
 
 
-def not_named(used: Current, server: ServerIdentity) -> list[str]:
-    """Return what clients will miss: all that an own certificate lacks, or another one that covers nothing any more."""
+def not_named(used: Current, server: ServerIdentity, waiting: Collection[str] = ()) -> list[str]:
+    """Return what clients will miss: all that an own certificate lacks, or another one that covers nothing any more.
+
+    `waiting` is what the own CA may not certify: another certificate of it would lack it too.
+    """
     if used.origin == "own":
-        return missing(used.certificate, server)
+        return [lacking for lacking in missing(used.certificate, server) if lacking not in waiting]
     still = covers(used.certificate, server)
     return missing(used.certificate, server) if used.covers and not still else []

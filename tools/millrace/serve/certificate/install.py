@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from millrace.serve.certificate import cockpit, files, own, pem, x509
+from millrace.serve.certificate import authority, cockpit, files, pem, x509
 from millrace.serve.certificate.identity import Ports, covers, days_left, identity, missing
 from millrace.serve.certificate.model import Certificate, CertificateChange, CertificateRequest, Current
 from millrace.system import ages, net
@@ -35,7 +35,7 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
         description = x509.describe(leaf)
         _refuse(description)
         server = identity(files.settings().names, ports)
-        own.ensure_authority(server)
+        authority.ensure(server)
         text = "".join(chain)
         used = Current(
             origin="installed",

@@ -45,12 +45,26 @@ class CertificateSettings(Contract):
     names: list[str] = Field(default_factory=list)
 
 
+class Succession(Contract):
+    """The next CA of this server: from `takes_over` (ISO 8601, UTC) on it issues the certificates.
+
+    `waiting` are names and addresses of this server that the present CA may not certify; they are in the certificate
+    from then on.
+    """
+
+    schema_version: Literal[1] = 1
+    takes_over: str
+    authority: Certificate
+    waiting: list[str] = Field(default_factory=list)
+
+
 class CertificateReport(Contract):
     """The certificate in use and the trusted CAs.
 
     `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
-    among them). `client_trust` is what a client must trust as PEM text; null where a public CA or the site's CA issued
-    the certificate and did not come with it. `days_left` is negative after the end.
+    among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a
+    public CA or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null
+    where it was not made yet. `days_left` is negative after the end.
     """
 
     schema_version: Literal[1] = 1
@@ -62,13 +76,24 @@ class CertificateReport(Contract):
     authority: Certificate
     trusted: list[Certificate]
     client_trust: str | None
+    succession: Succession | None = None
+
+
+class RevocationList(Contract):
+    """The certificates that a CA has revoked. Times are ISO 8601 in UTC; `next_update` is null where there is none."""
+
+    issuer: str
+    updated: str
+    next_update: str | None
+    revoked: int
 
 
 class TrustedAuthorities(Contract):
-    """The CAs whose certificates an mtls client may use."""
+    """The CAs whose certificates an mtls client may use, and what they have revoked."""
 
     schema_version: Literal[1] = 1
     trusted: list[Certificate]
+    revocations: list[RevocationList] = Field(default_factory=list)
 
 
 class CertificateChange(Contract):

@@ -52,9 +52,19 @@ def certificates(text: str) -> list[str]:
     return [match.group(0) + "\n" for match in _BLOCK.finditer(text) if match["kind"] == "CERTIFICATE"]
 
 
+def revocation_lists(text: str) -> list[str]:
+    """Return the revocation lists of a text, in its order."""
+    return [match.group(0).replace("\r", "") + "\n" for match in _BLOCK.finditer(text) if match["kind"] == "X509 CRL"]
+
+
 def digest(text: str) -> str:
     """Return the sha256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fingerprint(text: str) -> str:
+    """Return the SHA-256 of a certificate as browsers show it."""
+    return hashlib.sha256(first_der(text)).digest().hex(":").upper()
 
 
 def first_der(text: str) -> bytes:

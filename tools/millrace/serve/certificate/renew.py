@@ -2,8 +2,9 @@
 """Renewal of the server's own certificate: it nears its end, or no longer names this server."""
 
 from collections.abc import Sequence
+from typing import Literal
 
-from millrace.serve.certificate import cockpit, files, own
+from millrace.serve.certificate import authority, cockpit, files, own
 from millrace.serve.certificate.identity import (
     Ports,
     ServerIdentity,
@@ -19,6 +20,8 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Refused
 from millrace.system.users import only_root
 
+Issuer = Literal["present", "successor", "new"]
+
 RENEW_DAYS = 30
 NO_NAMES = "none"
 # The server sends its journal with its certificate as a client's; the first releases made it for servers only.
@@ -33,7 +36,7 @@ def ensure(ports: Ports = net.serving) -> CertificateChange:
     only_root()
     with files.certificate_lock():
         server = identity(files.settings().names, ports)
-        made = own.ensure_authority(server)
+        made = authority.ensure(server)
         used = files.find_current()
         reason = _reason(used, server, made)
         if reason is not None:
@@ -44,11 +47,12 @@ def ensure(ports: Ports = net.serving) -> CertificateChange:
 
 
 def renew(
-    names: Sequence[str] = (), back_to_own: bool = False, authority: bool = False, ports: Ports = net.serving
+    names: Sequence[str] = (), back_to_own: bool = False, issuer: Issuer = "present", ports: Ports = net.serving
 ) -> CertificateChange:
     """Issue a certificate of the server's own CA now; `names` replace those of before and are kept for later ones.
 
-    Refused: the certificate in use was installed by an administrator, and `back_to_own` is not set.
+    `issuer` is the present CA, its successor before its day, or a new one without an overlap. Refused: the certificate
+    in use was installed by an administrator, and `back_to_own` is not set; or there is no successor.
     """
     only_root()
     with files.certificate_lock():
@@ -63,12 +67,14 @@ def renew(
             kept = [] if tuple(names) == (NO_NAMES,) else [checked_name(name) for name in names]
             settings = CertificateSettings(names=list(dict.fromkeys(kept)))
         server = identity(settings.names, ports)
-        own.ensure_authority(server, replace=authority)
+        if issuer == "successor":
+            authority.take_over_now()
+        authority.ensure(server, replace=issuer == "new")
         made = own.issue(server)
         write_model(files.settings_file(), settings)
         cockpit.link()
     cockpit.restart()
-    return _changed(made, True, "renewed with a new CA" if authority else "renewed")
+    return _changed(made, True, "renewed" if issuer == "present" else f"renewed with the {issuer} CA", _waiting())
 
 
 def _reason(used: Current | None, server: ServerIdentity, authority_made: bool) -> str | None:
@@ -84,9 +90,21 @@ def _reason(used: Current | None, server: ServerIdentity, authority_made: bool) 
         return "the CA was renewed"
     if CLIENT not in used.certificate.purposes:
         return "the previous one cannot be used as a client"
-    lacking = not_named(used, server)
+    lacking = not_named(used, authority.certifiable(server))
     return f"the previous one does not name {', '.join(lacking)}" if lacking else None
 
 
-def _changed(used: Current, changed: bool, reason: str) -> CertificateChange:
-    return CertificateChange(changed=changed, reason=reason, origin=used.origin, certificate=used.certificate)
+def _waiting() -> list[str]:
+    succession = files.find_succession()
+    if succession is None or not succession.waiting:
+        return []
+    return [
+        f"the CA may not certify {', '.join(succession.waiting)}: the next CA does from {succession.takes_over[:10]} "
+        "on, or now (millrace certificate renew --successor) if all clients have it"
+    ]
+
+
+def _changed(used: Current, changed: bool, reason: str, warnings: Sequence[str] = ()) -> CertificateChange:
+    return CertificateChange(
+        changed=changed, reason=reason, origin=used.origin, certificate=used.certificate, warnings=list(warnings)
+    )

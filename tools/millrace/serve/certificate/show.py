@@ -22,13 +22,14 @@ def show() -> CertificateReport:
         authority=x509.describe(files.authority()[0].read_text()),
         trusted=trust.trusted().trusted,
         client_trust=client_trust(used),
+        succession=files.find_succession(),
     )
 
 
 def client_trust(used: Current) -> str | None:
-    """Return what clients must trust, as PEM: the own CA, or the root that came with an installed certificate."""
+    """Return what clients must trust, as PEM: the own CA and the next, or the root of an installed certificate."""
     if used.origin == "own":
-        return files.authority()[0].read_text()
+        return files.own_authorities()
     from millrace.serve.certificate import x509
 
     last = pem.certificates((files.current() / files.CHAIN).read_text())[-1]
@@ -63,9 +64,20 @@ def rows(shown: CertificateReport) -> list[str]:
                 ("Issuer", f"{certificate.issuer} ({whose})"),
                 ("Valid", f"{certificate.not_before} to {certificate.not_after} ({shown.days_left} days left)"),
                 ("Fingerprint", f"{certificate.fingerprint} (SHA-256)"),
+                *_own(shown),
             ]
         ),
         "",
         "Clients of mtls shares may show certificates of:",
         *table(("Subject", "Fingerprint", "Valid until"), trusted, indent=2),
     ]
+
+
+def _own(shown: CertificateReport) -> list[tuple[str, str]]:
+    if shown.origin != "own":
+        return []
+    found, named = shown.succession, [("Own CA", f"until {shown.authority.not_after[:10]}")]
+    if found is None:
+        return named
+    named.append(("Next CA", f"takes over on {found.takes_over[:10]}; clients need it by then (certificate show --ca)"))
+    return [*named, ("Not certified", ", ".join(found.waiting))] if found.waiting else named

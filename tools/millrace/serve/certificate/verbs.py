@@ -67,14 +67,20 @@ def request(show: Output) -> None:
 @click.option(
     "--authority", is_flag=True, help="Also create a new CA; all clients must then import the new CA certificate."
 )
+@click.option(
+    "--successor", is_flag=True, help="Use the next CA now; clients that have not imported it reject the certificate."
+)
 @_change
-def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, show: Output) -> None:
+def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, successor: bool, show: Output) -> None:
     """Create a new certificate issued by this server's own CA."""
     from millrace.serve.certificate import renew as renewal
 
-    if if_needed and (names or own or authority):
+    if if_needed and (names or own or authority or successor):
         raise click.UsageError("--if-needed cannot be combined with other options.")
-    _report(renewal.ensure() if if_needed else renewal.renew(names, own, authority), show)
+    if authority and successor:
+        raise click.UsageError("--authority cannot be combined with --successor.")
+    issuer: renewal.Issuer = "new" if authority else "successor" if successor else "present"
+    _report(renewal.ensure() if if_needed else renewal.renew(names, own, issuer), show)
 
 
 @certificate.group(cls=VerbGroup)
@@ -111,6 +117,16 @@ def remove(fingerprint: str, show: Output) -> None:
     show(remove_trusted(fingerprint), _authorities)
 
 
+@trust.command()
+@click.argument("sources", nargs=-1, required=True, type=_file, metavar="FILE…")
+@_trusted
+def crl(sources: tuple[TextIO, ...], show: Output) -> None:
+    """Use the revocation lists (CRL) of trusted CAs in PEM files; each replaces that CA's previous list."""
+    from millrace.serve.certificate.trust import revoke
+
+    show(revoke(_text(sources)), _authorities)
+
+
 def _text(sources: tuple[TextIO, ...]) -> str:
     from millrace.serve.certificate.pem import LARGEST
     from millrace.system.errors import BadInput
@@ -134,4 +150,7 @@ def _changed(report: "CertificateChange") -> Iterator[str]:
 
 def _authorities(found: "TrustedAuthorities") -> Iterator[str]:
     rows = [(one.fingerprint, one.not_after[:10], one.subject) for one in found.trusted]
-    return table(("Fingerprint", "Valid until", "Subject"), rows)
+    yield from table(("Fingerprint", "Valid until", "Subject"), rows)
+    if found.revocations:
+        lists = [(one.issuer, str(one.revoked), (one.next_update or "never")[:10]) for one in found.revocations]
+        yield from ["", *table(("Revocation list of", "Revoked", "Next update"), lists)]

@@ -4,9 +4,9 @@
 The import costs 50 ms: import this module where a certificate is opened, not at the head of one that others import.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Literal, TypeVar
 
 from cryptography import x509
@@ -23,12 +23,15 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
-from millrace.serve.certificate.model import Certificate
+from millrace.serve.certificate.model import Certificate, RevocationList
 from millrace.system.errors import BadInput
 
 Kind = Literal["authority", "server", "look"]
 Result = TypeVar("Result")
+Network = IPv4Network | IPv6Network
 Signer = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey
+
+Verifier = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | ed448.Ed448PublicKey
 
 # Clients whose clocks are behind take a new certificate too.
 EARLIER = timedelta(days=1)
@@ -124,11 +127,13 @@ def issue(
 ) -> str:
     """Return a certificate for `key`, signed by `issuer` (certificate and key), or by itself where there is none.
 
-    BadInput: one of the texts cannot be read.
+    A CA may certify `names` and names below them, and addresses in the networks `addresses`; nothing else. No
+    certificate outlives its issuer. BadInput: one of the texts cannot be read.
     """
     own, now = _key(key), datetime.now(UTC)
     authority = x509.load_pem_x509_certificate(issuer[0].encode()) if issuer else None
     is_authority = kind == "authority"
+    end = min(now + validity, authority.not_valid_after_utc) if authority else now + validity
     builder = (
         x509.CertificateBuilder()
         .subject_name(_name(common_name))
@@ -136,7 +141,7 @@ def issue(
         .public_key(own.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - EARLIER)
-        .not_valid_after(now + validity)
+        .not_valid_after(end)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
         .add_extension(_usage(signs=is_authority), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(own.public_key()), critical=False)
@@ -147,10 +152,67 @@ def issue(
         identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         made = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
         builder = builder.add_extension(made, critical=False)
-    if names or addresses:
+    if is_authority:
+        builder = builder.add_extension(_constraints(names, addresses), critical=True)
+    elif names or addresses:
         builder = builder.add_extension(_alternatives(names, addresses), critical=False)
     signer = _key(issuer[1]) if issuer else own
     return builder.sign(signer, SHA256()).public_bytes(Encoding.PEM).decode()
+
+
+def outside(authority: str, names: Sequence[str], addresses: Sequence[str]) -> list[str]:
+    """Return the names and addresses that a CA may not certify. BadInput: it cannot be read."""
+    found = _read(authority, lambda certificate: _extension(certificate, x509.NameConstraints))
+    permitted = found.permitted_subtrees if found else None
+    if permitted is None:
+        return []
+    domains = [general.value for general in permitted if isinstance(general, x509.DNSName)]
+    networks = [ip_network(str(general.value)) for general in permitted if isinstance(general, x509.IPAddress)]
+    foreign = [name for name in names if not any(name == one or name.endswith(f".{one}") for one in domains)]
+    return [*foreign, *(text for text in addresses if not any(ip_address(text) in network for network in networks))]
+
+
+def is_constrained(authority: str) -> bool:
+    """Whether a CA may certify some names only. BadInput: it cannot be read."""
+    return _read(authority, lambda certificate: _extension(certificate, x509.NameConstraints)) is not None
+
+
+def no_revocations(issuer: tuple[str, str]) -> str:
+    """Return a revocation list of a CA (certificate and key) without an entry, as PEM. BadInput: one cannot be read."""
+    authority = x509.load_pem_x509_certificate(issuer[0].encode())
+    builder = x509.CertificateRevocationListBuilder(issuer_name=authority.subject)
+    builder = builder.last_update(authority.not_valid_before_utc).next_update(authority.not_valid_after_utc)
+    return builder.sign(_key(issuer[1]), SHA256()).public_bytes(Encoding.PEM).decode()
+
+
+def describe_revocations(text: str) -> RevocationList:
+    """Return the fields of a revocation list. BadInput: it cannot be read."""
+    found = _revocations(text)
+    following = found.next_update_utc
+    return RevocationList(
+        issuer=found.issuer.rfc4514_string(_ATTRIBUTES),
+        updated=found.last_update_utc.isoformat(timespec="seconds"),
+        next_update=following.isoformat(timespec="seconds") if following else None,
+        revoked=len(found),
+    )
+
+
+def revoked_by(text: str, authority: str) -> bool:
+    """Whether a CA signed a revocation list. BadInput: one of them cannot be read."""
+    found = _revocations(text)
+    issuer = x509.load_pem_x509_certificate(authority.encode())
+    key = issuer.public_key()
+    try:
+        return found.issuer == issuer.subject and isinstance(key, Verifier) and found.is_signature_valid(key)
+    except UNREADABLE:
+        return False
+
+
+def _revocations(text: str) -> x509.CertificateRevocationList:
+    try:
+        return x509.load_pem_x509_crl(text.encode())
+    except UNREADABLE as error:
+        raise BadInput("a revocation list cannot be read; provide complete PEM text") from error
 
 
 def _read(certificate: str, make: Callable[[x509.Certificate], Result]) -> Result:
@@ -222,6 +284,13 @@ def _name(common_name: str) -> x509.Name:
 def _alternatives(names: list[str], addresses: list[str]) -> x509.SubjectAlternativeName:
     found: list[x509.GeneralName] = [x509.DNSName(one) for one in names]
     return x509.SubjectAlternativeName([*found, *(x509.IPAddress(ip_address(one)) for one in addresses)])
+
+
+def _constraints(names: list[str], networks: list[str]) -> x509.NameConstraints:
+    """What a CA may certify (RFC 5280, 4.2.1.10): a name allows all names below it."""
+    permitted: list[x509.GeneralName] = [x509.DNSName(one) for one in names]
+    permitted += [x509.IPAddress(ip_network(one)) for one in networks]
+    return x509.NameConstraints(permitted, None)
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:

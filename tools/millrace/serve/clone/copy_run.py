@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copy what another server exports into a share of this one.
 
-The export is mounted read-only where no other process sees it. It ends with this process.
+The export is mounted read-only where no other process sees it. It is gone with this process.
 """
 
 import errno
@@ -19,7 +19,7 @@ from millrace.serve.clone.clone_place import ClonePlace, opened, parse
 from millrace.serve.clone.copy_model import CopyLine, CopyProgress, CopyReport
 from millrace.serve.config import store
 from millrace.serve.share.server import ShareServer
-from millrace.system import locks, paths
+from millrace.system import paths
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import describe
@@ -86,18 +86,19 @@ def prepare(source: str, target: str, server: ShareServer) -> tuple[RemoteExport
     return export, place
 
 
-def copy(export: RemoteExport, place: ClonePlace, server: ShareServer) -> Iterator[CopyLine]:
-    """Copy, and yield the progress once a second, then what was done. Refused, Failed: why it ended; run it again."""
-    refusal = "another copy is under way: wait until it has ended"
+def copy(export: RemoteExport, place: ClonePlace, order: str, server: ShareServer) -> Iterator[CopyLine]:
+    """Copy, and yield the progress once a second, then what was done for the order of this ID.
+
+    Refused, Failed: why it ended; run it again.
+    """
     with (
-        locks.held(paths.run_dir() / "copy.lock", refusal),
         opened(place, server.pool.filesystem.mountpoint) as target,
         _mounted(export, server.run) as source,
     ):
-        yield from _followed(export, place, source, target)
+        yield from _followed(export, place, order, source, target)
 
 
-def _followed(export: RemoteExport, place: ClonePlace, source: int, target: int) -> Iterator[CopyLine]:
+def _followed(export: RemoteExport, place: ClonePlace, order: str, source: int, target: int) -> Iterator[CopyLine]:
     stop = threading.Event()
 
     def tick() -> None:
@@ -119,7 +120,7 @@ def _followed(export: RemoteExport, place: ClonePlace, source: int, target: int)
             raise Failed(_sentence(error, export, place)) from error
         finally:
             stop.set()
-    yield CopyReport(source=str(export), target=str(place), **asdict(done))
+    yield CopyReport(id=order, source=str(export), target=str(place), **asdict(done))
 
 
 def _progress(done: copy_tree.Copied, total: copy_tree.Copied, seconds: float) -> CopyProgress:
@@ -149,8 +150,8 @@ def _sentence(error: OSError, export: RemoteExport, place: ClonePlace) -> str:
 
 @contextmanager
 def _mounted(export: RemoteExport, run: Runner) -> Iterator[int]:
-    where = paths.run_dir() / "copy"
-    where.mkdir(mode=0o700, exist_ok=True)
+    where = paths.run_dir() / "copy/source"
+    where.mkdir(mode=0o700, parents=True, exist_ok=True)
     # what is mounted from here on is this process's alone, and gone with it
     os.unshare(os.CLONE_NEWNS)  # type: ignore[attr-defined,unused-ignore]  # the tools' Python may be older
     must(run, ["mount", "--make-rprivate", "/"])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace share copy`."""
 
+import signal
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -23,20 +25,40 @@ def copy(source: str, target: str, show: Output) -> None:
     The policy names the servers that may be copied from (copy_from in [nfs]). Owners, permissions, times, links and
     user.* attributes are kept. A copy that was interrupted goes on where it was when it is run again; files of the same
     size and time are not copied again. Files that exist only here stay.
+    Closing this terminal does not stop it: `millrace job show copy`, `millrace job cancel copy`.
     """
-    from millrace.serve.clone import copy_run
+    from millrace.serve.clone import copy_job
     from millrace.serve.clone.copy_model import CopyReport
     from millrace.serve.share.server import this_server
     from millrace.system.errors import Failed
 
     server = this_server()
-    export, place = copy_run.prepare(source, target, server)
-    ended = show.each(copy_run.copy(export, place, server), _bar)
+    order = copy_job.start(source, target, server)
+    ended = show.each(copy_job.follow(order, server), _bar)
     if not isinstance(ended, CopyReport):
         raise Failed(f"{source} is not copied completely: run the same command again")
     show.text(_done(ended))
-    if ended.unreadable or ended.changed:
-        raise Failed(_incomplete(ended))
+    if sentence := copy_job.incomplete(ended):
+        raise Failed(sentence)
+
+
+@click.command("copy-execute", hidden=True)
+def copy_execute() -> None:
+    """Copy what the order names (started by millrace-copy.service)."""
+    from millrace.serve.clone.copy_job import execute
+    from millrace.serve.share.server import this_server
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    for line in _done(execute(this_server())):
+        click.echo(line)
+
+
+@click.command("copy-cleanup", hidden=True)
+def copy_cleanup() -> None:
+    """Record a copy that was killed (millrace-copy.service at its end)."""
+    from millrace.serve.clone.copy_job import clean_up
+
+    clean_up()
 
 
 def _bar(lines: "Iterable[CopyLine]") -> "CopyLine | None":
@@ -63,16 +85,3 @@ def _done(report: "CopyReport") -> Iterator[str]:
     yield f"{report.source} is copied to {report.target}: {report.entries} entries, {size(report.bytes)}{kept}"
     if report.skipped:
         yield f"{report.skipped} devices, pipes or sockets are not copied"
-
-
-def _incomplete(report: "CopyReport") -> str:
-    words = []
-    if report.unreadable:
-        words.append(
-            f"{report.unreadable} files or directories are not copied, because the source server treats root of this "
-            "server as nobody (root_squash): export the share to this server with squash `none` for the copy, or make "
-            "them readable for others"
-        )
-    if report.changed:
-        words.append(f"{report.changed} files changed while they were read")
-    return f"{'; '.join(words)}. Then run the same command again."

@@ -234,6 +234,10 @@ def _bond_problem(wanted: DesiredBond, link: NetworkLink) -> str | None:
             f"{wanted.name} has {len(link.members)} of {len(wanted.members)} ports after {PATIENCE:.0f} s: "
             "journalctl -u systemd-networkd"
         )
+    unknown = [member for member in link.members if net.has_carrier(member) and net.speed(member) is None]
+    if wanted.mode == "lacp" and unknown:
+        # bonding (bond_miimon_commit) takes such a port for one that is down
+        return f"the speed of {several(unknown)} is not known, which LACP needs: use --mode active-backup"
     if not link.active:
         return f"no port of {wanted.name} has a link: connect its cables and switch the other end on"
     if wanted.mode == "lacp" and link.partner is None:

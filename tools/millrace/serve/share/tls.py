@@ -44,7 +44,7 @@ def configuration() -> str:
 
     # Not through ROOT: tlshd reads it on the server.
     directory = f"/{files.directory().relative_to(paths.ROOT)}"
-    names = {"chain": files.CHAIN, "key": files.KEY, "peer": files.PEER}
+    names = {"chain": files.CHAIN, "key": files.KEY, "peer": files.PEER, "revoked": files.REVOKED}
     return render(f"{CONFIGURATION}.j2", directory=directory, **names)
 
 

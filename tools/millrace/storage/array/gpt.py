@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 SIGNATURE = b"EFI PART"
+GUID = 16
 ENTRY_AREA = 128 * 128
 """Size in bytes of the table of partition entries (UEFI: at least 16 KiB, and sfdisk makes just that)."""
 
@@ -31,11 +32,13 @@ def ids(head: bytes, tail: bytes, block: int) -> frozenset[str]:
     """Return disk and partition GUIDs in lower case. `head` is block 0 to the end of the entries, `tail` the backup."""
     headers = (head[block : 2 * block], tail[ENTRY_AREA:])
     entries = (head[2 * block : 2 * block + ENTRY_AREA], tail[:ENTRY_AREA])
-    found = {_guid(header, 56) for header in headers if header.startswith(SIGNATURE)}
+    # a file that is taken for a drive may end anywhere
+    found = {_guid(header, 56) for header in headers if header.startswith(SIGNATURE) and len(header) >= 56 + GUID}
     for table in entries:
-        found |= {_guid(table, at + 16) for at in range(0, len(table), 128) if any(table[at : at + 16])}
+        whole = range(0, len(table) - 2 * GUID + 1, 128)
+        found |= {_guid(table, at + GUID) for at in whole if any(table[at : at + GUID])}
     return frozenset(found)
 
 
 def _guid(raw: bytes, at: int) -> str:
-    return str(uuid.UUID(bytes_le=raw[at : at + 16]))
+    return str(uuid.UUID(bytes_le=raw[at : at + GUID]))

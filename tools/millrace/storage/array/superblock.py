@@ -14,7 +14,9 @@ END_OF_TIME = 1 << 33
 RECOVERY_BITMAP = 0x80
 """Bit of the feature map: the member is filled by the bitmap (md_p.h, MD_FEATURE_RECOVERY_BITMAP)."""
 FEATURES = re.compile(r"0x[0-9a-fA-F]{1,8}")
-ROLE = re.compile(r"Active device (\d+)")
+ROLE = re.compile(r"Active device ([0-9]{1,5})")
+EVENTS = re.compile(r"[0-9]{1,20}")
+"""64 bits. The name of an array may have a line break, so any line may be of who made it."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Superblock:
 def examine(system: System, name: str) -> Superblock | None:
     """Return the superblock of a partition or drive; None where mdadm finds none or cannot read it."""
     texts = fields(system, name)
-    if not texts.get("Events", "").isdigit():
+    if not EVENTS.fullmatch(texts.get("Events", "")):
         return None
     return Superblock(
         name=name,

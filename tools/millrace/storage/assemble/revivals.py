@@ -73,6 +73,6 @@ def _parsed(line: str) -> Revived | None:
     try:
         array, at = json.loads(line)
         aware = datetime.fromisoformat(at).tzinfo is not None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return Revived(str(array), at) if aware else None

@@ -4,6 +4,7 @@
 from typing import Literal
 
 from millrace.inventory.drive_tests import DriveTest
+from millrace.inventory.model import OpalState
 from millrace.storage.record.test_order import DriveTestProgress
 from millrace.system.documents import Contract
 
@@ -40,6 +41,7 @@ class DriveRow(Contract):
     `test` is the last test of the drive, null where this server has not tested it; `testing` is how far the one that
     goes on is, null where none does. `test_seconds` is how long a full test of a drive that may be tested now is
     expected to take.
+    `opal` is whether the drive can lock itself and whether it did when it was examined, null where it cannot.
     `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
     `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
     where a drive that fits is there.
@@ -63,6 +65,7 @@ class DriveRow(Contract):
     media_errors: int | None
     power_on_hours: int | None
     last_seen: str | None
+    opal: OpalState | None
     needs_bytes: int | None
     test: DriveTest | None
     testing: DriveTestProgress | None

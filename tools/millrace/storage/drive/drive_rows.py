@@ -117,6 +117,7 @@ def _row(facts: ServerFacts, judge: Judge, identity: RowIdentity, judgement: Dri
         media_errors=smart.media_errors if smart else None,
         power_on_hours=smart.power_on_hours if smart else None,
         last_seen=identity.last_seen,
+        opal=next((drive.opal for drive in facts.examined if drive.serial == identity.serial), None),
         needs_bytes=None,
         test=facts.tests.get(identity.serial) if identity.serial else None,
         testing=facts.testing.get(identity.serial) if identity.serial else None,

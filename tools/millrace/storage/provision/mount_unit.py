@@ -60,7 +60,7 @@ def _number(value: str) -> str | int:
     """xfs(5): sizes may end in k, m or g; the kernel shows k."""
     units = {"k": 10, "m": 20, "g": 30}
     digits, shift = (value[:-1], units[value[-1:].lower()]) if value[-1:].lower() in units else (value, 0)
-    return int(digits) << shift if digits.isdigit() else value
+    return int(digits) << shift if digits.isdecimal() else value
 
 
 def mount_unit_file() -> Path:

@@ -191,7 +191,7 @@ def _lines() -> list[str]:
 def _started(line: str) -> StartedArray | None:
     try:
         one = StartedArray(**json.loads(line))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return one if isinstance(one.array, str) else None
 
@@ -199,7 +199,7 @@ def _started(line: str) -> StartedArray | None:
 def _parsed(line: str) -> Failure | None:
     try:
         one = Failure(**json.loads(line))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     if not (isinstance(one.at, int | float) and 0 < one.at < _LATEST):
         return None

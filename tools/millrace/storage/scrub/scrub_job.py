@@ -118,8 +118,12 @@ def _end_round(policy: ScrubPolicy, record: ScrubRecord, at: str) -> ScrubRecord
 
 def _forget_other_pool(pool: Pool) -> None:
     """Remove what is kept of a pool that this server had before; a new pool has other arrays."""
-    here, record = {array.uuid for array in pool.arrays}, load()
-    if not record.arrays or any(array.uuid in here for array in record.arrays):
-        return
-    job_record.cancel_open(kinds.SCRUB.name, "the server has another pool now")
-    change(lambda _: ScrubRecord())
+    here = {array.uuid for array in pool.arrays}
+
+    def is_of_another(record: ScrubRecord) -> bool:
+        return bool(record.arrays) and not any(array.uuid in here for array in record.arrays)
+
+    if is_of_another(load()):
+        job_record.cancel_open(kinds.SCRUB.name, "the server has another pool now")
+        # another process may have begun a round of this pool meanwhile
+        change(lambda record: ScrubRecord() if is_of_another(record) else record)

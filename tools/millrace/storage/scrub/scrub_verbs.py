@@ -145,7 +145,7 @@ def retire(zero_files: bool, yes: bool, dry_run: bool, show: Output) -> None:
 @scrub.command()
 @prints("millrace.storage.record.scrub_record:ScrubRecord")
 def filesystem(show: Output) -> None:
-    """Check the metadata of the mounted file system; millrace-xfs-scrub.timer does it every week."""
+    """Check the metadata of the mounted file system; millrace-upkeep@xfs-scrub.timer does it every week."""
     from millrace.storage.record.pool_file import load_pool
     from millrace.storage.scrub import filesystem_scrub
     from millrace.storage.scrub.scrub_status import lines

@@ -18,9 +18,11 @@ JobName = Literal[
     "rescue",
     "adopt",
     "clone",
+    "copy",
     "permissions",
     "benchmark",
     "tuner",
+    "update-download",
     "update",
     "scrub",
     "trim",
@@ -203,6 +205,15 @@ CLONE = JobKind(
     "ends",
     sign=paths.clone_order_file,
 )
+COPY = JobKind(
+    "copy",
+    "copy from another server",
+    "millrace-copy.service",
+    "files are being copied from another server, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel copy",
+    "ends",
+    sign=paths.copy_order_file,
+)
 PERMISSIONS = JobKind(
     "permissions",
     "setting of permissions",
@@ -229,6 +240,15 @@ TUNER = JobKind(
     "wait for it, or stop it: millrace tuner stop",
     "ends",
     sign=paths.tuner_order_file,
+)
+UPDATE_DOWNLOAD = JobKind(
+    "update-download",
+    "download of an update",
+    "millrace-update-download.service",
+    "an update is being downloaded, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel update-download",
+    "ends",
+    sign=paths.update_download_order_file,
 )
 UPDATE = JobKind(
     "update",
@@ -288,9 +308,11 @@ ALL = (
     RESCUE,
     ADOPT,
     CLONE,
+    COPY,
     PERMISSIONS,
     BENCHMARK,
     TUNER,
+    UPDATE_DOWNLOAD,
     UPDATE,
     SCRUB,
     TRIM,

@@ -31,6 +31,7 @@ class PairRule(NamedTuple):
 
 
 _MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
+_UPDATE: tuple[JobName, ...] = ("update-download", "update")
 _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
 
 RULES: dict[JobName, PairRule] = {
@@ -50,31 +51,34 @@ RULES: dict[JobName, PairRule] = {
     "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset"), opened=("destroy",)),
     "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset", "destroy")),
     "clone": PairRule(running=("update",), opened=("reset", "destroy")),
+    "copy": PairRule(running=("update",), opened=("reset", "destroy")),
     "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
-        running=("tuner", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
+        running=("tuner", "erase", "drive-test", "clone", "copy", "permissions", *_UPDATE, "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
     "tuner": PairRule(
-        running=("benchmark", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
+        running=("benchmark", "erase", "drive-test", "clone", "copy", "permissions", *_UPDATE, "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
+    # It changes nothing but the boot drive, and costs a benchmark its figures.
+    "update-download": PairRule(running=("update", *_MEASURE), opened=("reset",)),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
-        running=(*_MEASURE, "clone", "permissions", "erase", "drive-test"),
+        running=("update-download", *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change", "destroy"),
     ),
     "scrub": PairRule(running=_MEASURE, opened=("drive-change", "destroy"), outcome="waits"),
     "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change", "destroy"), outcome="waits"),
     "reset": PairRule(
-        running=("update", *_MEASURE, "clone", "permissions", "erase", "drive-test"),
+        running=(*_UPDATE, *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
         opened=("provision", "adopt", "rescue", "drive-change", "destroy"),
     ),
     # What uses the pool is ended where that was asked for.
     "destroy": PairRule(
-        running=("update", "erase", "drive-test", "clone", "permissions", "scrub", "trim", *_MEASURE),
+        running=("update", "erase", "drive-test", "clone", "copy", "permissions", "scrub", "trim", *_MEASURE),
         opened=("provision", "adopt", "rescue", "drive-change", "reset"),
     ),
 }

@@ -5,11 +5,11 @@ import { ErrorAlert } from "../../../components/States";
 import { Panel } from "../../../components/Panel";
 import { useVerb, type Result } from "../../../lib/hooks";
 import { _ } from "../../../lib/i18n";
-import { useQuiet } from "../../../lib/quiet";
+import { useDebounced } from "../../../lib/debounce";
 
 /** What the program would do with `words`, asked when nothing has changed for a moment; `passed` where it would do it. */
 export function useDryRun(verb: DryRun, words: string[], when: boolean): Result<Preview> & { passed: boolean } {
-    const asked = useQuiet(words);
+    const asked = useDebounced(words);
     const still = JSON.stringify(asked) === JSON.stringify(words);
     const seen = useVerb(verb, asked, { admin: true, when: when && still });
     return { ...seen, passed: when && still && !seen.busy && seen.data !== undefined && seen.error === undefined };

@@ -117,11 +117,11 @@ class Histogram:
     high: float | None = None
 
     def add(self, document: Document) -> None:
-        """Add the histogram of one job."""
-        count = int(document.get("N", 0))
+        """Add the histogram of one job. ValueError: it counts less than nothing."""
+        count = _count(document.get("N", 0))
         if not count:
             return
-        self.bins.update({int(value): int(times) for value, times in document.get("bins", {}).items()})
+        self.bins.update({int(value): _count(times) for value, times in document.get("bins", {}).items()})
         self.total += float(document["mean"]) * count
         self.low = min(float(document["min"]), self.low if self.low is not None else float(document["min"]))
         self.high = max(float(document["max"]), self.high or 0)
@@ -245,12 +245,22 @@ def _flows(job: Document, as_direction: Direction | None) -> Iterator[tuple[Dire
         yield "commit", flow
 
 
+def _count(value: Any) -> int:
+    """A number of things; a client may send any."""
+    number = int(value)
+    if number < 0:
+        raise ValueError(f"{number} things were counted")
+    return number
+
+
 def _flow(document: Document) -> Flow:
     latencies = document.get("clat_ns", {})
     if not latencies.get("bins"):
         latencies = document.get("lat_ns", {})
     flow = Flow(
-        bytes=int(document["io_bytes"]), count=int(document["total_ios"]), short=int(document.get("short_ios", 0))
+        bytes=_count(document["io_bytes"]),
+        count=_count(document["total_ios"]),
+        short=_count(document.get("short_ios", 0)),
     )
     flow.histogram.add(latencies)
     flow.slowest = float(document["runtime"]) / 1000

@@ -2,19 +2,26 @@
 """Is the certificate of the web console and of NFS over TLS good for some time, and for this server?"""
 
 import os
+from datetime import timedelta
 
+from millrace.observe.health.checks import nfs
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.certificate import cockpit, files, pem
 from millrace.serve.certificate.identity import days_left, identity, is_early, not_named
 from millrace.serve.certificate.model import Current
 from millrace.serve.certificate.renew import RENEW_DAYS
+from millrace.system import ages
 
 NAME = "certificate"
 
 _MAKE = "systemctl start millrace-certificate.service"
 # The unit renews an own one before this.
 SOON_DAYS = RENEW_DAYS - 3
+# Days before another CA is used, from which on clients are reported that may lack it.
+ANNOUNCE_DAYS = 30
+# The first list is that of the own CA.
+OTHERS = 2
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -23,7 +30,7 @@ def check(host: Host) -> list[HealthFinding]:
     if used is None:
         sentence = "This server has made no certificate: the web console makes one for localhost, NFS over TLS fails."
         return [HealthFinding(check=NAME, level=Level.WARN, sentence=sentence, todo=_MAKE)]
-    findings = [*_end(used), *_mismatch(used, host), *_others()]
+    findings = [*_end(used), *_mismatch(used, host), *_succession(used), *_revocations(), *_others()]
     fine = f"The certificate is good until {used.certificate.not_after[:10]}."
     return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=fine)]
 
@@ -57,12 +64,53 @@ def _mismatch(used: Current, host: Host) -> list[HealthFinding]:
         sentence = f"The key in {files.current()} does not fit the certificate: the web console and NFS over TLS fail."
         todo = "millrace certificate renew --own"
         return [HealthFinding(check=NAME, kind="edited", level=Level.FAIL, sentence=sentence, todo=todo)]
-    lacking = not_named(used, identity(files.settings().names, lambda: host.ports))
+    succession = files.find_succession()
+    waiting = succession.waiting if succession else ()
+    lacking = not_named(used, identity(files.settings().names, lambda: host.ports), waiting)
     if not lacking:
         return []
     todo = "millrace certificate install FILE…" if used.origin == "installed" else _MAKE
     sentence = f"The certificate does not name {', '.join(lacking)}."
     return [HealthFinding(check=NAME, kind="names", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _succession(used: Current) -> list[HealthFinding]:
+    succession = files.find_succession()
+    if succession is None or used.origin != "own":
+        return []
+    day, findings = succession.takes_over[:10], []
+    if succession.waiting:
+        sentence = (
+            f"The CA of this server may not certify {', '.join(succession.waiting)}; the next CA does from {day} on."
+        )
+        todo = "If all clients have it (millrace certificate show --ca): millrace certificate renew --successor"
+        findings.append(HealthFinding(check=NAME, kind="waiting", level=Level.WARN, sentence=sentence, todo=todo))
+    if ages.until(succession.takes_over).days < ANNOUNCE_DAYS and nfs.asks_for_tls():
+        sentence = f"This server replaces its CA on {day}: clients of NFS over TLS that have the old CA only fail then."
+        todo = "Copy /etc/tlshd/millrace-ca.pem of the recipe to each client; check.pyz reports who lacks it"
+        findings.append(HealthFinding(check=NAME, kind="authority", level=Level.WARN, sentence=sentence, todo=todo))
+    return findings
+
+
+def _revocations() -> list[HealthFinding]:
+    """Revocation lists that are out of date: newer revocations are not known, and GnuTLS does not refuse them."""
+    if not files.revoked().exists() or len(pem.revocation_lists(files.revoked().read_text())) < OTHERS:
+        return []
+    # The import takes 50 ms, and few servers have lists.
+    from millrace.serve.certificate import trust
+
+    return [
+        HealthFinding(
+            check=NAME,
+            kind="revoked",
+            subject=known.issuer,
+            level=Level.WARN,
+            sentence=f"The revocation list of {known.issuer} ended on {known.next_update[:10]}.",
+            todo="Get the present list from that CA: millrace certificate trust crl FILE",
+        )
+        for known in trust.trusted().revocations
+        if known.next_update is not None and ages.until(known.next_update) < timedelta()
+    ]
 
 
 def _others() -> list[HealthFinding]:

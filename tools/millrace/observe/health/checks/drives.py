@@ -20,7 +20,7 @@ NAME = "drives"
 SMART = {"drive.failing", "drive.spare", "drive.worn", "heat.drive", "cache.protection"}
 """The findings of the audit that come from SMART."""
 STALE_SECONDS = 1800
-"""Three readings of millrace-smart.timer."""
+"""Three readings of millrace-upkeep@smart.timer."""
 SOON = timedelta(days=90)
 """So long before its rated endurance ends a drive is a warning."""
 
@@ -114,5 +114,5 @@ def _finding(one: DriveSmart, level: Level, place: str, what: str, todo: str | N
 
 
 def _unread(sentence: str) -> HealthFinding:
-    todo = "systemctl status millrace-smart.timer millrace-smart.service"
+    todo = "systemctl status millrace-upkeep@smart.timer millrace-smart.service"
     return HealthFinding(check=NAME, kind="unread", level=Level.UNKNOWN, sentence=sentence, todo=todo)

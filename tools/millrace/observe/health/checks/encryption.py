@@ -25,7 +25,10 @@ WARNINGS: dict[Need, tuple[str, str]] = {
         "The TPM asks for an earlier key of kernel images: later versions may ask for the recovery key.",
         REBIND,
     ),
-    "recovery-key": ("The root file system has no recovery key: with a new mainboard nothing opens it.", RECOVERY),
+    "recovery-key": (
+        "Nobody has the recovery key of the root file system: with a new mainboard nothing opens it.",
+        RECOVERY,
+    ),
 }
 """By what may keep root closed: the sentence of its warning, and the remedy."""
 

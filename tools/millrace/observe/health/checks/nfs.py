@@ -46,7 +46,7 @@ def check(host: Host) -> list[HealthFinding]:
         findings.append(
             HealthFinding(check=NAME, kind="rdma", level=Level.WARN, sentence=sentence, todo="millrace tune")
         )
-    if _names_tls() and host.active_state(TLSHD) != "active":
+    if asks_for_tls() and host.active_state(TLSHD) != "active":
         sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
         todo = f"systemctl restart {TLSHD}"
         findings.append(HealthFinding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
@@ -107,7 +107,8 @@ def _records(host: Host) -> list[HealthFinding]:
     return [HealthFinding(check=NAME, kind="records", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _names_tls() -> bool:
+def asks_for_tls() -> bool:
+    """Whether a share names TLS."""
     path = paths.ROOT / nfs.EXPORTS
     lines = path.read_text().splitlines() if path.exists() else []
     entries = " ".join(line for line in lines if not line.startswith("#"))

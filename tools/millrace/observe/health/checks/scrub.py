@@ -33,7 +33,7 @@ PERIODS = {"week": timedelta(days=7), "month": timedelta(days=31), "quarter": ti
 LATE = 2
 """A check that did not happen for so many periods of the policy is late."""
 XFS_LATE = timedelta(days=16)
-"""Two periods of millrace-xfs-scrub.timer, and the time that a check takes."""
+"""Two periods of millrace-upkeep@xfs-scrub.timer, and the time that a check takes."""
 
 
 def check(host: Host) -> list[HealthFinding]:

@@ -4,11 +4,12 @@
 from datetime import timedelta
 
 from millrace.lifecycle.etc import factory
-from millrace.lifecycle.update import planned_reboot, records
+from millrace.lifecycle.update import freshness, planned_reboot, records
 from millrace.lifecycle.update.model import LastUpdate, PlannedReboot
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.system import ages
+from millrace.system.errors import BadInput
 from millrace.system.os_release import image_version
 from millrace.system.text import moment
 
@@ -20,7 +21,26 @@ SHOWN = timedelta(days=14)
 
 def check(host: Host) -> list[HealthFinding]:
     """Return what is wrong with the last update, else one finding; then what there is to say of /etc."""
-    return [*_version(host), *_etc()]
+    return [*_version(host), *_source(), *_etc()]
+
+
+def _source() -> list[HealthFinding]:
+    try:
+        warnings = freshness.of_source(records.source())
+    except BadInput:
+        # root alone reads the URL
+        return []
+    return [
+        HealthFinding(
+            check=NAME,
+            kind="source",
+            subject=warning.partition(":")[0],
+            level=Level.WARN,
+            sentence=f"{warning[0].upper()}{warning[1:]}.",
+            todo="millrace update source https://…; then millrace update check",
+        )
+        for warning in warnings
+    ]
 
 
 def _etc() -> list[HealthFinding]:

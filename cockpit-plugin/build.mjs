@@ -31,7 +31,7 @@ function legal(inputs) {
     const names = new Set(inputs.map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
     return [...names].sort().map((name) => {
         const { version, license } = JSON.parse(readFileSync(join("node_modules", name, "package.json"), "utf8"));
-        if (!["MIT", "0BSD", "BSD-3-Clause", "Apache-2.0"].includes(license)) fail(`${name} has the licence ${license}: not in a bundle.`);
+        if (!["MIT", "ISC", "0BSD", "BSD-3-Clause", "Apache-2.0"].includes(license)) fail(`${name} has the licence ${license}: not in a bundle.`);
         const file = readdirSync(join("node_modules", name)).find((entry) => /^licen[cs]e/i.test(entry));
         return `== ${name} ${version} (${license})\n\n${file ? readFileSync(join("node_modules", name, file), "utf8").trim() : ""}\n`;
     }).join("\n");

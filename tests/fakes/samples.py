@@ -34,10 +34,13 @@ SERVING = (
 # What tells how a server is. None of these succeeds silently: a test says what it prints.
 READING = (
     "journalctl --boot --unit=*.service --identifier=millrace --lines=1 --output=cat",
+    "journalctl --quiet --no-pager --output=json --output-fields=MESSAGE [--since=*] MESSAGE_ID=* _TRANSPORT=driver",
     "journalctl --quiet --no-pager --output=json --all --lines=* --output-fields=MESSAGE *=smbd_audit _GID=0",
     "ethtool -i *",
     "ip -j addr",
     "mdadm --detail --export /dev/*",
+    "nft --stateless --terse list ruleset",
+    "nft list set inet millrace *",
     "pdbedit -s /dev/null -L -w",
     "smbstatus --json",
     "ss -Htn state established sport = :2049",

@@ -146,6 +146,10 @@ def test_code_is_asked_on_the_web_console_and_over_ssh_only(tree: Path, factory:
     asking = [number for number, line in enumerate(lines) if "pam_google_authenticator.so" in line]
     # each stands behind the line that jumps over it for all other services: the local console needs no code
     assert ["service = sshd" in lines[asking[0] - 1], "service = cockpit" in lines[asking[1] - 1]] == [True, True]
-    assert len(asking) == 2 and all("default=1" in lines[number - 1] for number in asking)
+    assert len(asking) == 2 and "default=1" in lines[asking[0] - 1] and "default=2" in lines[asking[1] - 1]
+    # a wrong code counts as a wrong password does; a right one, and a person without a file, jump over that line
+    assert re.search(r"\[success=1 ignore=1 default=bad\]", lines[asking[1]])
+    counting = re.sub(r"\s+", " ", lines[asking[1] + 1]).strip()
+    assert counting == "auth required pam_faillock.so authfail dir=/run/faillock-web"
     # where there is no file of a person, ssh refuses and the web console asks for nothing
     assert ["nullok" in lines[number] for number in asking] == [False, True]

@@ -3822,12 +3822,17 @@ export interface ShareList {
     verifications: KeptVerification[];
 }
 
-/** `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now. */
+/**
+ * `millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now.
+ *
+ * `lost` is what journald dropped since the first of them.
+ */
 export interface ShareLog {
     schema_version: 1;
     share: string;
     audit: boolean;
     entries: ShareLogEntry[];
+    lost: ShareLogLoss[];
 }
 
 /**
@@ -3842,6 +3847,12 @@ export interface ShareLogEntry {
     action: "read" | "opened to write" | "created" | "renamed" | "deleted" | "permissions changed";
     path: string;
     target: string | null;
+}
+
+/** `lines` of the SMB server that journald dropped before `at`. */
+export interface ShareLogLoss {
+    at: string;
+    lines: number;
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */

@@ -55,6 +55,9 @@ test("a second factor is turned on with one code, and the recovery codes stay un
     const { user } = await show();
     await user.click(screen.getByRole("button", { name: "Second factor of admin" }));
     await screen.findByText("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+    const picture = dialog().getByRole("img", { name: "QR code with the secret of admin" });
+    // version 5 and above: 37 modules a side and a margin of 4 hold the link
+    expect(Number(picture.getAttribute("viewBox")?.split(" ")[2])).toBeGreaterThanOrEqual(45);
     expect(dialog().getByRole("button", { name: "Turn on" })).toHaveProperty("disabled", true);
     await user.type(dialog().getByLabelText(/^Code/), "287082");
     await user.click(dialog().getByRole("button", { name: "Turn on" }));

@@ -34,7 +34,7 @@ function shown(share: object = {}, more: object = {}): void {
         owner: "root", group: "root", mode: "0777", follows: true, denials: "refused", caching: "none", problem: null,
         connections: { clients: [LENA], files: [PLAN], open_files: 1 }, verification: list.verifications.find(({ result }) => result.name === "models"), ...more,
     });
-    says("share log", { schema_version: 1, share: "models", audit: false, entries: [] });
+    says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
 }
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
@@ -328,10 +328,12 @@ test("the access log is switched on, and shows the newest access first", async (
     says("share set", document("share-create.json"));
     const entry = { user: "lena", host: "10.0.0.5", action: "read", path: "a", target: null };
     says("share log", { schema_version: 1, share: "models", audit: true, entries: [
-        { ...entry, at: "2026-11-20T11:00:00+00:00" }, { ...entry, at: "2026-11-20T11:01:00+00:00", action: "renamed", target: "b" }] });
+        { ...entry, at: "2026-11-20T11:00:00+00:00" }, { ...entry, at: "2026-11-20T11:01:00+00:00", action: "renamed", target: "b" }],
+    lost: [{ at: "2026-11-20T12:00:00+00:00", lines: 900 }, { at: "2026-11-20T13:00:00+00:00", lines: 50 }] });
     const user = show(MODELS);
     const log = within(await screen.findByTestId("share-log"));
     await log.findByText("a → b");
+    expect(log.getByText(/^Accesses are missing: 950 lines of the SMB server were dropped until /)).toBeDefined();
     expect(log.getAllByRole("row").map((line) => line.textContent)[1]).toContain("renamed");
     await user.click(log.getByRole("switch"));
     await waitFor(() => expect(argv("share set")).toEqual(["share", "set", "models", "--audit", "--json"]));

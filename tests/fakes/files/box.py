@@ -21,7 +21,7 @@ from millrace.plan.model import Plan, Role
 from millrace.plan.policy.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
 from millrace.serve.config.model import Config, DesiredShare, Group, Nfs, NfsClient, Smb, User
-from millrace.serve.config.store import change
+from millrace.serve.config.store import change, read
 from millrace.serve.share.usage import Usage
 from millrace.storage.drive import smart
 from millrace.storage.record.change_journal import ChangeJournal, step_names
@@ -41,6 +41,7 @@ from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.heartbeat import Heartbeat
 from millrace.tune import settings
+from tests.fakes import firewall
 from tests.fakes.certificates import certify
 from tests.fakes.files import tools
 from tests.fakes.files.trees import Tree, booted, nothing_found
@@ -84,6 +85,7 @@ class Box:
         self.tree.memory(256 << 20)
         self.tree.write("usr/lib/os-release", "IMAGE_VERSION=0.1.0\n")
         self.tree.write("etc/millrace/policy.toml", POLICY)
+        firewall.load(root)
         certify(NAMES, host=NAMES[0], addresses=ADDRESSES, end=datetime(2126, 11, 20, tzinfo=UTC))
         for number in range(shape.data + shape.log):
             self._drive(number, number % 2, "16.0" if number == SLOW_DRIVE else "32.0")
@@ -145,6 +147,8 @@ class Box:
         change("admin", "group create research", lambda old: old.model_copy(update={"groups": GROUPS}))
         change("admin", "user create anna", lambda old: old.model_copy(update={"users": USERS}))
         change("admin", "share create models", _with_shares)
+        for share in read().config.shares:
+            (self.root / "srv/pool" / share.name).mkdir(exist_ok=True)
         at = NOW.isoformat(timespec="seconds")
         write_model(paths.usage_file(), Usage(at=at, used=tools.USED))
 

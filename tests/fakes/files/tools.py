@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from host.layout import REPO
 from millrace.system.jobs.kinds import ALL
 from millrace.system.run import Result
+from tests.fakes import firewall
 from tests.fakes.commands import Commands, takes
 
 PROFILE = REPO / "tests/unit/observe/live/samples/smbstatus-profile.json"
@@ -66,6 +67,8 @@ PRINTED = {
     "systemctl is-active --quiet *": None,
     "bootctl --print-boot-path": "/boot\n",
     "nvme smart-log * --output-format=json": json.dumps(SMART),
+    firewall.RULES: firewall.TEXT,
+    f"{firewall.SETS} *": firewall.TEXT,
     "ip -j addr": json.dumps(ADDRESSES),
     "ss -Htn state established sport = :2049": SS,
     "ss -HtniO state established ( sport = :2049 or sport = :445 )": "",

@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 
 COLLECTOR, COLLECT = "millrace-metrics-collector.service", "millrace-metrics-collect.service"
 MEMORY = "/run/millrace/history.db"
+VIEW = "/run/millrace/history-view.db"
 POOL = "/srv/pool/.millrace/history/history.db"
 # A value is kept in each minute in which a collection runs.
 MINUTE = 61
@@ -40,6 +41,20 @@ def test_history_is_kept_although_no_metrics_are_served(box: Box) -> None:
     assert {name for name, _ in values} >= {"nfs-read", "drives-read", "port-receive", "memory"}
     # the latency of the counters needs the trace of the kernel
     assert "the history has no" not in box.say(f"journalctl -b -o cat -u {COLLECTOR} -u {COLLECT} --no-pager")
+
+
+def test_user_who_holds_a_lock_of_the_history_holds_nobody_up(box: Box) -> None:
+    collect(box)
+    assert box.machine.run(f"runuser -u nobody -- cat {MEMORY} > /dev/null", check=False).status != 0
+    hold = f"import sqlite3, time; s = sqlite3.connect('file:{VIEW}?mode=ro', uri=True, isolation_level=None); "
+    hold += "s.execute('BEGIN'); s.execute('SELECT max(at) FROM minute').fetchone(); time.sleep(600)"
+    box.say(f'systemd-run --quiet --collect --unit=holds --uid=nobody python3 -c "{hold}"')
+    try:
+        before = box.say(f"stat -c %i {VIEW}")
+        collect(box)
+        assert box.say(f"stat -c %i {VIEW}") != before
+    finally:
+        box.say("systemctl stop holds.service")
 
 
 def test_share_and_client_have_what_was_transferred(box: Box, client: Machine) -> None:

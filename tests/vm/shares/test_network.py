@@ -153,3 +153,20 @@ def test_power_cut_in_the_minute_forgets_the_change(box: Box, port: str) -> None
     assert "vlan" not in box.say("ip -br link")
     assert box.shown("network show --json")["trial"] is None
     assert HOST in box.say("ip -4 -br addr")
+
+
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_network_of_an_earlier_state_waits_for_its_confirmation(box: Box, port: str) -> None:
+    number = max(change["number"] for change in box.shown("config history --json")["changes"])
+    box.change_network(f"set {port} --address {SERVER_ADDRESSES[1]}/24 --address 10.77.1.11/24")
+    added = f"ip -4 -o addr show dev {port} | grep -w 10.77.1.11"
+    said = box.millrace(f"config rollback {number}", seconds=900)
+    assert "the network differs: it is in force for 60 s" in said.out + said.err
+    assert box.machine.run(added, check=False).status != 0
+    box.machine.wait_command(added, "the network that nobody replaced for good", 5 * MINUTE)
+    box.machine.wait_command("! systemctl is-active -q millrace-network-trial.service", "its end", MINUTE)
+    box.millrace(f"config rollback {number}", seconds=900)
+    box.millrace("network confirm", seconds=600)
+    assert box.machine.run(added, check=False).status != 0
+    assert box.shown("network show --json")["trial"]["state"] == "confirmed"

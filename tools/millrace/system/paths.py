@@ -91,6 +91,11 @@ def latency_file() -> Path:
     return run_dir() / "latency.json"
 
 
+def access_losses_file() -> Path:
+    """What journald dropped of the access logs of shares in the last day, as a health check read it."""
+    return run_dir() / "access-losses.json"
+
+
 def clock_file() -> Path:
     """How the clock went since the start of this server, as the last health checks saw it."""
     return run_dir() / "clock.json"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The code of an authenticator app: a secret, one code to prove it, and the recovery codes, which are shown once. */
 import { useEffect, useState, type JSX } from "react";
+import { QRCodeSVG } from "qrcode.react";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { CopyBlock } from "../../components/CopyBlock";
@@ -16,6 +17,7 @@ interface Ends {
     onClose: () => void;
 }
 
+const QR_PIXELS = 200;
 const SIX_DIGITS = /^\d{3} ?\d{3}$/;
 
 function CodeField({ code, onChange }: { code: string; onChange: (code: string) => void }): JSX.Element {
@@ -47,7 +49,9 @@ export function EnrollDialog({ name, onDone, onClose }: Ends): JSX.Element {
             {secret === undefined && refused === undefined && <Loading what={_("Making a secret")} />}
             {secret !== undefined && (
                 <Form onSubmit={(event) => event.preventDefault()}>
-                    <p>{_("Enter this secret in an authenticator app (TOTP), then the code that the app shows. Nothing changes before the code was verified.")}</p>
+                    <p>{_("Scan this code with an authenticator app (TOTP), or enter the secret in it, then the code that the app shows. Nothing changes before the code was verified.")}</p>
+                    {/* cameras need the margin, and dark on light in both themes */}
+                    <QRCodeSVG value={secret.uri} size={QR_PIXELS} marginSize={4} title={format(_("QR code with the secret of $0"), name)} role="img" />
                     <CopyBlock label={_("Secret")} text={secret.secret} />
                     <p><a href={secret.uri}>{_("Open it in an app on this device")}</a></p>
                     <CodeField code={code} onChange={setCode} />

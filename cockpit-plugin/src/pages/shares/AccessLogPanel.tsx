@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JSX } from "react";
+import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Switch } from "@patternfly/react-core/dist/esm/components/Switch/index.js";
-import type { ShareLogEntry, Share } from "../../types/millrace";
+import type { ShareLogEntry, ShareLogLoss, Share } from "../../types/millrace";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded, NoAdmin } from "../../components/States";
 import { moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
-import { _ } from "../../lib/i18n";
+import { _, format } from "../../lib/i18n";
 import { useAdmin } from "../../lib/permission";
 import { CHANGE_SECONDS } from "../../lib/seconds";
 import { actionWord } from "./words";
@@ -21,6 +22,10 @@ const columns = (): Column<ShareLogEntry>[] => [
     { title: _("Action"), sort: ({ action }) => action, cell: ({ action }) => actionWord(action) },
     { title: _("File"), sort: ({ path }) => path, cell: ({ path, target }) => <code>{target === null ? path : `${path} → ${target}`}</code> },
 ];
+
+/** What is missing in the log: the journal takes a limited number of lines an hour. */
+const gap = (lost: ShareLogLoss[]) => format(_("Accesses are missing: $0 lines of the SMB server were dropped until $1, more than the journal takes in an hour."),
+    lost.reduce((sum, { lines }) => sum + lines, 0), moment(lost[lost.length - 1]?.at ?? ""));
 
 /** Who opened and changed what over SMB, newest first, and the switch that records it. */
 export function AccessLogPanel({ share, onChanged }: { share: Share; onChanged: () => void }): JSX.Element {
@@ -44,9 +49,14 @@ export function AccessLogPanel({ share, onChanged }: { share: Share; onChanged: 
                 </p>
                 {admin === false ? <NoAdmin what={_("The access log requires administrative access.")} /> : (
                     <Loaded of={log} what={_("Loading the access log")}>
-                        {({ entries }) => (entries.length > 0
-                            ? <DataTable label={_("Access log")} columns={columns()} rows={[...entries].reverse()} rowKey={({ at, user, path, action }) => `${at} ${user} ${action} ${path}`} />
-                            : <p>{_("No accesses are recorded.")}</p>)}
+                        {({ entries, lost }) => (
+                            <>
+                                {lost.length > 0 && <Alert isInline variant="warning" title={gap(lost)} />}
+                                {entries.length > 0
+                                    ? <DataTable label={_("Access log")} columns={columns()} rows={[...entries].reverse()} rowKey={({ at, user, path, action }) => `${at} ${user} ${action} ${path}`} />
+                                    : <p>{_("No accesses are recorded.")}</p>}
+                            </>
+                        )}
                     </Loaded>
                 )}
             </div>

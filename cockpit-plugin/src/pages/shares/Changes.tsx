@@ -52,6 +52,7 @@ export function Changes({ of, onDone }: {
                 <ConfirmDialog title={format(_("Roll back to change $0?"), chosen.number)} action={_("Roll back")}
                     busy={rollback.busy} error={rollback.error} onConfirm={() => void confirm(chosen)} onClose={() => setChosen(undefined)}>
                     <p>{_("Restores shares, users and groups to the state after this change. Files are neither changed nor deleted. The rollback is recorded as a change and can itself be rolled back.")}</p>
+                    <p>{_("A network that differs is in force for a minute, and kept if it is confirmed on the page Network.")}</p>
                 </ConfirmDialog>
             )}
         </Panel>

@@ -22,6 +22,7 @@ from millrace.system.heartbeat import Heartbeat
 from millrace.system.run import Result
 from millrace.system.web_probe import WebReply
 from millrace.tune.settings import record
+from tests.fakes import firewall
 from tests.fakes.certificates import certify
 from tests.fakes.mounts import mount
 from tests.fakes.samples import Tools, plan, pool
@@ -51,6 +52,7 @@ ADDRESSES = json.dumps(
 
 WELL = {
     "ip -j addr": Result(0, ADDRESSES, ""),
+    **{line: Result(0, text, "") for line, text in firewall.PRINTED.items()},
     "systemctl is-system-running": Result(0, "running\n", ""),
     "systemctl list-units --state=failed": Result(0, "[]\n", ""),
     "systemctl show --property=ActiveState": Result(0, "active\n", ""),
@@ -81,6 +83,7 @@ def well(root: Path) -> None:
         add_node(root, node, cpus)
         add_nfsd_threads(root, *[cpus] * 8, first=100 + 8 * node)
     (root / "etc/exports.d").mkdir(parents=True)
+    firewall.load(root)
     (root / "etc/exports.d/millrace.exports").write_text("# why\n/srv/pool/data 10.0.0.0/24(rw)\n")
     (root / "run/millrace/nfs").mkdir(parents=True)
     (root / "run/millrace/nfs/etab").write_text("/srv/pool/data\t10.0.0.0/24(rw,sync)\n")

@@ -75,6 +75,12 @@ def test_time_client_that_is_off_has_a_remedy_of_its_own() -> None:
     assert (found.key, found.todo) == ("clock/unsynchronised", "Switch it on: timedatectl set-ntp true")
 
 
+def test_time_client_that_is_stopped_is_named_at_once() -> None:
+    [finding] = look(600, synchronised="yes", client="no")
+    assert (finding.key, finding.level) == ("clock/unsynchronised", Level.WARN)
+    assert finding.todo == "Switch it on: timedatectl set-ntp true"
+
+
 def test_it_is_asked_again_only_after_minutes() -> None:
     look(600, synchronised="no")
     assert keys(look(899, NOW + timedelta(seconds=299))) == ["clock/unsynchronised"]

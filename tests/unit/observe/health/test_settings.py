@@ -35,7 +35,7 @@ def with_(**update: object) -> list[HealthFinding]:
 
 def test_nothing_changed() -> None:
     [found] = check.check(host())
-    assert (found.level, found.sentence) == (Level.OK, "The runtime settings are those of the last boot.")
+    assert (found.level, found.sentence) == (Level.OK, "This boot computed the runtime settings of the boot before.")
 
 
 def test_first_changes_are_listed_and_the_others_counted() -> None:

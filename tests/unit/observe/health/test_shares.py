@@ -31,7 +31,10 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def wanted(**changes: object) -> None:
-    write_model(files.config_file(), Config.model_validate(first_config().model_dump() | changes))
+    config = Config.model_validate(first_config().model_dump() | changes)
+    write_model(files.config_file(), config)
+    for share in config.shares:
+        (paths.ROOT / "srv/pool" / share.name).mkdir(parents=True, exist_ok=True)
 
 
 def addresses(*given: str) -> Host:
@@ -151,6 +154,18 @@ def test_data_that_waits_for_its_end(serving: Path) -> None:
     wanted()
     (serving / "srv/pool/.millrace-trash/old-77").mkdir(parents=True)
     assert "left by an interruption: old-77" in sentences(shares.check(host()))
+
+
+def test_share_whose_directory_is_gone_is_a_failure(serving: Path) -> None:
+    wanted(shares=[DesiredShare(name="plans", type="mixed", project=1001).model_dump()])
+    assert [finding.level for finding in shares.check(host())] == [Level.OK]
+    (serving / "srv/pool/plans").rmdir()
+    said = sentences(shares.check(host()))
+    assert said.startswith("FAIL: The directory of plans is missing in /srv/pool: clients get errors.")
+    assert "millrace share remove plans" in said
+    # a pool that is not mounted is for another check
+    unmount_all(serving)
+    assert "plans" not in sentences(shares.check(host()))
 
 
 def test_io_uring_that_is_refused_has_two_ways_out(serving: Path) -> None:

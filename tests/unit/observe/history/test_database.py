@@ -150,3 +150,16 @@ def test_writer_that_was_cut_off_in_a_change_leaves_the_values_before(path: Path
     assert ended.returncode == -signal.SIGKILL and path.with_name("history.db-journal").stat().st_size > 0
     with opened(path, DAY_BYTES, 0o600) as database:
         assert [value for _, _, value in database.rows(0, ["cpu"])] == [0.5] * 2000
+
+
+def test_file_has_its_mode_before_anything_is_in_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes = []
+
+    def connect(*_: object, **__: object) -> None:
+        modes.append(stat.S_IMODE(path.stat().st_mode))
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with pytest.raises(Failed, match="disk I/O error"):
+        opened(path, DAY_BYTES, 0o600)
+    assert modes == [0o600]

@@ -112,6 +112,8 @@ def test_damaged_copy_is_a_note(box: Box) -> None:
 
 def test_user_without_rights_sees_the_last_day(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     worked(box, 3)
+    # which such a user cannot open
+    history_paths.history_file().unlink()
     monkeypatch.setattr("os.geteuid", lambda: 1001)
     result = asked("nfs-read")
     assert result.series and result.notes == ["more than the last day requires root"]

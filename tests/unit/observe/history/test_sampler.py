@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value a minute is in memory, whatever one source of them does."""
 
+import sqlite3
+import stat
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -158,3 +161,18 @@ def test_connection_without_counters_is_one_without_bytes() -> None:
     [(name, stream)] = connections("0 0 10.0.0.1:2049 [fd00::5]:900 cubic rto:201\n0 0 10.0.0.1:2049 10.0.0.2:1\n")
     assert name == "10.0.0.1:2049 [fd00::5]:900"
     assert (stream.of, stream.read, stream.written) == ("client/fd00::5", 0, 0)
+
+
+def test_user_who_holds_a_lock_of_what_users_read_holds_nobody_up(box: Box) -> None:
+    worked(box, 3)
+    view = history_paths.history_view_file()
+    assert stat.S_IMODE(view.stat().st_mode) == 0o644
+    # nobody else can open what is written
+    assert stat.S_IMODE(history_paths.history_file().stat().st_mode) == 0o600
+    with closing(sqlite3.connect(f"{view.as_uri()}?mode=ro", uri=True, isolation_level=None)) as user:
+        user.execute("BEGIN")
+        before = user.execute("SELECT max(at) FROM minute").fetchone()
+        worked(box, 1, first=4)
+        assert user.execute("SELECT max(at) FROM minute").fetchone() == before
+    with HistoryFile(view) as copy, HistoryFile(history_paths.history_file()) as own:
+        assert copy.newest() == own.newest() == before[0] + 60

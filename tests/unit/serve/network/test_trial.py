@@ -165,14 +165,44 @@ def test_other_changes_of_the_state_are_kept_with_a_confirmation(network: Networ
     assert store.load().next_id == 3000 and len(store.load().ports) == 1
 
 
-def test_rollback_of_the_state_wins_over_what_was_tried_before(network: Network) -> None:
+def roll_back_to_first(network: Network) -> None:
+    """Two changes of the network were kept, and the state of the first is restored."""
+    for address in ("10.0.0.11/24", "10.0.0.12/24"):
+        change(network, address)
+        trial.confirm(network.host())
+    report = revision.rollback(1, network, network.server, host=network.host())
+    assert report.warnings[-1].startswith(
+        "the network differs: it is in force for 60 s, and then the previous one again"
+    )
+
+
+def test_network_of_an_earlier_state_is_tried_and_kept_when_it_is_confirmed(network: Network) -> None:
+    roll_back_to_first(network)
+    assert network.addresses["enp1s0"] == ["10.0.0.11/24"]
+    assert [port.addresses for port in store.load().ports] == [["10.0.0.12/24"]]
+    trial.confirm(network.host())
+    assert [port.addresses for port in store.load().ports] == [["10.0.0.11/24"]]
+    assert (network.root / KEPT).read_text() == (network.root / TRIED).read_text()
+
+
+def test_network_of_an_earlier_state_that_nobody_confirms_is_rolled_back(network: Network) -> None:
+    roll_back_to_first(network)
+    network.clock += trial.TO_CONFIRM
+    trial.expire(network.host())
+    assert network.addresses["enp1s0"] == ["10.0.0.12/24"]
+    assert [port.addresses for port in store.load().ports] == [["10.0.0.12/24"]]
+
+
+def test_network_of_an_earlier_state_that_does_not_come_up_is_named_and_the_rest_is_there(network: Network) -> None:
     change(network, "10.0.0.11/24")
     trial.confirm(network.host())
+    store.change("admin", "something else", lambda config: config.model_copy(update={"next_id": 3000}))
     change(network, "10.0.0.12/24")
     trial.confirm(network.host())
-    revision.rollback(1, network, network.server)
-    assert network.addresses["enp1s0"] == ["10.0.0.11/24"]
-    assert not (network.root / TRIED).exists()
+    network.taken.add("10.0.0.11/24")
+    with pytest.raises(Failed, match="the state was replaced, except the network: "):
+        revision.rollback(1, network, network.server, host=network.host())
+    assert network.addresses["enp1s0"] == ["10.0.0.12/24"]
 
 
 def test_rollback_of_the_state_waits_for_no_open_change(network: Network) -> None:

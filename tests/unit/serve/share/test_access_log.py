@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.share import desired, log_verbs
-from millrace.serve.share.access_log import access_log
+from millrace.serve.share.access_log import access_log, loss, losses
 from millrace.serve.share.model import Share
 from millrace.serve.share.smb_parameters import parameters
 from millrace.system.errors import Failed, Refused
@@ -18,6 +18,7 @@ from tests.fakes.samples import Tools, pool, resolved
 # without _GID each account that has a shell writes lines of the log
 MATCHES = "SYSLOG_IDENTIFIER=smbd_audit _GID=0"
 ARGV = f"journalctl --quiet --no-pager --output=json --all --lines=20000 --output-fields=MESSAGE {MATCHES}"
+DROPPED = "journalctl --quiet --no-pager --output=json --output-fields=MESSAGE"
 AT = "1795971712000000"
 # As Samba 4.25.1 wrote them; each line begins with user, address and share.
 LINES = (
@@ -40,9 +41,16 @@ def share(audit: bool = True) -> Share:
     return resolved(Config(shares=[wanted]))["lab"]
 
 
-def journal(*messages: object) -> Tools:
+NOTHING = Result(0, "", "")
+
+
+def lines(*messages: object) -> Result:
     text = "".join(json.dumps({"__REALTIME_TIMESTAMP": AT, "MESSAGE": message}) + "\n" for message in messages)
-    return Tools({ARGV: Result(0, text, "")})
+    return Result(0, text, "")
+
+
+def journal(*messages: object, dropped: Result = NOTHING) -> Tools:
+    return Tools({ARGV: lines(*messages), DROPPED: dropped})
 
 
 def test_lines_of_samba_are_entries_without_those_that_neither_read_nor_change() -> None:
@@ -84,6 +92,34 @@ def test_no_name_of_a_client_keeps_a_line_out() -> None:
         ("deleted", "a|b"),
         ("deleted", "\x1b\ufffd"),
     ]
+
+
+def test_lines_that_journald_dropped_are_counted_and_named_since_the_first_entry() -> None:
+    dropped = lines("Suppressed 900 messages from smbd.service", "Suppressed 7 messages from ssh.service", "noise", 3)
+    tools = journal(*[f"lena|10.0.0.5|lab|{line}" for line in LINES], dropped=dropped)
+    log = access_log(share(), 100, tools)
+    assert [(each.at, each.lines) for each in log.lost] == [("2026-11-29T17:01:52.000+00:00", 900)]
+    assert f"--since=@{int(AT) // 10**6}" in tools.calls[-1]
+    # a user who signs in cannot write this: journald alone has that transport
+    assert "_TRANSPORT=driver" in tools.calls[-1]
+    sentence = loss(log)
+    assert sentence and sentence.startswith("Accesses are missing: 900 lines of the SMB server were dropped until ")
+
+
+def test_log_without_a_loss_says_nothing_of_one_and_a_share_without_a_log_asks_for_none() -> None:
+    assert loss(access_log(share(), 1, journal())) is None
+    tools = journal()
+    assert access_log(share(audit=False), 1, tools).lost == [] and len(tools.calls) == 1
+
+
+def test_losses_that_cannot_be_read_are_an_error() -> None:
+    with pytest.raises(Failed, match="journalctl does not list what was dropped: no access"):
+        losses(Tools({DROPPED: Result(1, "", "no access\n")}))
+
+
+def test_accesses_have_the_priority_that_no_other_line_of_smbd_has() -> None:
+    # journald limits each group of priorities by itself: sign-ins are notices
+    assert parameters(share())["full_audit:priority"] == "debug"
 
 
 def test_journal_that_cannot_be_read_is_an_error() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from millrace.observe.health.checks import (
+    access_log,
     alerts,
     apart,
     arrays,
@@ -18,6 +19,7 @@ from millrace.observe.health.checks import (
     drives,
     encryption,
     filesystem,
+    firewall,
     hardware,
     heat,
     journal,
@@ -77,12 +79,14 @@ CHECKS: Mapping[str, Check] = {
     "nfs": nfs.check,
     "nfsd_nodes": nfsd_nodes.check,
     "smb": smb.check,
+    "firewall": firewall.check,
     "policy": policy.check,
     "settings": settings.check,
     "tuner": tuner.check,
     "kernel": kernel.check,
     "ports": ports.check,
     "shares": shares.check,
+    "access_log": access_log.check,
     "volumes": volumes.check,
     "domain": domain.check,
     "units": units.check,

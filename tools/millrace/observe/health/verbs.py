@@ -30,9 +30,10 @@ def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
     # What is about to be written is not late.
     host = Host()
     if write_files:
-        from millrace.observe.health import clock
+        from millrace.observe.health import access_losses, clock
 
         clock.write(host)
+        access_losses.write(host)
     document = collect(host) if write_files else current(host)
     if write_files:
         from millrace.observe.health import latency

@@ -189,14 +189,20 @@ def opened(path: Path, largest: int, mode: int) -> HistoryFile:
 
     Failed: SQLite cannot write it. LaterRelease: a later release made it. OSError: it cannot be put aside.
     """
+    _made(path, mode)
     try:
-        database = HistoryFile(path, largest)
+        return HistoryFile(path, largest)
     except Failed as error:
         if not _is_damaged(error.__cause__):
             raise
-        database = HistoryFile(path, largest)
+        _made(path, mode)
+        return HistoryFile(path, largest)
+
+
+def _made(path: Path, mode: int) -> None:
+    """Give a file its mode before it has content: a user who opened it earlier could hold a lock for good."""
+    path.touch(mode)
     path.chmod(mode)
-    return database
 
 
 def _put_aside(path: Path) -> bool:

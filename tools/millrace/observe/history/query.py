@@ -141,9 +141,10 @@ def _chosen(names: Sequence[str]) -> tuple[list[SeriesKind], dict[str, set[str]]
 
 def _opened() -> _Sources:
     sources = _Sources()
-    if history_paths.history_file().exists():
+    memory = history_paths.history_file() if os.geteuid() == 0 else history_paths.history_view_file()
+    if memory.exists():
         with suppress(MillraceError):
-            sources.memory = HistoryFile(history_paths.history_file())
+            sources.memory = HistoryFile(memory)
     if sources.memory is None:
         sources.notes.append("nothing has been kept since this server was started")
     pool = known_pool()

@@ -13,6 +13,7 @@ from millrace.observe.history.series import DAY, HOUR, KINDS, MINUTE, Key
 from millrace.system import ages
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import MillraceError
+from millrace.system.files import write_bytes
 from millrace.system.run import Runner, quickly
 
 KEPT = DAY + HOUR
@@ -43,10 +44,12 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
         return False
     at = int(now.timestamp()) // MINUTE * MINUTE
     end = at + int(ages.TOLERANCE.total_seconds())
-    with opened(history_paths.history_file(), DAY_BYTES, 0o644) as database:
+    with opened(history_paths.history_file(), DAY_BYTES, 0o600) as database:
         last = _last(database, at, amounts)
         rows = [(at, key, value) for key, value in amounts.items() if _is_due(KINDS[key[0]].every, at, last.get(key))]
         database.write(rows, keep=(at - KEPT, at - KEPT, end))
+    # closed, and written by this process alone: the file is whole
+    write_bytes(history_paths.history_view_file(), history_paths.history_file().read_bytes())
     return True
 
 

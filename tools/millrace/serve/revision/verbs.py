@@ -82,7 +82,7 @@ def diff(show: Output) -> None:
 @click.argument("number", type=click.IntRange(min=1))
 @_replaced
 def rollback(number: int, show: Output) -> None:
-    """Roll back to the state after change NUMBER."""
+    """Roll back to the state after change NUMBER; a network that differs waits for `millrace network confirm`."""
     from millrace.serve.revision import replace
 
     _report(replace.rollback(number, attempt, say=_progress(show)), show)
@@ -110,6 +110,8 @@ def export(file: Path) -> None:
 @_replaced
 def import_(file: Path, show: Output) -> None:
     """Replace the desired state and the alert routes with exported ones.
+
+    A network that differs is tried last, and rolled back after 60 seconds without `millrace network confirm`.
 
     A route keeps its password or URL where this server has the same route; others are listed with the remedy.
     """

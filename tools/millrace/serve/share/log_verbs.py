@@ -57,9 +57,10 @@ def _share(name: str) -> "Share":
 
 
 def _rows(log: "ShareLog") -> list[str]:
-    from millrace.serve.share.access_log import said
+    from millrace.serve.share.access_log import loss, said
 
     off = (
         [] if log.audit else [f"The access log is off: {command('millrace share set', log.share, options=['--audit'])}"]
     )
-    return [*off, *(table(HEADERS, said(log)) if log.entries else ["No entries."])]
+    lost = loss(log)
+    return [*off, *([lost] if lost else []), *(table(HEADERS, said(log)) if log.entries else ["No entries."])]

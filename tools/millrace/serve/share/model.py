@@ -8,7 +8,7 @@ from pydantic import Field
 
 from millrace.serve.config.choices import ShareType, Writing
 from millrace.serve.config.model import NfsClient
-from millrace.system.documents import Contract
+from millrace.system.documents import Contract, Count
 
 
 class SmbAccess(Contract):
@@ -254,13 +254,24 @@ class ShareLogEntry(Contract):
     target: str | None
 
 
+class ShareLogLoss(Contract):
+    """`lines` of the SMB server that journald dropped before `at`."""
+
+    at: str
+    lines: Count
+
+
 class ShareLog(Contract):
-    """`millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now."""
+    """`millrace share log`: the newest entries, oldest first. `audit` is whether accesses are recorded now.
+
+    `lost` is what journald dropped since the first of them.
+    """
 
     schema_version: Literal[1] = 1
     share: str
     audit: bool
     entries: list[ShareLogEntry]
+    lost: list[ShareLogLoss]
 
 
 class DisconnectReport(Contract):

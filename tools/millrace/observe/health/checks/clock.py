@@ -75,9 +75,10 @@ def _jumped(state: ClockState | None) -> list[HealthFinding]:
 
 
 def _unsynchronised(state: ClockState | None) -> list[HealthFinding]:
-    if state is None or state.synchronised is not False:
+    if state is None or state.synchronised is None or (state.synchronised and state.client):
         return []
     if not state.client:
+        # the kernel counts the clock as synchronised for hours after that
         sentence = "The clock is not synchronised: the time client is switched off."
         todo = "Switch it on: timedatectl set-ntp true"
     else:

@@ -53,7 +53,11 @@ def check(host: Host) -> list[HealthFinding]:
     findings += [*_unanswered(host), *_closed(host), *_records(host)]
     transports = ", ".join(dict.fromkeys(listeners))
     threads = nfsd.lines("threads")[0]
-    fine = HealthFinding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
+    fine = HealthFinding(
+        check=NAME,
+        level=Level.OK,
+        sentence=f"The NFS server responds; it has {threads} threads and listens on {transports}.",
+    )
     return findings or [fine]
 
 

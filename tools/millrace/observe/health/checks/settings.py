@@ -50,7 +50,9 @@ def check(host: Host) -> list[HealthFinding]:
 def _changed(document: SettingsFile) -> HealthFinding:
     changes = document.changes
     if not changes:
-        return HealthFinding(check=NAME, level=Level.OK, sentence="The runtime settings are those of the last boot.")
+        return HealthFinding(
+            check=NAME, level=Level.OK, sentence="This boot computed the runtime settings of the boot before."
+        )
     listed = "; ".join(sentence(change) for change in changes[:SHOWN])
     more = f"; and {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
     return HealthFinding(

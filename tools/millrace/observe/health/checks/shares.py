@@ -44,7 +44,7 @@ def check(host: Host) -> list[HealthFinding]:
     # A pool that has failed, or hangs, is not looked into.
     failed = filesystem.unserved(host, NAME, "Users of the shares")
     mountpoint = host.pool.filesystem.mountpoint
-    findings += failed or [*_deleted(mountpoint), *_rules(loaded.config, mountpoint)]
+    findings += failed or [*_lost(loaded.config, mountpoint), *_deleted(mountpoint), *_rules(loaded.config, mountpoint)]
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
     return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
@@ -182,6 +182,22 @@ def _accounts(config: Config) -> list[HealthFinding]:
             todo=todo,
         )
     ]
+
+
+def _lost(config: Config, mountpoint: str) -> list[HealthFinding]:
+    """Shares without their directory: exports and smb.conf name it all the same."""
+    if mounted(mountpoint) is None:
+        return []
+    top = paths.ROOT / mountpoint.lstrip("/")
+    lost = [share.name for share in config.shares if not (top / share.name).is_dir()]
+    if not lost:
+        return []
+    sentence = f"The directory of {several(lost)} is missing in {mountpoint}: clients get errors."
+    todo = (
+        "Move it back if it was renamed. If its data is lost: "
+        f"{command('millrace share remove', lost[0])}, then create the share again and restore a backup"
+    )
+    return [HealthFinding(check=NAME, kind="lost", level=Level.FAIL, sentence=sentence, todo=todo)]
 
 
 def _deleted(mountpoint: str) -> list[HealthFinding]:

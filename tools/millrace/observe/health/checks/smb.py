@@ -68,4 +68,4 @@ def _answer(host: Host, addresses: Sequence[Address]) -> list[HealthFinding]:
     if problem is not None:
         sentence = f"The SMB server does not respond: {problem}."
         return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
-    return [HealthFinding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]
+    return [HealthFinding(check=NAME, level=Level.OK, sentence="The SMB server responds on port 445.")]

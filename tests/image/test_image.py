@@ -103,7 +103,7 @@ EXPOSURE = {
     "millrace-tuner.service": 40,
     "millrace-cleanup@.service": 33,
     "millrace-child-quota.service": 27,
-    "millrace-clone.service": 43,
+    "millrace-reflink@.service": 43,
     "millrace-permissions.service": 43,
     "millrace-module@.service": 17,
     "millrace-smb-direct.service": 30,

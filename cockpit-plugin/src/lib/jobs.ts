@@ -23,6 +23,7 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "rescue": return _("Rescue of the pool");
     case "adopt": return _("Adoption of the pool");
     case "clone": return _("Clone of a share");
+    case "snapshot": return _("Snapshot of a share");
     case "permissions": return _("Permissions of a share");
     case "benchmark": return _("Benchmark");
     case "tuner": return _("Tuner");

@@ -714,7 +714,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -877,7 +877,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1826,7 +1826,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -3302,6 +3302,14 @@ export interface ResetStatus {
     last: Reset | null;
 }
 
+/** A file of a snapshot that is in a share again; it shares its blocks with the snapshot until they change. */
+export interface RestoredFile {
+    schema_version: 1;
+    source: string;
+    target: string;
+    bytes: number;
+}
+
 /** Sectors of each member whose data are lost, `end` is the first after them, and that XFS does not use any more. */
 export interface RetiredRows {
     begin: number;
@@ -3944,6 +3952,87 @@ export interface SmbdPolicy {
 export interface SmbdSettings {
     max_credits: number;
     aio_min_bytes: number;
+}
+
+/** The first entries of a directory of a snapshot by name, and how many more there are. */
+export interface SnapshotDirectory {
+    schema_version: 1;
+    place: string;
+    entries: SnapshotEntry[];
+    more: number;
+}
+
+/** What is in a directory of a snapshot: its name fit for one line, `bytes` of a file, when its content changed. */
+export interface SnapshotEntry {
+    name: string;
+    kind: "file" | "directory" | "link" | "other";
+    bytes: number;
+    changed: string;
+}
+
+/** The snapshots of this server, or of one share, the oldest of each share first. */
+export interface SnapshotList {
+    schema_version: 1;
+    snapshots: SnapshotRow[];
+}
+
+/**
+ * What a snapshot is. Times are in UTC.
+ *
+ * Each file is as it was at one moment between `first` and `last`. With `moment` the whole tree is as it was at that
+ * moment: nothing changed while it was taken, or all that did was taken again. Without, `changed_count` files and
+ * directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
+ * `project` is the quota project of the share, which no later share of this name has. `entries` are files and
+ * directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
+ * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again.
+ */
+export interface SnapshotManifest {
+    schema_version: 1;
+    id: string;
+    share: string;
+    project: number;
+    name: string;
+    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly";
+    by: string;
+    first: string;
+    last: string;
+    moment: string | null;
+    entries: number;
+    bytes: number;
+    skipped: number;
+    taken_again: number;
+    changed_count: number;
+    changed: string[];
+}
+
+/** How far a snapshot is: files and directories done of all that were counted; `total` is null while it counts. */
+export interface SnapshotProgress {
+    schema_version: 1;
+    share: string;
+    phase: "count" | "clone" | "scan";
+    done: number;
+    total: number | null;
+    seconds_left: number | null;
+}
+
+/** A snapshot that is removed: nothing leads to it any more, and its blocks are freed in the background. */
+export interface SnapshotRemoval {
+    schema_version: 1;
+    share: string;
+    name: string;
+}
+
+/**
+ * One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
+ *
+ * `former`: the share of this name is another one by now, or there is none.
+ */
+export interface SnapshotRow {
+    share: string;
+    name: string;
+    former: boolean;
+    manifest: SnapshotManifest | null;
+    problem: string | null;
 }
 
 /** Bytes of a mounted file system. */
@@ -4922,6 +5011,11 @@ export interface Outputs {
     "share show": ShareDetails;
     "share unseal": ChangeReport;
     "share verify": VerifyReport;
+    "snapshot browse": SnapshotDirectory;
+    "snapshot create": SnapshotProgress | SnapshotManifest;
+    "snapshot get": RestoredFile | CloneProgress | Clone;
+    "snapshot list": SnapshotList;
+    "snapshot remove": SnapshotRemoval;
     "status": Status;
     "support": SupportArchive;
     "support --list": SupportContents;
@@ -4964,4 +5058,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "tuner follow" | "tuner run" | "update upload" | "watch";

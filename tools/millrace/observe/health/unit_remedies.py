@@ -50,7 +50,7 @@ REMEDIES = {
     "volumes": "millrace volume list; then: systemctl restart {unit}",
     **dict.fromkeys(
         (
-            *("bench", "clone", "drive-test", "erase", "permissions", "rescue", "reset"),
+            *("bench", "drive-test", "erase", "permissions", "reflink", "rescue", "reset"),
             *("scrub", "scrub-files", "trim", "tuner", "update"),
         ),
         _JOB,

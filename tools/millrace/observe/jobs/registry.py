@@ -14,6 +14,7 @@ MODULES: dict[JobName, str] = {
     "rescue": "millrace.storage.rescue.rescue_job",
     "adopt": "millrace.lifecycle.adopt.job",
     "clone": "millrace.serve.clone.clone_job",
+    "snapshot": "millrace.protect.snapshot.snapshot_job",
     "permissions": "millrace.serve.permissions.permissions_job",
     "benchmark": "millrace.measure.bench.run.bench_job",
     "tuner": "millrace.measure.tuner.run.tuner_job",

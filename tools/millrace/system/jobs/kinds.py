@@ -18,6 +18,7 @@ JobName = Literal[
     "rescue",
     "adopt",
     "clone",
+    "snapshot",
     "permissions",
     "benchmark",
     "tuner",
@@ -197,11 +198,20 @@ ADOPT = JobKind(
 CLONE = JobKind(
     "clone",
     "share clone",
-    "millrace-clone.service",
+    "millrace-reflink@clone.service",
     "a share is being cloned, which a restart would end",
     "wait for it: millrace share clone-status",
     "ends",
     sign=paths.clone_order_file,
+)
+SNAPSHOT = JobKind(
+    "snapshot",
+    "share snapshot",
+    "millrace-reflink@snapshot.service",
+    "a snapshot of a share is being made, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel snapshot",
+    "ends",
+    sign=paths.snapshot_order_file,
 )
 PERMISSIONS = JobKind(
     "permissions",
@@ -288,6 +298,7 @@ ALL = (
     RESCUE,
     ADOPT,
     CLONE,
+    SNAPSHOT,
     PERMISSIONS,
     BENCHMARK,
     TUNER,

@@ -50,31 +50,32 @@ RULES: dict[JobName, PairRule] = {
     "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset"), opened=("destroy",)),
     "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset", "destroy")),
     "clone": PairRule(running=("update",), opened=("reset", "destroy")),
+    "snapshot": PairRule(running=("update",), opened=("reset", "destroy")),
     "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
-        running=("tuner", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
+        running=("tuner", "erase", "drive-test", "clone", "snapshot", "permissions", "update", "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
     "tuner": PairRule(
-        running=("benchmark", "erase", "drive-test", "clone", "permissions", "update", "scrub", *_POOL),
+        running=("benchmark", "erase", "drive-test", "clone", "snapshot", "permissions", "update", "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
-        running=(*_MEASURE, "clone", "permissions", "erase", "drive-test"),
+        running=(*_MEASURE, "clone", "snapshot", "permissions", "erase", "drive-test"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change", "destroy"),
     ),
     "scrub": PairRule(running=_MEASURE, opened=("drive-change", "destroy"), outcome="waits"),
     "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change", "destroy"), outcome="waits"),
     "reset": PairRule(
-        running=("update", *_MEASURE, "clone", "permissions", "erase", "drive-test"),
+        running=("update", *_MEASURE, "clone", "snapshot", "permissions", "erase", "drive-test"),
         opened=("provision", "adopt", "rescue", "drive-change", "destroy"),
     ),
     # What uses the pool is ended where that was asked for.
     "destroy": PairRule(
-        running=("update", "erase", "drive-test", "clone", "permissions", "scrub", "trim", *_MEASURE),
+        running=("update", "erase", "drive-test", "clone", "snapshot", "permissions", "scrub", "trim", *_MEASURE),
         opened=("provision", "adopt", "rescue", "drive-change", "reset"),
     ),
 }

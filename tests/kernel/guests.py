@@ -12,6 +12,8 @@ from vm import bare
 
 SOURCES = ("tests/kernel/guest", "tools/host/perf/guest")
 PACKAGES = ("tests", "tests/kernel", "tools/host", "tools/host/perf")
+PROGRAM = ("serve", "system")
+"""The wings of the program that a guest has as the tree has them."""
 MEMORY = 2048
 
 
@@ -20,6 +22,8 @@ def files(job: dict[str, Any]) -> dict[str, bytes]:
     found = {"job.json": json.dumps(job).encode()}
     wanted = [path for name in SOURCES for path in (REPO / name).glob("*.py")]
     wanted += [REPO / name / "__init__.py" for name in PACKAGES]
+    # in the places of those that the image has
+    wanted += [path for path in (REPO / "tools/millrace").rglob("*.py") if path.relative_to(REPO).parts[2] in PROGRAM]
     for path in wanted:
         found[str(path.relative_to(REPO)).removeprefix("tools/")] = path.read_bytes() if path.exists() else b""
     return found

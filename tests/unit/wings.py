@@ -17,7 +17,7 @@ HEADING = "| directory | what |"
 ORDER = [
     ["cli"],
     ["observe"],
-    ["measure", "lifecycle"],
+    ["measure", "lifecycle", "protect"],
     ["serve"],
     ["tune"],
     ["storage"],

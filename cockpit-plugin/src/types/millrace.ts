@@ -355,9 +355,9 @@ export interface CertificateChange {
  * The certificate in use and the trusted CAs.
  *
  * `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
- * among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a public CA
- * or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null where it was
- * not made yet. `days_left` is negative after the end.
+ * among them). `client_trust` is what a client must trust as PEM text, the next own CA included; null where a
+ * public CA or the site's CA issued the certificate and did not come with it. `succession` is the next own CA; null
+ * where it was not made yet. `days_left` is negative after the end.
  */
 export interface CertificateReport {
     schema_version: 1;
@@ -717,7 +717,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -880,7 +880,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1404,8 +1404,8 @@ export interface Evidence {
  * What the check script compares a running mount with.
  *
  * `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
- * one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have, by
- * the SHA-256 of each: the present one and, months before it takes over, the next one.
+ * one each. `mtu` in bytes is the server port's. `authorities` are CAs that the client's file `truststore` must have,
+ * by the SHA-256 of each: the present one and, months before it takes over, the next one.
  */
 export interface Expect {
     schema_version: 1;
@@ -1836,7 +1836,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -3320,6 +3320,14 @@ export interface ResetStatus {
     last: Reset | null;
 }
 
+/** A file of a snapshot that is in a share again; it shares its blocks with the snapshot until they change. */
+export interface RestoredFile {
+    schema_version: 1;
+    source: string;
+    target: string;
+    bytes: number;
+}
+
 /** Sectors of each member whose data are lost, `end` is the first after them, and that XFS does not use any more. */
 export interface RetiredRows {
     begin: number;
@@ -3983,6 +3991,87 @@ export interface SmbdSettings {
     aio_min_bytes: number;
 }
 
+/** The first entries of a directory of a snapshot by name, and how many more there are. */
+export interface SnapshotDirectory {
+    schema_version: 1;
+    place: string;
+    entries: SnapshotEntry[];
+    more: number;
+}
+
+/** What is in a directory of a snapshot: its name fit for one line, `bytes` of a file, when its content changed. */
+export interface SnapshotEntry {
+    name: string;
+    kind: "file" | "directory" | "link" | "other";
+    bytes: number;
+    changed: string;
+}
+
+/** The snapshots of this server, or of one share, the oldest of each share first. */
+export interface SnapshotList {
+    schema_version: 1;
+    snapshots: SnapshotRow[];
+}
+
+/**
+ * What a snapshot is. Times are in UTC.
+ *
+ * Each file is as it was at one moment between `first` and `last`. With `moment` the whole tree is as it was at that
+ * moment: nothing changed while it was taken, or all that did was taken again. Without, `changed_count` files and
+ * directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
+ * `project` is the quota project of the share, which no later share of this name has. `entries` are files and
+ * directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
+ * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again.
+ */
+export interface SnapshotManifest {
+    schema_version: 1;
+    id: string;
+    share: string;
+    project: number;
+    name: string;
+    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly";
+    by: string;
+    first: string;
+    last: string;
+    moment: string | null;
+    entries: number;
+    bytes: number;
+    skipped: number;
+    taken_again: number;
+    changed_count: number;
+    changed: string[];
+}
+
+/** How far a snapshot is: files and directories done of all that were counted; `total` is null while it counts. */
+export interface SnapshotProgress {
+    schema_version: 1;
+    share: string;
+    phase: "count" | "clone" | "scan";
+    done: number;
+    total: number | null;
+    seconds_left: number | null;
+}
+
+/** A snapshot that is removed: nothing leads to it any more, and its blocks are freed in the background. */
+export interface SnapshotRemoval {
+    schema_version: 1;
+    share: string;
+    name: string;
+}
+
+/**
+ * One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
+ *
+ * `former`: the share of this name is another one by now, or there is none.
+ */
+export interface SnapshotRow {
+    share: string;
+    name: string;
+    former: boolean;
+    manifest: SnapshotManifest | null;
+    problem: string | null;
+}
+
 /** Bytes of a mounted file system. */
 export interface Space {
     size: number;
@@ -4066,9 +4155,9 @@ export interface Submission {
 }
 
 /**
- * The next CA of this server: `takes_over` (ISO 8601, UTC) is when it issues certificates instead of the present one.
+ * The next CA of this server: from `takes_over` (ISO 8601, UTC) on it issues the certificates.
  *
- * `waiting` are names and addresses of this server that the present CA may not certify, and that are in the certificate
+ * `waiting` are names and addresses of this server that the present CA may not certify; they are in the certificate
  * from then on.
  */
 export interface Succession {
@@ -4381,7 +4470,7 @@ export interface TrustedAuthorities {
     revocations: RevocationList[];
 }
 
-/** A CA of the server: the SHA-256 of its certificate as browsers show it, and the day from which clients need it. */
+/** A CA of the server: the SHA-256 of its certificate as browsers show it, and when clients need it. */
 export interface TrustedAuthority {
     fingerprint: string;
     needed_from: string | null;
@@ -4981,6 +5070,11 @@ export interface Outputs {
     "share show": ShareDetails;
     "share unseal": ChangeReport;
     "share verify": VerifyReport;
+    "snapshot browse": SnapshotDirectory;
+    "snapshot create": SnapshotProgress | SnapshotManifest;
+    "snapshot get": RestoredFile | CloneProgress | Clone;
+    "snapshot list": SnapshotList;
+    "snapshot remove": SnapshotRemoval;
     "status": Status;
     "support": SupportArchive;
     "support --list": SupportContents;
@@ -5023,4 +5117,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -10,7 +10,7 @@ from typing import Any
 
 from host.perf.guest.job import RESULTS
 from host.perf.guest.shell import run
-from tests.kernel.guest import forced, nvmet, reads, refused, rounds
+from tests.kernel.guest import forced, nvmet, reads, refused, rounds, snapshots
 
 WORK: dict[str, Callable[..., Iterable[dict[str, Any]]]] = {
     "refused": refused.cases,
@@ -19,6 +19,7 @@ WORK: dict[str, Callable[..., Iterable[dict[str, Any]]]] = {
     "forced": forced.cases,
     "nvmet": nvmet.cases,
     "rounds": rounds.rounds,
+    "snapshots": snapshots.cases,
 }
 
 

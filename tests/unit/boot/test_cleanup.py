@@ -28,9 +28,9 @@ def ran(root: Path, what: str, left: tuple[str, ...] = (), failing: str = "") ->
     return done.returncode, said.read_text().splitlines() if said.exists() else []
 
 
-@pytest.mark.parametrize("what", ["clone", "measurements", "volumes"])
+@pytest.mark.parametrize("what", ["clone", "measurements", "snapshot", "volumes"])
 def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> None:
-    assert ran(tmp_path, what, ("pool/.millrace-volumes/stage",)) == (0, [])
+    assert ran(tmp_path, what, ("pool/.millrace-volumes/stage", "pool/.millrace-snapshots/.stage")) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,7 @@ def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> 
         ("clone", "var/millrace/clone.json", ["share clone-sweep"]),
         ("measurements", "var/millrace/bench", [BENCH]),
         ("measurements", "var/millrace/tuner", [TUNER]),
+        ("snapshot", "pool/.millrace-snapshots/.stage/new", ["snapshot sweep"]),
         ("volumes", "pool/.millrace-volumes/stage/0b1e", ["volume sweep"]),
     ],
 )
@@ -59,7 +60,7 @@ def test_unknown_name_is_refused(tmp_path: Path) -> None:
 
 def test_each_cleanup_runs_at_each_boot_and_no_boot_waits_for_it() -> None:
     wanted = {one for one in names(unit("millrace-serving.target"), "Wants") if "cleanup" in one}
-    assert wanted == {f"millrace-cleanup@{one}.service" for one in ("clone", "measurements", "volumes")}
+    assert wanted == {f"millrace-cleanup@{one}.service" for one in ("clone", "measurements", "snapshot", "volumes")}
     found = unit("millrace-cleanup@.service")
     assert found["ExecStart"] == ["/usr/lib/millrace/cleanup %i"] and found["Type"] == ["exec"]
     # the settings of the plan are in force before the record of a tuner is ended

@@ -30,8 +30,8 @@ EXCEPTIONS = {
     "millrace-rescue.service": {"ProtectSystem": "yes", "ProtectHome": "no"},
     "millrace-keep.service": {"ProtectHome": "read-only"},
     "millrace-heartbeat.service": {"ProtectSystem": "full"},
-    "millrace-clone.service": {"RestrictSUIDSGID": "no"},
     "millrace-copy.service": {"RestrictNamespaces": "mnt", "RestrictSUIDSGID": "no"},
+    "millrace-reflink@.service": {"RestrictSUIDSGID": "no"},
     "millrace-permissions.service": {"RestrictSUIDSGID": "no"},
     "millrace-share.service": {"RestrictSUIDSGID": "no"},
     "millrace-find.service": {"RestrictNamespaces": "mnt"},
@@ -51,7 +51,7 @@ def test_unit_is_described_by_a_noun_and_leads_to_the_manual(name: str) -> None:
     found = unit(name)
     [description] = found["Description"]
     # systemd.unit(5): a label in the Unicode title case, not a sentence; the journal adds the verb
-    assert re.fullmatch(r"Millrace( ([A-Z]\w*|of|a|an|and|for|After|Before))+", description)
+    assert re.fullmatch(r"Millrace( ([A-Z]\w*|of|a|an|and|or|for|After|Before))+", description)
     assert found["Documentation"] == ["man:millrace(8)"]
 
 
@@ -292,7 +292,7 @@ def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() ->
 
 
 def test_clone_may_give_files_what_the_original_has() -> None:
-    found = unit("millrace-clone.service")
+    found = unit("millrace-reflink@clone.service")
     # capabilities(7): owner, mode of a file of others, set-group-ID, security.capability, other attributes of root
     needed = {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN"}
     assert needed <= set(found["CapabilityBoundingSet"][0].split())
@@ -302,7 +302,7 @@ def test_clone_may_give_files_what_the_original_has() -> None:
 
 
 @pytest.mark.parametrize(
-    "job", ["bench", "clone", "copy", "erase", "permissions", "rescue", "reset", "tuner", "update-download"]
+    "job", ["bench", "copy", "erase", "permissions", "reflink@", "rescue", "reset", "tuner", "update-download"]
 )
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
@@ -310,7 +310,7 @@ def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str)
 
 
 def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
-    found, sweep = unit("millrace-clone.service"), unit("millrace-cleanup@clone.service")
+    found, sweep = unit("millrace-reflink@clone.service"), unit("millrace-cleanup@clone.service")
     # the last command removes nothing, and what does is ended by a stop like any process
     assert found["ExecStopPost"] == ["/usr/bin/millrace share clone-end"] and found["TimeoutStopSec"] == ["5min"]
     assert found["OnSuccess"] == found["OnFailure"] == ["millrace-cleanup@clone.service"]
@@ -324,8 +324,8 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
     [
         ("bench", "bench sweep"),
         ("tuner", "tuner restore"),
-        ("clone", "share clone-end"),
         ("copy", "share copy-cleanup"),
+        ("reflink@", "share %i-end"),
         ("permissions", "share permissions-cleanup"),
         ("update", "update install-cleanup"),
         ("update-download", "update download-cleanup"),
@@ -338,7 +338,7 @@ def test_job_is_cleaned_up_at_the_end_of_its_unit_where_it_writes_its_record(nam
     assert "/var/lib/millrace" in written and {"/run", "/run/millrace"} & set(written)
 
 
-@pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-cleanup@clone.service"])
+@pytest.mark.parametrize("name", ["millrace-reflink@clone.service", "millrace-cleanup@clone.service"])
 def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
     found = unit(name)
     assert (found["DevicePolicy"], found["DeviceAllow"]) == (["closed"], ["block-md r"])

@@ -54,8 +54,9 @@ def starters() -> Starters:
     for kind in ALL:
         # the engine of jobs starts it for the room whose job it is
         room = "/".join(MODULES[kind.name].split(".")[1:-1])
-        if not any(f"`{room}/`" in who for who in by_unit[kind.unit]):
-            by_unit[kind.unit][f"code in `{room}/`"].append("")
+        file = template(kind.unit)
+        if not any(f"`{room}/`" in who for who in by_unit[file]):
+            by_unit[file][f"code in `{room}/`"].append(_instance(kind.unit))
     for path in OWN.glob("millrace-*.service"):
         if path.is_file() and path.name not in by_unit:
             for room in sorted(set(_naming(path.name)) & set(rooms(path.name))):
@@ -63,9 +64,15 @@ def starters() -> Starters:
     return by_unit
 
 
+def _instance(name: str) -> str:
+    return name.partition("@")[2].rsplit(".", 1)[0]
+
+
 def rooms(name: str) -> list[str]:
-    """Return the rooms of the program that the commands of a unit run, in their order."""
-    commands = [one for key, values in unit(name).items() if key.startswith("Exec") for one in values]
+    """Return the rooms of the program that the commands of a unit run, in their order; of a template all jobs'."""
+    lines = [one for key, values in unit(name).items() if key.startswith("Exec") for one in values]
+    jobs = [_instance(kind.unit) for kind in ALL if "@" in name and template(kind.unit) == name]
+    commands = [line.replace("%i", job) for job in jobs or ["%i"] for line in lines]
     return list(dict.fromkeys(room for command in commands for room in _rooms(command)))
 
 

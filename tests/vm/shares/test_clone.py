@@ -76,15 +76,18 @@ def test_clone_that_is_killed_leaves_nothing(box: Box) -> None:
     box.say(
         "systemd-run --quiet --collect millrace share clone data/many data/many-2;"
         " until [ -e /srv/pool/.millrace-clone/tree/1000 ]; do :; done;"
-        " systemctl kill --kill-whom=main -s KILL millrace-clone.service;"
-        " until systemctl show -P ActiveState millrace-clone.service | grep -qxE 'inactive|failed'; do sleep 1; done",
+        " systemctl kill --kill-whom=main -s KILL millrace-reflink@clone.service;"
+        " until systemctl show -P ActiveState millrace-reflink@clone.service | grep -qxE 'inactive|failed';"
+        " do sleep 1; done",
         seconds=600,
     )
     # the file, not what clone-status makes of it: the last command of the unit has written it
     ended = box.read_json("cat /var/lib/millrace/clone.json")
-    assert (ended["state"], ended["target"]) == ("interrupted", "data/many-2"), box.say("journalctl -u millrace-clone")
+    assert (ended["state"], ended["target"]) == ("interrupted", "data/many-2"), box.say(
+        "journalctl -u millrace-reflink@clone"
+    )
     assert box.shown("share clone-status --json")["clone"] == ended
     box.machine.wait_command("test ! -e /srv/pool/.millrace-clone", "the removal of what was cloned", 600)
     assert box.say("ls -dA /srv/pool/data/many-2 /srv/pool/.millrace-clone 2>/dev/null || true") == ""
-    assert "millrace-clone.service" not in box.failed_units()
+    assert "millrace-reflink@clone.service" not in box.failed_units()
     box.say("rm -r /srv/pool/data/many /srv/pool/data/set /srv/pool/data/set-2")

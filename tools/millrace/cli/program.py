@@ -42,6 +42,10 @@ VERBS = {
     ),
     "tune": ("millrace.tune.verbs", "Apply runtime tuning (md, block, IRQ, NIC, nfsd, smbd)."),
     "share": ("millrace.serve.share.verbs", "Manage shares over NFS and SMB."),
+    "snapshot": (
+        "millrace.protect.snapshot.snapshot_verbs",
+        "Make snapshots of shares, and get files back from them.",
+    ),
     "backend": (
         "millrace.storage.fabrics.fabrics_verbs",
         "Connect the pool's external device over NVMe/TCP or NVMe/RDMA.",
@@ -93,7 +97,7 @@ VERBS = {
 # The sections of --help. A verb in none of them is for units and pages, and its command is hidden.
 SECTIONS = {
     "State": ("status", "health", "alert", "watch", "history", "job", "topology", "metrics", "support"),
-    "Shares and users": ("share", "session", "user", "group", "domain", "client"),
+    "Shares and users": ("share", "snapshot", "session", "user", "group", "domain", "client"),
     "Pool and drives": ("inventory", "policy", "plan", "approve", "provision", "pool", "drive", "backend", "volume"),
     "Network": ("network", "certificate"),
     "System": ("config", "keep", "update", "install", "reset", "encryption", "access", "admin", "journal"),
@@ -137,6 +141,8 @@ BELOW = {
     "share clone-execute": "millrace.serve.clone.clone_verbs:clone_execute",
     "share clone-end": "millrace.serve.clone.clone_verbs:clone_end",
     "share clone-sweep": "millrace.serve.clone.clone_verbs:clone_sweep",
+    "share snapshot-execute": "millrace.protect.snapshot.snapshot_verbs:snapshot_execute",
+    "share snapshot-end": "millrace.protect.snapshot.snapshot_verbs:snapshot_end",
     "share permissions": "millrace.serve.permissions.permissions_verbs:permissions_",
     "share permissions-execute": "millrace.serve.permissions.permissions_verbs:permissions_execute",
     "share permissions-cleanup": "millrace.serve.permissions.permissions_verbs:permissions_cleanup",

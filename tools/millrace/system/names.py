@@ -35,6 +35,12 @@ share_name = Rule(
         "$0 cannot be the name of a share: it means something else to SMB",
     ),
 )
+snapshot_name = Rule(
+    Check(
+        "[0-9]{8}T[0-9]{6}Z-(?:manual|hourly|daily|weekly|monthly)",
+        "$0 is not the name of a snapshot, such as 20261129T120000Z-manual: millrace snapshot list",
+    )
+)
 account_name = Rule(
     Check(
         "[a-z][a-z0-9_-]{0,30}",

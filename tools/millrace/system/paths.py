@@ -19,6 +19,10 @@ CLONES = ".millrace-clone"
 """The directory of root alone at the top of the pool in which clones are until they are complete."""
 
 
+SNAPSHOTS = ".millrace-snapshots"
+"""The directory of root alone at the top of the pool in which snapshots of shares are: no share, no export."""
+
+
 VOLUMES = ".millrace-volumes"
 """The directory of root alone at the top of the pool in which volumes are: no share, no export."""
 
@@ -207,7 +211,7 @@ def clone_file() -> Path:
 
 
 def clone_order_file() -> Path:
-    """What millrace-clone.service is to clone."""
+    """What millrace-reflink@clone.service is to clone."""
     return run_dir() / "clone/order.json"
 
 
@@ -234,6 +238,16 @@ def copy_progress_file() -> Path:
 def copy_result_file() -> Path:
     """What the last copy from another server did."""
     return run_dir() / "copy/result.json"
+
+
+def snapshot_order_file() -> Path:
+    """Of which share millrace-reflink@snapshot.service is to make a snapshot."""
+    return run_dir() / "snapshot/order.json"
+
+
+def snapshot_progress_file() -> Path:
+    """How far the snapshot under way is."""
+    return run_dir() / "snapshot/progress.json"
 
 
 def permissions_order_file() -> Path:

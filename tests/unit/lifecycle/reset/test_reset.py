@@ -227,7 +227,7 @@ def _change(server: Reset) -> None:
 
 
 def _clone(server: Reset) -> None:
-    server.run.working["millrace-clone.service"] = "active"
+    server.run.working["millrace-reflink@clone.service"] = "active"
 
 
 def _no_firmware(server: Reset) -> None:

@@ -157,7 +157,8 @@ def test_update_is_not_written_where_two_drives_are_of_one_image(
     [
         ("bench", "millrace bench stop"),
         ("tuner", "millrace tuner stop"),
-        ("clone", "millrace share clone-status"),
+        ("reflink@clone", "millrace share clone-status"),
+        ("reflink@snapshot", "millrace job cancel snapshot"),
         ("erase", "millrace drive list"),
         ("drive-test", "a drive is being tested"),
     ],

@@ -94,7 +94,7 @@ def test_reboot_that_an_administrator_wants_waits_for_what_it_would_end_alone(se
     server.file("var/lib/millrace/drive-change.json", "{}")
     with pytest.raises(Refused, match=r"does not reboot now: a drive is being replaced"):
         restart("now", server)
-    server.active.add("millrace-clone.service")
+    server.active.add("millrace-reflink@clone.service")
     with pytest.raises(Refused, match=r"does not reboot now: a share is being cloned"):
         replan("now", server)
     assert server.called(REBOOT) == []
@@ -116,7 +116,9 @@ def test_erasure_at_the_time_defers_the_reboot_until_it_has_ended(server: Server
     assert server.called(REBOOT) == [REBOOT]
 
 
-@pytest.mark.parametrize("unit", ["bench", "clone", "drive-test", "erase", "tuner", "update"])
+@pytest.mark.parametrize(
+    "unit", ["bench", "reflink@clone", "reflink@snapshot", "drive-test", "erase", "tuner", "update"]
+)
 @pytest.mark.parametrize("state", ["activating", "active", "deactivating"])
 def test_no_job_that_a_restart_would_end_is_ended(server: Server, unit: str, state: str) -> None:
     server.file(planned_reboot.SCHEDULED, OF_ADMINISTRATOR)

@@ -53,7 +53,7 @@ def systemd(pool: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
         ("bench", "already running: `millrace bench follow` watches it"),
         ("tuner", "the tuner is running; wait for it, or stop it: millrace tuner stop"),
         ("erase", "a drive is being erased"),
-        ("clone", "a share is being cloned"),
+        ("reflink@clone", "a share is being cloned"),
         ("update", "an update is being installed"),
     ],
 )

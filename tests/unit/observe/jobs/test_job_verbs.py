@@ -20,7 +20,7 @@ from tests.fakes.jobs import JOBS, JobManager
 from tests.fakes.tools import stand_in
 from tests.unit.observe.jobs.servers import SERIAL, begin, booted, erases, how_far
 
-STOP = "systemctl stop millrace-clone.service"
+STOP = "systemctl stop millrace-reflink@clone.service"
 
 
 class Systemd(JobManager):

@@ -16,12 +16,12 @@ from tests.fakes.jobs import JOBS, JobManager
 
 
 class Systemd(JobManager):
-    TAKEN = (*JOBS, "systemctl stop millrace-clone.service")
+    TAKEN = (*JOBS, "systemctl stop millrace-reflink@clone.service")
 
 
 @pytest.fixture
 def systemd(appliance: Appliance) -> Systemd:
-    return Systemd("millrace-clone.service")
+    return Systemd("millrace-reflink@clone.service")
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
 from millrace.plan.settings import SettingsFile
 from millrace.plan.settings_changes import changes
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest
 from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import CertificateSettings
 from millrace.serve.clone.clone_model import Clone
@@ -383,6 +384,23 @@ def _others() -> dict[str, BaseModel]:
             began=AT,
             ended=LATER,
             reason="a line",
+        ),
+        "snapshot.json": SnapshotManifest(
+            id="1",
+            share="data",
+            project=1001,
+            name="20261129T120000Z-manual",
+            kind="manual",
+            by="admin",
+            first=AT,
+            last=LATER,
+            moment=LATER,
+            entries=80,
+            bytes=1 << 30,
+            skipped=1,
+            taken_again=2,
+            changed_count=1,
+            changed=["set/log"],
         ),
         "clone.json": Clone(
             id="1",

@@ -26,7 +26,7 @@ class Paper(Contract):
 
 ORDER = Document(lambda: paths.run_dir() / "clone/order.json", Paper)
 PROGRESS = Document(lambda: paths.run_dir() / "clone/progress.json", Paper)
-STOP = "systemctl stop millrace-clone.service"
+STOP = "systemctl stop millrace-reflink@clone.service"
 
 
 class Systemd(JobManager):
@@ -41,7 +41,7 @@ def made(kind: kinds.JobKind = kinds.CLONE, stop: Callable[..., object] | str = 
 def systemd(root_user: Path) -> Systemd:
     (root_user / "proc/sys/kernel/random").mkdir(parents=True)
     (root_user / "proc/sys/kernel/random/boot_id").write_text("5f0e\n")
-    return Systemd("millrace-clone.service")
+    return Systemd("millrace-reflink@clone.service")
 
 
 def start(job: Job, systemd: JobManager) -> None:
@@ -57,7 +57,7 @@ def test_start_records_who_ordered_what(systemd: Systemd) -> None:
     assert found is not None
     assert (found.what, found.by, found.boot, found.state, found.ended) == ("share a", "root", "5f0e", "running", None)
     assert ORDER.read().text == "order" and PROGRESS.get() is None
-    assert systemd.called("systemctl start") == ["systemctl start --no-block millrace-clone.service"]
+    assert systemd.called("systemctl start") == ["systemctl start --no-block millrace-reflink@clone.service"]
 
 
 @pytest.mark.parametrize("state", ["active", "activating", "deactivating"])
@@ -80,7 +80,7 @@ def test_start_beside_what_it_excludes_is_refused_and_writes_nothing(systemd: Sy
 
 def test_unit_that_does_not_start_leaves_no_order_and_a_failed_job(systemd: Systemd) -> None:
     systemd.broken["systemctl start"] = Result(1, "", "Unit is masked.\n")
-    with pytest.raises(Failed, match=r"millrace-clone\.service does not start: Unit is masked"):
+    with pytest.raises(Failed, match=r"millrace-reflink@clone\.service does not start: Unit is masked"):
         start(made(), systemd)
     found = record.load("clone")
     assert found is not None and (found.state, ORDER.get()) == ("failed", None)

@@ -13,8 +13,9 @@ from tests.unit.boot.units import unit
 
 
 def lines_of(kind: JobKind) -> list[str]:
-    """The lines of its unit."""
-    return file_of(kind).read_text().splitlines()
+    """The lines of its unit, of an instance with its name for `%i`."""
+    instance = kind.unit.rpartition(".")[0].partition("@")[2]
+    return file_of(kind).read_text().replace("%i", instance or "%i").splitlines()
 
 
 def file_of(kind: JobKind) -> Path:

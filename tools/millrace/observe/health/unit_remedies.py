@@ -50,7 +50,7 @@ REMEDIES = {
     "volumes": "millrace volume list; then: systemctl restart {unit}",
     **dict.fromkeys(
         (
-            *("bench", "clone", "copy", "drive-test", "erase", "permissions", "rescue", "reset"),
+            *("bench", "copy", "drive-test", "erase", "permissions", "reflink", "rescue", "reset"),
             *("scrub", "scrub-files", "trim", "tuner", "update", "update-download"),
         ),
         _JOB,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What millrace-clone.service does: clone out of the reach of clients, then move the tree to its place in one step.
+"""What millrace-reflink@clone.service does: clone out of the reach of clients, then move the tree to its place.
 
-Until then it is below a directory of root alone, which millrace-cleanup@clone.service removes, or the next clone. A
-power cut leaves no tree, or the complete one.
+Until then it is below a directory of root alone, which millrace-cleanup@clone.service removes, or the next clone. It is
+moved in one step: a power cut leaves no tree, or the complete one.
 """
 
 import os

@@ -31,7 +31,7 @@ def forecast(
     `project` is the quota project of the target where it has one, `limit` the size in bytes of a new share. Failed:
     quotas cannot be read.
     """
-    metadata = tally.entries * AN_ENTRY + tally.bytes // EXTENT * AN_EXTENT
+    metadata = needed(tally)
     known = rate()
     return CloneForecast(
         source=str(source),
@@ -43,6 +43,11 @@ def forecast(
         measured=known is not None,
         obstacle=_pool(tally, metadata, mountpoint) or _quota(target, tally, project, limit, mountpoint, run),
     )
+
+
+def needed(tally: Tally) -> int:
+    """Return the bytes of the pool that a clone of what was counted writes: metadata, and no data."""
+    return tally.entries * AN_ENTRY + tally.bytes // EXTENT * AN_EXTENT
 
 
 def _pool(tally: Tally, metadata: int, mountpoint: str) -> str | None:

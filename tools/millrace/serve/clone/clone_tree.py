@@ -73,11 +73,19 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
 class TreeClone:
     """A clone of the open directory `source` in the open and empty directory `target` of the same file system.
 
-    `share` makes one open file have the blocks of another.
+    `share` makes one open file have the blocks of another. `origins` gets the inode of each directory of the source by
+    that of its clone.
     """
 
-    def __init__(self, source: int, target: int, share: Callable[[int, int], None] = reflink.clone) -> None:
-        self._sources, self._targets = Opener(source), Opener(target)
+    def __init__(
+        self,
+        source: int,
+        target: int,
+        share: Callable[[int, int], None] = reflink.clone,
+        origins: dict[int, int] | None = None,
+    ) -> None:
+        self.sources, self.targets = Opener(source), Opener(target)
+        self._origins = origins
         self._target, self._share = target, share
         self._device = os.fstat(source).st_dev
         self._lock, self._linking = Lock(), Lock()
@@ -87,7 +95,7 @@ class TreeClone:
 
     def run(self, threads: int, tick: Callable[[Tally], None]) -> Tally:
         """Clone everything; what `tick` raises ends it. Failed, OSError: something cannot be cloned."""
-        with self._sources, self._targets:
+        with self.sources, self.targets:
             descend(self._directory, threads, lambda: tick(self.tally), self._stop.set)
         # XFS writes its log in order: with this directory, all that was done before is on the drives
         os.fsync(self._target)
@@ -97,13 +105,15 @@ class TreeClone:
         """Fill one directory, which exists; its own times come last, and before anything below it, which keeps them."""
         inner = []
         try:
-            with self._sources.below(path) as source, self._targets.below(path) as target:
+            with self.sources.below(path) as source, self.targets.below(path) as target:
+                if self._origins is not None:
+                    self._origins[os.fstat(target).st_ino] = os.fstat(source).st_ino
                 for name, held in entries(source):
                     if self._stop.is_set():
                         raise CloneStopped
-                    if self._entry(path, name, held, source, target):
+                    if self.entry(path, name, held, source, target):
                         inner.append(name)
-                _dress(source, target)
+                dress(source, target)
                 self._add(1, 0)
         except Failed as error:
             if not path or not is_gone(error):
@@ -112,8 +122,11 @@ class TreeClone:
             self._add(0, 0, changed=1)
         return inner
 
-    def _entry(self, path: Place, name: str, held: os.stat_result, source: int, target: int) -> bool:
-        """Clone one entry; return whether it is a directory, which is made empty."""
+    def entry(self, path: Place, name: str, held: os.stat_result, source: int, target: int) -> bool:
+        """Clone one entry of a directory; return whether it is a directory, which is made empty.
+
+        OSError: it cannot be cloned.
+        """
         kind = stat.S_IFMT(held.st_mode)
         try:
             if held.st_dev != self._device or kind in (stat.S_IFCHR, stat.S_IFBLK):
@@ -151,7 +164,7 @@ class TreeClone:
                     copied = self._data(name, file, target)
                     self._links[key] = (path, name)
                     return copied
-                with self._targets.below(known[0]) as directory:
+                with self.targets.below(known[0]) as directory:
                     os.link(known[1], name, src_dir_fd=directory, dst_dir_fd=target, follow_symlinks=False)
         return 0
 
@@ -159,7 +172,7 @@ class TreeClone:
         made = os.open(name, _NEW, 0o600, dir_fd=target)
         try:
             self._share(found, made)
-            _dress(found, made)
+            dress(found, made)
             return os.fstat(made).st_blocks * BLOCK
         finally:
             os.close(made)
@@ -211,15 +224,20 @@ class _opened:
         os.close(self._descriptor)
 
 
-def _dress(source: int, target: int) -> None:
+def dress(source: int, target: int) -> None:
     """Give one open file or directory owner, mode, extended attributes and times of another one, in this order.
 
     A change of owner clears capabilities and the bits for set-user-ID, an access list sets the bits of the group.
+    OSError: one of them cannot be read or set.
     """
     held = os.fstat(source)
     os.fchown(target, held.st_uid, held.st_gid)
     os.fchmod(target, stat.S_IMODE(held.st_mode))
-    for name in os.listxattr(source):
+    names = os.listxattr(source)
+    # an access list that the directory handed down, or an attribute that a client has removed
+    for name in set(os.listxattr(target)).difference(names):
+        os.removexattr(target, name)
+    for name in names:
         try:
             os.setxattr(target, name, os.getxattr(source, name))
         except OSError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("source", metavar="SHARE[/DIRECTORY]", shell_complete=SHARES)
+@click.argument("source", metavar="SHARE[@SNAPSHOT][/DIRECTORY]", shell_complete=SHARES)
 @click.argument("target", metavar="NEW-SHARE|SHARE/DIRECTORY")
 @click.option("--seal", is_flag=True, help="Make a share that no client can write until it is unsealed.")
 @click.option("--size", "limit", metavar="SIZE", help="Size limit of a new share, for example 500G or 10T.")
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     words="Print progress as JSON lines.",
 )
 def clone(source: str, target: str, seal: bool, limit: str | None, dry_run: bool, show: Output) -> None:
-    """Clone a share, or a directory of one, with everything in it by reflink.
+    """Clone a share, a snapshot, or a directory of one, with everything in it by reflink.
 
     The clone shares the blocks of the original until one of them is written. It appears in one step when it is
     complete. Closing this terminal does not stop it: see clone-status and clone-cancel.
@@ -77,7 +77,7 @@ def clone_cancel(show: Output) -> None:
 
 @click.command("clone-execute", hidden=True)
 def clone_execute() -> None:
-    """Clone what the order names (started by millrace-clone.service)."""
+    """Clone what the order names (started by millrace-reflink@clone.service)."""
     from millrace.serve.clone.clone_job import Reflinks
     from millrace.serve.clone.clone_run import execute
     from millrace.serve.share.server import this_server
@@ -90,7 +90,7 @@ def clone_execute() -> None:
 
 @click.command("clone-end", hidden=True)
 def clone_end() -> None:
-    """Record a clone that was cancelled or killed (millrace-clone.service at its end)."""
+    """Record a clone that was cancelled or killed (millrace-reflink@clone.service at its end)."""
     from millrace.serve.clone.clone_run import end
     from millrace.serve.share.server import this_server
 

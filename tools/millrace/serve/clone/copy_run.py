@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 
 from millrace.serve.clone import copy_tree
-from millrace.serve.clone.clone_place import ClonePlace, opened, parse
+from millrace.serve.clone.clone_place import ClonePlace, opened, parse, refuse_snapshot
 from millrace.serve.clone.copy_model import CopyLine, CopyProgress, CopyReport
 from millrace.serve.config import store
 from millrace.serve.share.server import ShareServer
@@ -71,6 +71,7 @@ def prepare(source: str, target: str, server: ShareServer) -> tuple[RemoteExport
     """
     only_root()
     export, place = parse_export(source), parse(target)
+    refuse_snapshot(place)
     if export.server in {str(address.ip) for port in server.ports for address in port.addresses}:
         raise Refused(f"{export.server} is this server: millrace share clone copies inside of it")
     if export.server not in server.nfsd.copy_from:

@@ -8,7 +8,7 @@ from millrace.serve.config import store
 from millrace.serve.config.choices import ShareType
 from millrace.serve.config.model import ADMIN, Config, DesiredShare
 from millrace.serve.render.reconcile import Reconciliation
-from millrace.serve.share import directories, kept_results, nfs, options, permissions, quota, smb
+from millrace.serve.share import directories, kept_results, kept_snapshots, nfs, options, permissions, quota, smb
 from millrace.serve.share.change import ShareChange, refuse_unmet
 from millrace.serve.share.direct import configuration as direct
 from millrace.serve.share.model import ChangeReport, Preview, ShareVerification
@@ -108,13 +108,16 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
         quota.release(removed[0].project, mountpoint, host.run)
         if removed[0].child_size:
             quota.lift([removed[0].project], mountpoint, host.run)
+    snapshots = [*kept_snapshots.remain(name, mountpoint)]
     if delete_data is None:
-        return report.model_copy(update={"warnings": [*report.warnings, f"the data stays in {mountpoint}/{name}"]})
+        warnings = [*report.warnings, f"the data stays in {mountpoint}/{name}", *snapshots]
+        return report.model_copy(update={"warnings": warnings})
     try:
         directories.delete(name, mountpoint, host.run)
     except OSError as error:
         raise Failed(f"{name} is no longer served, but its data could not be deleted: {error}") from error
-    return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
+    verified = [*report.verified, f"{mountpoint}/{name} is deleted"]
+    return report.model_copy(update={"verified": verified, "warnings": [*report.warnings, *snapshots]})
 
 
 def unseal_share(name: str, server: Callable[[], ShareServer] = this_server) -> ChangeReport:

@@ -19,6 +19,7 @@ JobName = Literal[
     "adopt",
     "clone",
     "copy",
+    "snapshot",
     "permissions",
     "benchmark",
     "tuner",
@@ -199,7 +200,7 @@ ADOPT = JobKind(
 CLONE = JobKind(
     "clone",
     "share clone",
-    "millrace-clone.service",
+    "millrace-reflink@clone.service",
     "a share is being cloned, which a restart would end",
     "wait for it: millrace share clone-status",
     "ends",
@@ -213,6 +214,15 @@ COPY = JobKind(
     "wait for it, or cancel it: millrace job cancel copy",
     "ends",
     sign=paths.copy_order_file,
+)
+SNAPSHOT = JobKind(
+    "snapshot",
+    "share snapshot",
+    "millrace-reflink@snapshot.service",
+    "a snapshot of a share is being made, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel snapshot",
+    "ends",
+    sign=paths.snapshot_order_file,
 )
 PERMISSIONS = JobKind(
     "permissions",
@@ -309,6 +319,7 @@ ALL = (
     ADOPT,
     CLONE,
     COPY,
+    SNAPSHOT,
     PERMISSIONS,
     BENCHMARK,
     TUNER,

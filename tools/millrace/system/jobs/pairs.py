@@ -33,6 +33,8 @@ class PairRule(NamedTuple):
 _MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
 _UPDATE: tuple[JobName, ...] = ("update-download", "update")
 _POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
+# Jobs of shares: each writes into the pool.
+_OF_SHARES: tuple[JobName, ...] = ("clone", "copy", "snapshot", "permissions")
 
 RULES: dict[JobName, PairRule] = {
     "provision": PairRule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset", "destroy")),
@@ -52,14 +54,15 @@ RULES: dict[JobName, PairRule] = {
     "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset", "destroy")),
     "clone": PairRule(running=("update",), opened=("reset", "destroy")),
     "copy": PairRule(running=("update",), opened=("reset", "destroy")),
+    "snapshot": PairRule(running=("update",), opened=("reset", "destroy")),
     "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
-        running=("tuner", "erase", "drive-test", "clone", "copy", "permissions", *_UPDATE, "scrub", *_POOL),
+        running=("tuner", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
     "tuner": PairRule(
-        running=("benchmark", "erase", "drive-test", "clone", "copy", "permissions", *_UPDATE, "scrub", *_POOL),
+        running=("benchmark", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
@@ -67,18 +70,18 @@ RULES: dict[JobName, PairRule] = {
     "update-download": PairRule(running=("update", *_MEASURE), opened=("reset",)),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
-        running=("update-download", *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
+        running=("update-download", *_MEASURE, *_OF_SHARES, "erase", "drive-test"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change", "destroy"),
     ),
     "scrub": PairRule(running=_MEASURE, opened=("drive-change", "destroy"), outcome="waits"),
     "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change", "destroy"), outcome="waits"),
     "reset": PairRule(
-        running=(*_UPDATE, *_MEASURE, "clone", "copy", "permissions", "erase", "drive-test"),
+        running=(*_UPDATE, *_MEASURE, *_OF_SHARES, "erase", "drive-test"),
         opened=("provision", "adopt", "rescue", "drive-change", "destroy"),
     ),
     # What uses the pool is ended where that was asked for.
     "destroy": PairRule(
-        running=("update", "erase", "drive-test", "clone", "copy", "permissions", "scrub", "trim", *_MEASURE),
+        running=("update", "erase", "drive-test", *_OF_SHARES, "scrub", "trim", *_MEASURE),
         opened=("provision", "adopt", "rescue", "drive-change", "reset"),
     ),
 }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of a share: exact, out of the reach of clients, back in the share, and complete or not there."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.shares.words import HOST, nfs, smb
+from vm.machine import Machine
+
+# by hand until a row of soak has seen it
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("models")]
+
+TOP = "/srv/pool/.millrace-snapshots"
+MIB = 1 << 20
+
+
+def made(box: Box, share: str = "data") -> dict[str, Any]:
+    lines = box.millrace(f"snapshot create {share} --json", seconds=600).out.splitlines()
+    return dict(json.loads(lines[-1]))
+
+
+def place(manifest: dict[str, Any]) -> str:
+    return f"{manifest['share']}@{manifest['name']}"
+
+
+def used(box: Box) -> int:
+    return int(box.say("sync -f /srv/pool; df --output=used -B1 /srv/pool | tail -n 1"))
+
+
+def test_file_that_a_client_changed_comes_back_from_a_snapshot(box: Box, client: Machine) -> None:
+    with nfs(client, "data") as where:
+        client.run(f"mkdir -p {where}/snap/deep; head -c 16M /dev/urandom > {where}/snap/file; sync")
+        client.run(f"echo kept > {where}/snap/deep/note; ln {where}/snap/file {where}/snap/deep/second; sync")
+    digest = box.say("sha256sum < /srv/pool/data/snap/file")
+    before = used(box)
+    manifest = made(box)
+    assert manifest["moment"] is not None and manifest["changed"] == [], manifest
+    assert used(box) - before < 4 * MIB
+    tree = f"{TOP}/data/{manifest['name']}/tree"
+    listed = "find . -printf '%P %y %U %G %m %n %s %T@ %l\\n' | sort"
+    assert box.say(f"cd {tree}; {listed}") == box.say(f"cd /srv/pool/data; {listed}")
+    with nfs(client, "data") as where:
+        client.run(f"echo changed > {where}/snap/file; rm {where}/snap/deep/note; sync")
+    assert box.say(f"sha256sum < {tree}/snap/file") == digest
+    box.millrace(f"snapshot get {place(manifest)}/snap/deep/note", seconds=600)
+    refused = box.millrace(f"snapshot get {place(manifest)}/snap/file", seconds=600, check=False)
+    assert refused.status == 1 and "data/snap/file already exists" in refused.err
+    box.millrace(f"snapshot get {place(manifest)}/snap/file data/snap/before", seconds=600)
+    box.millrace(f"snapshot get {place(manifest)}/snap data/snap.old", seconds=600)
+    with nfs(client, "data") as where:
+        assert client.run(f"cat {where}/snap/deep/note {where}/snap/file").out == "kept\nchanged\n"
+        assert client.run(f"sha256sum < {where}/snap/before", seconds=300).out.strip() == digest
+        assert client.run(f"sha256sum < {where}/snap.old/deep/second", seconds=300).out.strip() == digest
+    listing = box.shown(f"snapshot browse {place(manifest)}/snap --json")
+    assert [entry["name"] for entry in listing["entries"]] == ["deep", "file"]
+
+
+def test_no_client_sees_or_changes_a_snapshot(box: Box, client: Machine) -> None:
+    manifest = made(box)
+    digest = f"cd {TOP} && find . -type f -exec sha256sum {{}} + | sort | sha256sum"
+    before = box.say(digest)
+    # even where root is root
+    box.millrace("share set data --nfs-client '10.77.0.0/24 access=rw squash=none'", seconds=600)
+    try:
+        with nfs(client, "data") as where:
+            for attempt in (
+                "ls {}/.millrace-snapshots",
+                "ls {}/../.millrace-snapshots",
+                "touch {}/.millrace-snapshots/x",
+            ):
+                assert client.run(attempt.format(where), check=False).status != 0, attempt
+        refused = f"mount -t nfs4 -o vers=4.2 {HOST}:{TOP} /mnt/share"
+        assert client.run(refused, seconds=300, check=False).status != 0
+        with smb(client, "models") as where:
+            assert client.run(f"ls {where}/../.millrace-snapshots", check=False).status != 0
+    finally:
+        box.millrace("share set data --nfs-client default", seconds=600)
+    assert box.say(digest) == before
+    assert box.say(f"stat -c '%a %U' {TOP}") == "700 root"
+    rows = box.shown("snapshot list data --json")["snapshots"]
+    assert manifest["name"] in [row["name"] for row in rows] and not any(row["problem"] for row in rows)
+
+
+def test_file_that_never_rests_is_named(box: Box) -> None:
+    box.say("systemd-run --quiet --unit=writer sh -c 'while :; do echo x >> /srv/pool/data/restless; done'")
+    try:
+        manifest = made(box)
+    finally:
+        box.say("systemctl stop writer")
+    assert manifest["moment"] is None and manifest["changed"] == ["restless"], manifest
+    box.say("rm /srv/pool/data/restless")
+
+
+def test_snapshot_that_a_power_cut_ended_is_cleaned_up_by_the_next_boot(box: Box) -> None:
+    box.say("mkdir /srv/pool/data/many && cd /srv/pool/data/many && seq 20000 | xargs touch; sync", seconds=600)
+    names = [row["name"] for row in box.shown("snapshot list data --json")["snapshots"]]
+    box.say(
+        "systemd-run --quiet --collect millrace snapshot create data;"
+        f" until ls -d {TOP}/.stage/new/*/tree/many 2>/dev/null; do :; done; sync -f /srv/pool",
+        seconds=600,
+    )
+    box.machine.power_cut()
+    box.machine.start()
+    box.machine.wait_agent()
+    box.wait_serving()
+    box.machine.wait_command(f"! ls {TOP}/.stage/* 2>/dev/null", "the removal of what was not complete", 600)
+    assert [row["name"] for row in box.shown("snapshot list data --json")["snapshots"]] == names
+    assert "millrace-reflink@snapshot.service" not in box.failed_units()
+    assert box.shown("job show snapshot --json")["state"] == "interrupted"
+
+
+def test_removed_snapshots_free_their_space(box: Box) -> None:
+    box.say("head -c 64M /dev/urandom > /srv/pool/data/large; sync -f /srv/pool", seconds=600)
+    made(box)
+    box.say("rm -rf /srv/pool/data/large /srv/pool/data/many /srv/pool/data/snap /srv/pool/data/snap.old")
+    before = used(box)
+    for row in box.shown("snapshot list data --json")["snapshots"]:
+        box.millrace(f"snapshot remove data@{row['name']}", seconds=600)
+    box.machine.wait_command(f"! ls {TOP}/.stage/* {TOP}/data 2>/dev/null", "the removal of the snapshots", 600)
+    assert before - used(box) > 64 * MIB

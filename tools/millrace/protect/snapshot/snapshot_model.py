@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A snapshot of a share: what is asked for, its progress, its manifest, and what is in it."""
+
+from typing import Literal
+
+from millrace.serve.clone.clone_model import Clone, CloneProgress
+from millrace.system.documents import Contract, Count
+
+SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly"]
+SnapshotPhase = Literal["count", "clone", "scan"]
+EntryKind = Literal["file", "directory", "link", "other"]
+
+
+class SnapshotOrder(Contract):
+    """Of which share the unit is to make a snapshot, and its name; `large` also above the limit of files."""
+
+    id: str
+    share: str
+    name: str
+    large: bool
+    by: str
+
+
+class SnapshotProgress(Contract):
+    """How far a snapshot is: files and directories done of all that were counted; `total` is null while it counts."""
+
+    schema_version: Literal[1] = 1
+    share: str
+    phase: SnapshotPhase
+    done: Count
+    total: int | None
+    seconds_left: int | None
+
+
+class SnapshotManifest(Contract):
+    """What a snapshot is. Times are in UTC.
+
+    Each file is as it was at one moment between `first` and `last`. With `moment` the whole tree is as it was at that
+    moment: nothing changed while it was taken, or all that did was taken again. Without, `changed_count` files and
+    directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
+    `project` is the quota project of the share, which no later share of this name has. `entries` are files and
+    directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
+    are devices and what is mounted, `taken_again` what changed meanwhile and was taken again.
+    """
+
+    schema_version: Literal[1] = 1
+    id: str
+    share: str
+    project: int
+    name: str
+    kind: SnapshotKind
+    by: str
+    first: str
+    last: str
+    moment: str | None
+    entries: Count
+    bytes: Count
+    skipped: Count
+    taken_again: Count
+    changed_count: Count
+    changed: list[str]
+
+
+# What `millrace snapshot create --json` prints: progress many times, then the manifest.
+SnapshotLine = SnapshotProgress | SnapshotManifest
+
+
+class SnapshotRow(Contract):
+    """One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
+
+    `former`: the share of this name is another one by now, or there is none.
+    """
+
+    share: str
+    name: str
+    former: bool
+    manifest: SnapshotManifest | None
+    problem: str | None
+
+
+class SnapshotList(Contract):
+    """The snapshots of this server, or of one share, the oldest of each share first."""
+
+    schema_version: Literal[1] = 1
+    snapshots: list[SnapshotRow]
+
+
+class SnapshotEntry(Contract):
+    """What is in a directory of a snapshot: its name fit for one line, `bytes` of a file, when its content changed."""
+
+    name: str
+    kind: EntryKind
+    bytes: Count
+    changed: str
+
+
+class SnapshotDirectory(Contract):
+    """The first entries of a directory of a snapshot by name, and how many more there are."""
+
+    schema_version: Literal[1] = 1
+    place: str
+    entries: list[SnapshotEntry]
+    more: Count
+
+
+class SnapshotRemoval(Contract):
+    """A snapshot that is removed: nothing leads to it any more, and its blocks are freed in the background."""
+
+    schema_version: Literal[1] = 1
+    share: str
+    name: str
+
+
+class RestoredFile(Contract):
+    """A file of a snapshot that is in a share again; it shares its blocks with the snapshot until they change."""
+
+    schema_version: Literal[1] = 1
+    source: str
+    target: str
+    bytes: Count
+
+
+# What `millrace snapshot get --json` prints: a file at once; of a directory the progress, then how it ended.
+RestoreLine = RestoredFile | CloneProgress | Clone

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What millrace-reflink@snapshot.service does: clone a share out of the reach of clients, and take again what changed.
+
+The snapshot gets its manifest, and then its name in one step: a power cut leaves none, or the complete one.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from millrace.protect.snapshot import snapshot_job
+from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
+from millrace.protect.snapshot.snapshot_store import MANIFEST, NEW, SnapshotStore
+from millrace.serve.clone import clone_job, clone_place, clone_tree
+from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes
+from millrace.serve.clone.clone_job import Reflinks
+from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
+from millrace.serve.clone.clone_space import needed
+from millrace.serve.clone.clone_tree import Tally, TreeClone
+from millrace.serve.config import store
+from millrace.serve.share import kept_snapshots, quota
+from millrace.serve.share.server import ShareServer
+from millrace.system import locks
+from millrace.system.documents import write_model
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.files import describe
+from millrace.system.jobs import record
+from millrace.system.text import size
+from millrace.system.trees import nofollow
+
+FLOOR = 10
+"""Percent of the pool that stay free: snapshots hold what clients remove, and a full pool stops all of them."""
+LARGEST = 5_000_000
+"""Files and directories of a share above which a snapshot has to be asked for: each is an inode of the pool."""
+ROUNDS = 4
+"""Looks for what has changed meanwhile; what the last one finds is named."""
+NAMED = 1000
+"""Names of changed files that a manifest has at most."""
+PROJECTS = 3 << 30
+"""Quota projects of snapshots begin here: the number of a share is added. Volumes have those from 2 << 30 on."""
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """How exact a tree is: `moment` in nanoseconds since 1970, where all of it is of one; what is `left` changed."""
+
+    moment: int | None
+    taken_again: int
+    left: Changes
+
+
+def execute(server: ShareServer, links: Reflinks, clock: ChangeClock) -> SnapshotManifest:
+    """Carry out the order; what the unit runs. Waits for a cleanup.
+
+    Refused, Failed: there is no snapshot, and nothing of it remains.
+    """
+    with JOB.execution(), snapshot_job.lock():
+        order = ORDER.read()
+        snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
+        snapshots.remove_new(server.run)
+        try:
+            return _make(order, snapshots, server, links, clock)
+        except (MillraceError, OSError) as error:
+            snapshots.remove_new(server.run)
+            reason = str(error) if isinstance(error, MillraceError) else describe(error)
+            raise Failed(reason) from error
+
+
+def end(server: Callable[[], ShareServer]) -> None:
+    """Record a snapshot that was killed; what the unit runs at its end. A snapshot that has its name is complete.
+
+    Failed, BadInput: the pool cannot be asked.
+    """
+    order = ORDER.get()
+    killed = JOB.clean_up()
+    if killed is not None and order is not None and snapshot_job.made(order, server()) is not None:
+        record.end(killed, "done")
+
+
+def sweep(server: ShareServer) -> bool:
+    """Remove snapshots that were removed or not completed; False where one is being made, which stays.
+
+    The boot calls it, and systemd after each snapshot. Failed: something remains.
+    """
+    snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
+    snapshots.remove_old(server.run)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(snapshot_job.lock(snapshot_job.UNDER_WAY))
+        except locks.Busy:
+            return False
+        snapshots.remove_new(server.run)
+    return True
+
+
+def _make(
+    order: SnapshotOrder, snapshots: SnapshotStore, server: ShareServer, links: Reflinks, clock: ChangeClock
+) -> SnapshotManifest:
+    share = snapshot_job.present(store.load(), order.share)
+    writer = SnapshotWriter(order.share)
+    with ExitStack() as stack:
+        source = stack.enter_context(clone_place.opened(ClonePlace(order.share, ()), snapshots.mountpoint))
+        counted = clone_tree.count(source, clone_job.threads(), lambda tally: writer(tally.entries))
+        _refuse(order, counted, snapshots.mountpoint)
+        own, aside = stack.enter_context(_stage(order, snapshots)), stack.enter_context(_aside(snapshots))
+        tree = stack.enter_context(nofollow.directory(SNAPSHOT_TREE, own))
+        if quota.enabled(snapshots.mountpoint):
+            links.set_project(tree, PROJECTS + share.project)
+        first = clock.mark()
+        writer.begin("clone", counted.entries)
+        origins: dict[int, int] = {}
+
+        def tick(done: int) -> None:
+            clock.tick()
+            writer(done)
+
+        clone = TreeClone(source, tree, links.share, origins)
+        tally = clone.run(clone_job.threads(), lambda tally: tick(tally.entries))
+        again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share)
+        writer.begin("scan", tally.entries)
+        exactness = _settle(source, again, first, clock, tick, server.pause)
+        manifest = _manifest(order, share.project, tally, exactness, first[0], clock.mark()[0])
+        write_model(snapshots.stage / NEW / order.name / MANIFEST, manifest, 0o600)
+        snapshots.add(order.share, order.name)
+    snapshots.remove_new(server.run)
+    return manifest
+
+
+def _settle(
+    source: int,
+    again: AgainClone,
+    first: tuple[int, int],
+    clock: ChangeClock,
+    tick: Callable[[int], None],
+    pause: Callable[[float], None],
+) -> Exactness:
+    """Take again what has changed, until a look finds nothing: then nothing did since the look before it."""
+    since, taken = first, 0
+    for number in range(ROUNDS):
+        begins = clock.mark()
+        changed = changes(source, clock.since(since), clone_job.threads(), tick)
+        if not changed.count:
+            return Exactness(begins[0], taken, changed)
+        if number == ROUNDS - 1 or changed.count > len(changed.directories) + len(changed.entries):
+            break
+        again.take(changed, clock.tick)
+        taken += changed.count
+        # what changed just before this look is not found by the one after the next
+        pause(2 * COARSE / 1e9)
+        since = begins
+    return Exactness(None, taken, changed)
+
+
+def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
+    """Refused: the share has too many files, or the pool too little room."""
+    if counted.entries > LARGEST and not order.large:
+        raise Refused(
+            f"share {order.share} has {counted.entries} files and directories, and a snapshot takes an inode for each: "
+            f"about {size(needed(counted))} of the pool; add --large to make it"
+        )
+    pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
+    free = pool.f_bavail * pool.f_frsize - needed(counted)
+    if free * 100 < pool.f_blocks * pool.f_frsize * FLOOR:
+        raise Refused(
+            f"less than {FLOOR} % of the pool would be free with a snapshot of {order.share}: remove files, or older "
+            "snapshots (millrace snapshot list)"
+        )
+    # a file system without a limit of inodes has 0 of them
+    if pool.f_files and pool.f_favail < counted.entries:
+        raise Refused(
+            f"a snapshot of {order.share} has {counted.entries} files and directories, and the pool has "
+            f"{pool.f_favail} free inodes"
+        )
+
+
+def _stage(order: SnapshotOrder, snapshots: SnapshotStore) -> AbstractContextManager[int]:
+    """Open the empty directory of the snapshot that is made."""
+    for directory in (snapshots.top, snapshots.stage, snapshots.stage / NEW):
+        directory.mkdir(mode=0o700, exist_ok=True)
+    own = snapshots.stage / NEW / order.name
+    own.mkdir(mode=0o700)
+    (own / SNAPSHOT_TREE).mkdir(mode=0o700)
+    return nofollow.directory(own)
+
+
+def _aside(snapshots: SnapshotStore) -> AbstractContextManager[int]:
+    """Open the empty directory for what was cloned and then changed."""
+    aside = snapshots.stage / NEW / "aside"
+    aside.mkdir(mode=0o700)
+    return nofollow.directory(aside)
+
+
+def _manifest(
+    order: SnapshotOrder, project: int, tally: Tally, exactness: Exactness, first: int, last: int
+) -> SnapshotManifest:
+    return SnapshotManifest(
+        id=order.id,
+        share=order.share,
+        project=project,
+        name=order.name,
+        kind="manual",
+        by=order.by,
+        first=_time(first),
+        last=_time(last),
+        moment=None if exactness.moment is None else _time(exactness.moment),
+        entries=tally.entries,
+        bytes=tally.bytes,
+        skipped=tally.skipped,
+        taken_again=exactness.taken_again,
+        changed_count=exactness.left.count,
+        changed=exactness.left.names(NAMED),
+    )
+
+
+def _time(nanoseconds: int) -> str:
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat(timespec="milliseconds")

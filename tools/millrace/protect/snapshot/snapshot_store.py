@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where snapshots are: `.millrace-snapshots/SHARE/NAME` on the pool, each with `manifest.json` and `tree`.
+
+What is made or removed is in `.millrace-snapshots/.stage`. A snapshot comes from there, and goes there, in one step:
+what has a name is complete.
+"""
+
+import os
+import stat
+import uuid
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace.protect.snapshot.snapshot_model import (
+    EntryKind,
+    SnapshotDirectory,
+    SnapshotEntry,
+    SnapshotManifest,
+    SnapshotRow,
+)
+from millrace.serve.clone import clone_place
+from millrace.serve.clone.clone_place import ClonePlace
+from millrace.serve.config.model import Config
+from millrace.serve.share import kept_snapshots
+from millrace.system.command import command
+from millrace.system.documents import read_model
+from millrace.system.errors import BadInput, Refused
+from millrace.system.files import sync
+from millrace.system.run import Runner, must
+from millrace.system.text import printable_name, shown
+from millrace.system.trees.descend import entries
+
+MANIFEST = "manifest.json"
+NEW = "new"
+"""What of the stage is being made; all else there was removed."""
+SHOWN = 1000
+"""Entries of a directory that are shown."""
+
+
+class SnapshotStore:
+    """The snapshots on a pool that is mounted at `mountpoint`."""
+
+    def __init__(self, mountpoint: str) -> None:
+        self.mountpoint = mountpoint
+        self.top = kept_snapshots.top(mountpoint)
+        self.stage = self.top / ".stage"
+
+    def place(self, share: str, name: str) -> Path:
+        """Return the directory of a snapshot, whether or not there is one."""
+        return self.top / share / name
+
+    def manifest(self, share: str, name: str) -> SnapshotManifest:
+        """Return what a snapshot is. BadInput: its manifest cannot be read, or is that of another one."""
+        path = self.place(share, name) / MANIFEST
+        manifest = read_model(path, SnapshotManifest)
+        if (manifest.share, manifest.name) != (share, name):
+            raise BadInput(f"{path} is the manifest of another snapshot")
+        return manifest
+
+    def rows(self, config: Config, share: str | None) -> list[SnapshotRow]:
+        """Return all snapshots, or those of one share. OSError: they cannot be listed."""
+        shares = kept_snapshots.shares(self.mountpoint) if share is None else [share]
+        return [
+            self._row(config, each, name) for each in shares for name in kept_snapshots.names(each, self.mountpoint)
+        ]
+
+    def _row(self, config: Config, share: str, name: str) -> SnapshotRow:
+        try:
+            manifest, problem = self.manifest(share, name), None
+        except (BadInput, OSError) as error:
+            manifest, problem = None, str(error)
+        present = config.share(share)
+        former = present is None or (manifest is not None and manifest.project != present.project)
+        return SnapshotRow(share=share, name=name, former=former, manifest=manifest, problem=problem)
+
+    def known(self, text: str) -> ClonePlace:
+        """Return a place in a snapshot that exists. BadInput: it is none. Refused: there is no such snapshot."""
+        place = clone_place.parse(text)
+        if place.snapshot is None:
+            raise BadInput(f"{shown(text)} is no snapshot: write it like data@20261129T120000Z-manual")
+        if not self.place(place.share, place.snapshot).is_dir():
+            listed = command("millrace snapshot list", place.share)
+            raise Refused(f"{place.share} has no snapshot {place.snapshot}: {listed}")
+        return place
+
+    def browse(self, place: ClonePlace) -> SnapshotDirectory:
+        """Return what is in a directory of a snapshot. Refused: there is no such directory."""
+        with clone_place.opened(place, self.mountpoint) as directory:
+            held = sorted(entries(directory))
+        shown_entries = [_entry(name, status) for name, status in held[:SHOWN]]
+        return SnapshotDirectory(place=str(place), entries=shown_entries, more=len(held) - len(shown_entries))
+
+    def add(self, share: str, name: str) -> None:
+        """Give the snapshot that is made its name. OSError: the pool fails."""
+        directory = self.top / share
+        directory.mkdir(mode=0o700, exist_ok=True)
+        (self.stage / NEW / name).rename(directory / name)
+        for changed in (directory, self.top, self.stage / NEW):
+            sync(changed)
+
+    def set_aside(self, share: str, name: str) -> None:
+        """Take a snapshot from its place; the cleanup removes it. OSError: the pool fails."""
+        self.stage.mkdir(mode=0o700, exist_ok=True)
+        self.place(share, name).rename(self.stage / uuid.uuid4().hex)
+        for changed in (self.top / share, self.stage):
+            sync(changed)
+        with suppress(OSError):
+            # not while it has another one
+            (self.top / share).rmdir()
+
+    def remove_new(self, run: Runner) -> None:
+        """Remove a snapshot that is not complete. Failed: something of it remains."""
+        _remove(self.stage / NEW, run)
+
+    def remove_old(self, run: Runner) -> None:
+        """Remove what was taken from its place, and what is taken meanwhile. Failed: something of it remains."""
+        while rest := [path for path in self.stage.iterdir() if path.name != NEW] if self.stage.is_dir() else []:
+            for path in rest:
+                _remove(path, run)
+
+
+def _remove(path: Path, run: Runner) -> None:
+    if os.path.lexists(path):
+        must(run, ["rm", "-rf", "--one-file-system", "--", str(path)])
+
+
+def _entry(name: str, status: os.stat_result) -> SnapshotEntry:
+    kinds: dict[int, EntryKind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
+    kind = kinds.get(stat.S_IFMT(status.st_mode), "other")
+    return SnapshotEntry(
+        name=printable_name(os.fsencode(name)),
+        kind=kind,
+        bytes=status.st_size if kind == "file" else 0,
+        changed=datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds"),
+    )

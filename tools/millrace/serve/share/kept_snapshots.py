@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The snapshots of a share, by their names: they lie outside of it, and stay when it is removed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from millrace.system import paths
+from millrace.system.command import command
+from millrace.system.names import share_name, snapshot_name
+
+
+def top(mountpoint: str) -> Path:
+    """Return the directory of all snapshots, which need not exist."""
+    return paths.ROOT / mountpoint.lstrip("/") / paths.SNAPSHOTS
+
+
+def shares(mountpoint: str) -> list[str]:
+    """Return the names of the shares, also of former ones, that have snapshots. OSError: they cannot be listed."""
+    return [name for name in _listed(top(mountpoint)) if share_name.problem(name) is None and names(name, mountpoint)]
+
+
+def names(share: str, mountpoint: str) -> list[str]:
+    """Return the names of the snapshots of a share, the oldest first. OSError: they cannot be listed."""
+    return [name for name in _listed(top(mountpoint) / share) if snapshot_name.problem(name) is None]
+
+
+def remain(share: str, mountpoint: str) -> Iterator[str]:
+    """Yield a sentence about the snapshots of a share that is removed; none where it has none.
+
+    OSError: they cannot be listed.
+    """
+    if number := len(names(share, mountpoint)):
+        which = "1 snapshot" if number == 1 else f"{number} snapshots"
+        listed = command("millrace snapshot list", share)
+        yield f"{which} of {share} remain{'s' if number == 1 else ''}, with the files in it: {listed}"
+
+
+def _listed(directory: Path) -> list[str]:
+    return sorted(os.listdir(directory)) if directory.is_dir() else []

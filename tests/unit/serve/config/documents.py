@@ -8,7 +8,7 @@ from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.etc.factory import Factory
 from millrace.lifecycle.keep.home import Written
 from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest
-from millrace.lifecycle.update.model import FailedVersions, LastUpdate, Source, Trial
+from millrace.lifecycle.update.model import CheckedSource, FailedVersions, LastUpdate, Source, Trial
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.result.model import BenchRun
 from millrace.measure.bench.run.remote.tokens import Tokens
@@ -21,7 +21,7 @@ from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
 from millrace.serve.account.unfinished import Touched
-from millrace.serve.certificate.model import CertificateSettings, Current
+from millrace.serve.certificate.model import CertificateSettings, Current, Succession
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config.history import RecordedChange
 from millrace.serve.config.model import Config
@@ -66,6 +66,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "bench-run.json": ((f"{STATE}/bench/20261120-120000/run.json",), BenchRun),
     "bench-tokens.json": ((f"{STATE}/bench/tokens.json",), Tokens),
     "certificate.json": ((f"{STATE}/certificate/current/certificate.json",), Current),
+    "certificate-succession.json": ((f"{STATE}/certificate/succession.json",), Succession),
     "certificate-settings.json": ((f"{STATE}/certificate/settings.json",), CertificateSettings),
     "apart.json": ((f"{STATE}/apart.json",), ApartMembers),
     "change.json": ((f"{STATE}/config-history/000001.json",), RecordedChange),
@@ -105,6 +106,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "tuner-journal.json": ((f"{STATE}/tuner/journal.json",), JournalFile),
     "tuner-run.json": ((f"{STATE}/tuner/20261124-120000/run.json",), TunerRun),
     "unclean.json": ((f"{STATE}/unclean.json",), UncleanStarts),
+    "update-checked.json": ((f"{STATE}/update/checked.json",), CheckedSource),
     "update-before.json": ((f"{STATE}/update/before.json",), Trial),
     "update-failed.json": ((f"{STATE}/update/failed.json",), FailedVersions),
     "update-last.json": ((f"{STATE}/update/last.json",), LastUpdate),
@@ -130,6 +132,7 @@ WRITERS: dict[str, set[str]] = {
     "measure/bench/plan/clients.py": {"bench-clients.json"},
     "measure/bench/result/store.py": {"bench-run.json"},
     "measure/bench/run/remote/tokens.py": {"bench-tokens.json"},
+    "serve/certificate/authority.py": {"certificate-succession.json"},
     "serve/certificate/renew.py": {"certificate-settings.json"},
     # what an administrator names: it is no state of this server
     "serve/revision/portable.py": set(),
@@ -145,6 +148,7 @@ WRITERS: dict[str, set[str]] = {
     "serve/render/rendered.py": {"rendered.json"},
     # a power cut forgets it, as the change itself
     "serve/network/record.py": set(),
+    "observe/health/access_losses.py": set(),
     "observe/health/clock.py": set(),
     "observe/health/latency.py": set(),
     "observe/health/write.py": set(),
@@ -191,6 +195,7 @@ WRITERS: dict[str, set[str]] = {
     "measure/tuner/run/live.py": set(),
     "measure/tuner/run/store.py": {"tuner-run.json"},
     "lifecycle/update/records.py": {
+        "update-checked.json",
         "update-before.json",
         "update-failed.json",
         "update-last.json",

@@ -147,6 +147,7 @@ LEFT = [
     Left(f"{STATE}/rescue-*.metadump", "as large as the metadata of the pool, and about a state of the past"),
     Left(f"{STATE}/scrub-replaced", "blocks of files that a repair replaced, for the administrator to verify"),
     Left(f"{STATE}/scrub-replaced/*", "blocks of files that a repair replaced, for the administrator to verify"),
+    Left(f"{STATE}/recovery-key-wanted", "the root file system of this boot drive waits for a recovery key"),
     Left(f"{STATE}/*.lock", "held by processes"),
     Left(f"{STATE}/*/.lock", "held by processes"),
     Left(f"{STATE}/.*", "a file that is being written"),

@@ -127,7 +127,8 @@ def issue(
 ) -> str:
     """Return a certificate for `key`, signed by `issuer` (certificate and key), or by itself where there is none.
 
-    A CA may certify `names` and names below them, and addresses in the networks `addresses`; nothing else. No
+    A CA may certify `names` and names below them, and addresses in the networks `addresses`; nothing else, but anything
+    where both are empty. No
     certificate outlives its issuer. BadInput: one of the texts cannot be read.
     """
     own, now = _key(key), datetime.now(UTC)
@@ -152,7 +153,7 @@ def issue(
         identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         made = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
         builder = builder.add_extension(made, critical=False)
-    if is_authority:
+    if is_authority and (names or addresses):
         builder = builder.add_extension(_constraints(names, addresses), critical=True)
     elif names or addresses:
         builder = builder.add_extension(_alternatives(names, addresses), critical=False)

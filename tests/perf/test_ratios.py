@@ -124,18 +124,21 @@ def test_constant_of_the_model_is_counted_on_this_kernel(cost: Result, test: str
     assert constant.evidence == "derived"
 
 
+@pytest.mark.soak
 def test_parity_costs_what_the_model_has(arrays: Result) -> None:
     constant = Constants().parity_cycles
     assert counted(arrays, "array: writes of 1 MiB") == pytest.approx(constant.value, rel=PARITY)
     assert constant.evidence == "derived"
 
 
+@pytest.mark.soak
 def test_the_arrays_own_thread_costs_what_the_model_has(arrays: Result) -> None:
     constant = Constants().md_cycles["write"]
     assert counted(arrays, "array: writes of 1 MiB, its own thread") == pytest.approx(constant.value, rel=THREAD)
     assert constant.evidence == "derived"
 
 
+@pytest.mark.soak
 def test_reads_without_a_drive_leave_next_to_nothing_to_the_arrays_own_thread(arrays: Result) -> None:
     found = counted(arrays, "array, a drive dead: reads of 1 MiB, its own thread")
     assert found == pytest.approx(Constants().md_cycles["read"].value, rel=0.5)

@@ -112,8 +112,6 @@ def test_health_names_a_mountd_that_does_not_run(box: Box) -> None:
     assert named(box) == []
 
 
-# by hand until a row of soak has seen it
-@pytest.mark.soak
 def test_worker_of_mountd_that_hangs_holds_up_no_answer(box: Box, client: Machine, where: str) -> None:
     anna = int(box.say("id -u anna"))
     box.millrace("user set anna --group research", seconds=300)

@@ -10,7 +10,8 @@ from tests.vm.box import Box
 from tests.vm.shares.words import HOST
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("models")
+# by hand: five restarts of smbd and their clients take nine minutes of a run
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("models")]
 
 SID = "net getlocalsid 2>/dev/null | grep -o 'S-1-.*'"
 OTHER = "S-1-5-21-1111111111-2222222222-3333333333"

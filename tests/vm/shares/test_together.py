@@ -192,8 +192,6 @@ def listed(client: Machine, share: str, file: str, *more: str) -> str:
     return done.out + done.err
 
 
-# by hand until a row of soak has seen it
-@pytest.mark.soak
 def test_an_access_list_that_denies_is_refused_and_one_that_allows_counts(
     box: Box, client: Machine, people: dict[str, Person]
 ) -> None:

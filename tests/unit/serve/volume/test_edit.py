@@ -48,6 +48,18 @@ def test_link_of_adopted_drives_leads_no_sweep_out_of_the_pool(nas: Nas, tmp_pat
     assert (foreign / "stage/kept").is_dir() and not (foreign / "volumes").exists()
 
 
+def test_link_in_place_of_the_data_is_not_served(nas: Nas, tmp_path: Path) -> None:
+    edit.create("tank", "3M", None, nas.volumes)
+    edit.export_volume("tank", tcp(), nas.volumes)
+    volumes = nas.volumes()
+    drive, data = tmp_path / "drive", volumes.store.data("tank")
+    drive.write_bytes(bytes(3 * MIB))
+    data.unlink()
+    data.symlink_to(drive)
+    assert serve.render(volumes) == [f"volume tank is not served: {data} is no file in its place; examine it"]
+    assert str(data) not in str(volumes.goal(volumes.store.exports()))
+
+
 def test_volume_is_allocated_and_held_by_a_quota_of_its_own(nas: Nas) -> None:
     report = edit.create("tank", "3M", None, nas.volumes)
     assert report.volume is not None

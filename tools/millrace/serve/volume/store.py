@@ -55,6 +55,12 @@ class Store:
         """The file that holds the data of a volume."""
         return self._volumes / name / DATA
 
+    def leads_elsewhere(self, name: str) -> bool:
+        """Whether what is in place of the data is no file of its own: on adopted drives a link to one of the server."""
+        path = self.data(name)
+        own = self.top.parent.resolve() / path.relative_to(self.top.parent)
+        return os.path.lexists(path) and not (path.is_file() and path.resolve() == own)
+
     def new(self, volume: Volume) -> Path:
         """Return an empty directory for a volume that is about to be made. OSError: the pool cannot be written."""
         self.prepare()

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.clone import clone_again
-from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes
+from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes, delegated
 from millrace.serve.clone.clone_tree import TreeClone
+from millrace.system import paths
 from tests.unit.serve.clone.test_clone_tree import copied, state
 
 HOUR = 3600 * 10**9
@@ -163,3 +164,25 @@ def test_clock_that_is_set_back_hides_no_change() -> None:
     assert clock.since(mark) == 97 * HOUR - clone_again.COARSE
     now[0], running[0] = now[0] + 10 * HOUR, running[0] + HOUR
     assert clock.since(mark) == 97 * HOUR - clone_again.COARSE
+
+
+def test_file_that_a_client_writes_under_a_delegation_counts_as_changed(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, other = (tree.source / name for name in ("a/one", "a/two", "b/one"))
+    device = one.stat().st_dev
+    at = f"{os.major(device):02x}:{os.minor(device):02x}"
+    (tree.top / "proc").mkdir()
+    (tree.top / "proc/locks").write_text(
+        f"1: DELEG  ACTIVE    WRITE 900 {at}:{one.stat().st_ino} 0 EOF\n"
+        f"2: DELEG  BREAKING  READ  900 {at}:{two.stat().st_ino} 0 EOF\n"
+        f"3: DELEG  ACTIVE    READ  900 {at}:{other.stat().st_ino} 0 EOF\n"
+        f"4: DELEG  ACTIVE    WRITE 900 fe:fe:{other.stat().st_ino} 0 EOF\n"
+        f"5: POSIX  ADVISORY  WRITE 901 {at}:{other.stat().st_ino} 0 EOF\n"
+        "6: FLOCK  ADVISORY  WRITE 901 <none>:0 0 EOF\n"
+    )
+    monkeypatch.setattr(paths, "ROOT", tree.top)
+    held = delegated(tree.opened[0])
+    assert held == {one.stat().st_ino, two.stat().st_ino}
+    found = changes(tree.opened[0], tree.since_now() + HOUR, 2, lambda _: None, held)
+    assert sorted(found.names(9)) == ["a/one", "a/two"] and found.count == 2

@@ -3,17 +3,20 @@
 
 The kernel alone sets the time of change (ctime) of a file, of a directory whose names change, and of what is renamed
 (xfs_rename). Where a walk finds none since a moment, the tree was, as the walk began, as it was at that moment.
+
+While an NFS client has a delegation to write a file with its times, nfsd leaves the time of change alone until the
+client returns it (FMODE_NOCMTIME): such a file counts as changed. To take it again has the delegation returned.
 """
 
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from threading import Lock
 
 from millrace.serve.clone.clone_tree import TreeClone, dress
-from millrace.system import reflink
+from millrace.system import paths, reflink
 from millrace.system.errors import Failed
 from millrace.system.text import printable_name
 from millrace.system.trees import nofollow
@@ -76,10 +79,30 @@ class Changes:
         return [printable_name(os.fsencode(name)) for name in sorted(changed)[:most]]
 
 
-def changes(source: int, since: int, threads: int, tick: Callable[[int], None]) -> Changes:
+def delegated(directory: int) -> frozenset[int]:
+    """Return the inodes on the file system of an open directory that a client has a delegation to write, or had.
+
+    OSError: the kernel's locks cannot be read.
+    """
+    device = os.fstat(directory).st_dev
+    where = f"{os.major(device):02x}:{os.minor(device):02x}"
+    try:
+        lines = (paths.ROOT / "proc/locks").read_text().splitlines()
+    except FileNotFoundError:
+        return frozenset()
+    # fs/locks.c (lock_get_status): "1: DELEG  ACTIVE    WRITE 900 09:7f:131 0 EOF"; one that is recalled is BREAKING
+    found = (words for words in map(str.split, lines) if len(words) > 5 and words[1] == "DELEG")
+    files = (words[5].rpartition(":") for words in found if words[3] == "WRITE" or words[2] == "BREAKING")
+    return frozenset(int(inode) for at, _, inode in files if at == where)
+
+
+def changes(
+    source: int, since: int, threads: int, tick: Callable[[int], None], held_by_clients: Container[int] = ()
+) -> Changes:
     """Return what has a time of change from `since` on, in nanoseconds, in the tree of an open directory.
 
-    `tick` gets how many files and directories were seen. Failed, OSError: a part of the tree cannot be read.
+    Files whose inodes are in `held_by_clients` are among it, whatever their time is. `tick` gets how many files and
+    directories were seen. Failed, OSError: a part of the tree cannot be read.
     """
     collected, lock, seen = Changes(), Lock(), [0]
     device = os.fstat(source).st_dev
@@ -94,7 +117,7 @@ def changes(source: int, since: int, threads: int, tick: Callable[[int], None]) 
                         inner += [name] if held.st_dev == device else []
                         continue
                     number += 1
-                    if held.st_ctime_ns >= since:
+                    if held.st_ctime_ns >= since or held.st_ino in held_by_clients:
                         own.append((place, name))
         except Failed as error:
             # moved or removed: the directory that had it has changed, too

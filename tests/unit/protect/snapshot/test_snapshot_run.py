@@ -206,3 +206,10 @@ def test_directory_of_adopted_drives_that_users_reach_takes_no_snapshot(nas: Nas
     with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
         nas.made()
     assert nas.stage() == []
+
+
+def test_client_that_fills_the_pool_meanwhile_ends_the_snapshot(nas: Nas) -> None:
+    nas.before = lambda: scarce(nas)
+    with pytest.raises(Failed, match="less than 10 % of the pool was free while data was taken"):
+        nas.made()
+    assert nas.snapshots.rows(store.load(), None) == [] and nas.stage() == []

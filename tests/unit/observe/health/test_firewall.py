@@ -79,6 +79,16 @@ def test_port_that_was_taken_out_and_port_that_nobody_opened(root: Path) -> None
     assert "FAIL: The firewall lets no client in to port 22." in found()
 
 
+def test_ports_that_nft_prints_on_several_lines_are_all_read(root: Path) -> None:
+    for number, port in enumerate((22, 19100)):
+        added = f"add element inet millrace tcp_services {{ {port} }}\n"
+        (root / f"run/millrace/nftables/{number}.nft").write_text(added)
+    # nftables breaks the line after the fifth element (src/expression.c, calculate_delim)
+    printed = "22, 445, 2049, 9090, 19100,\n\t\t\t     20049 }"
+    said = found(ports=firewall.TEXT.replace("445, 2049, 9090, 20049 }", printed))
+    assert said.startswith("OK: ") and "(6 in all)" in said
+
+
 def test_file_that_is_missing_is_a_failure_with_its_copy(root: Path) -> None:
     (root / check.FILE).unlink()
     assert "FAIL: The firewall has no rules: /etc/nftables.conf is missing. [cp -a /usr/share/factory/" in found()

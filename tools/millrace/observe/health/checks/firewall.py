@@ -31,6 +31,7 @@ AGAIN = f"systemctl restart nftables.service loads /{FILE}; nft list ruleset sho
 _TABLE = re.compile(r"table (\S+ \S+) \{")
 _CHAIN = re.compile(r"chain (\S+) \{")
 _SET = re.compile(r"set (\S+) \{")
+_LONG = re.compile(r"elements = \{[^}]*\}")
 _ELEMENTS = re.compile(r"elements = \{([^}]*)\}?")
 _ADDED = re.compile(rf"add element {TABLE} (\S+) \{{([^}}]*)\}}")
 _REFUSES = re.compile(r"\b(drop|reject)\b")
@@ -67,6 +68,8 @@ def check(host: Host) -> list[HealthFinding]:
 def parsed(text: str) -> Ruleset:
     """Return the chains and ports of rules, as nft prints them and as the file has them."""
     rules, table, chain, name = Ruleset(), "", "", ""
+    # nft prints five ports on a line
+    text = _LONG.sub(lambda elements: " ".join(elements[0].split()), text)
     for line in (line.strip() for line in text.splitlines()):
         if not line or line.startswith(("#", "include", "flush")):
             continue

@@ -59,6 +59,14 @@ def test_rule_that_accepts_and_is_gone_closes_the_server() -> None:
     assert "FAIL:" in said and "it lacks `tcp dport @tcp_services accept`" in said
 
 
+def test_rule_of_an_administrator_need_not_be_written_as_nft_prints_it(root: Path) -> None:
+    written = "\t\ttcp dport {9100} ip saddr {10.0.0.9,10.0.0.8}  accept # node_exporter of the site\n"
+    printed = "\t\ttcp dport 9100 ip saddr { 10.0.0.8, 10.0.0.9 } accept\n"
+    (root / check.FILE).write_text(firewall.TEXT.replace(ACCEPT, ACCEPT + written))
+    assert found(firewall.TEXT.replace(ACCEPT, ACCEPT + printed)).startswith("OK: ")
+    assert "it lacks `tcp dport 9100 ip saddr { 10.0.0.8, 10.0.0.9 } accept`" in found()
+
+
 def test_further_rule_that_accepts_is_a_warning() -> None:
     said = found(firewall.TEXT.replace(ACCEPT, f"{ACCEPT}\t\ttcp dport 23 accept\n"))
     assert (

@@ -32,6 +32,7 @@ _TABLE = re.compile(r"table (\S+ \S+) \{")
 _CHAIN = re.compile(r"chain (\S+) \{")
 _SET = re.compile(r"set (\S+) \{")
 _LONG = re.compile(r"elements = \{[^}]*\}")
+_BRACES = re.compile(r"\{([^}]*)\}")
 _ELEMENTS = re.compile(r"elements = \{([^}]*)\}?")
 _ADDED = re.compile(rf"add element {TABLE} (\S+) \{{([^}}]*)\}}")
 _REFUSES = re.compile(r"\b(drop|reject)\b")
@@ -83,10 +84,21 @@ def parsed(text: str) -> Ruleset:
         elif line == "}":
             chain, name = "", ""
         elif chain:
-            rules.chains[table, chain].append(line.replace('"', ""))
+            rules.chains[table, chain].append(_rule(line))
         elif (elements := _ELEMENTS.match(line)) and table == TABLE and name in SETS:
             rules.ports[name] = _split(elements[1])
     return rules
+
+
+def _rule(line: str) -> str:
+    """A rule without what nft prints in another way than administrators write it: quotes, spaces, comments, sets."""
+    text = _BRACES.sub(_elements, line.partition(" #")[0].replace('"', ""))
+    return " ".join(text.split())
+
+
+def _elements(braces: re.Match[str]) -> str:
+    elements = sorted(_split(braces[1]))
+    return f" {{ {', '.join(elements)} }} " if len(elements) > 1 else f" {''.join(elements)} "
 
 
 def _listed(host: Host, argv: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ POOL, CONFIG = "var/lib/millrace/pool.json", "var/lib/millrace/config.json"
 HISTORY = "var/lib/millrace/config-history/"
 ZONE = re.compile(r"(\.\.|)/usr/share/zoneinfo(/[A-Za-z0-9_+-]+)+")
 PERMISSIONS = 0o777
-"""Bits of a mode that come back: no kept file is run as another user, and the sandbox of the adoption refuses others."""
+"""Bits of a mode that come back: no kept file is run as another user, and the sandbox refuses other bits."""
 LONGEST = 255
 """Bytes of a file name (path_resolution(7))."""
 LAST = (POOL, CONFIG, SHADOW, QUOTAS)

@@ -185,8 +185,8 @@ def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
 def _require_floor(order: SnapshotOrder, mountpoint: str) -> None:
     """Refused: the pool has too little room by now.
 
-    What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota ends
-    that.
+    What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota
+    ends that.
     """
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
     if pool.f_bavail * 100 < pool.f_blocks * FLOOR:

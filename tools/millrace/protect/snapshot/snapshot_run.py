@@ -144,10 +144,10 @@ def _settle(
         changed = changes(source, clock.since(since), clone_job.threads(), tick)
         if not changed.count:
             return Exactness(begins[0], taken, changed)
-        if number == ROUNDS - 1 or changed.count > len(changed.directories) + len(changed.entries):
+        if number == ROUNDS - 1 or changed.count > changed.named + changed.nameless:
             break
         again.take(changed, clock.tick)
-        taken += changed.count
+        taken += changed.named
         # what changed just before this look is not found by the one after the next
         pause(2 * COARSE / 1e9)
         since = begins

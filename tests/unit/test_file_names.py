@@ -23,7 +23,7 @@ TESTED = {
 # Tests of a whole room, or of files that are no program.
 OF_THE_ROOM = {
     "measure/bench": {"imports"},
-    "boot": {"factory_reset", "firewall", "journald", "kernel_answers", "unattended", "unit_order", "units"},
+    "boot": {"factory_reset", "firewall", "journald", "kernel_answers", "sshd", "unattended", "unit_order", "units"},
     "serve/join": {"shares"},
     "millrace_client": {"oldest_python"},
     "plan": {"sentences"},

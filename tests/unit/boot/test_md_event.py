@@ -17,6 +17,15 @@ RETUNE = "--no-block start millrace-event@arrays.timer"
 STARTED = ["millrace-members.service", "millrace-health.service", "millrace-event@arrays.timer"]
 
 
+def array(directory: Path, state: str) -> Path:
+    """Make md127 as sysfs has it (md.rst of the kernel); return the file that says what is rebuilt."""
+    md = directory / "sys/class/block/md127/md"
+    md.mkdir(parents=True)
+    (md / "array_state").write_text(f"{state}\n")
+    (md / "sync_action").write_text("recover\n")
+    return md / "sync_action"
+
+
 def started(directory: Path, *event: str) -> list[str]:
     """Return how systemctl is called, and check that the event is in the journal."""
     for name in ("systemctl", "logger"):
@@ -24,7 +33,7 @@ def started(directory: Path, *event: str) -> list[str]:
         program.write_text(f'#!/bin/sh\necho "$@" >> {directory}/{name}.said\n')
         program.chmod(0o755)
     path = f"{directory}:{os.environ['PATH']}"
-    subprocess.run([MD_EVENT, *event], env={"PATH": path}, check=True)
+    subprocess.run([MD_EVENT, *event], env={"PATH": path, "SYSFS": f"{directory}/sys"}, check=True)
     assert (directory / "logger.said").read_text() == f"-t millrace-md -- {' '.join(event)}\n"
     said = directory / "systemctl.said"
     if not said.exists():
@@ -50,6 +59,13 @@ def test_end_of_a_rebuild_starts_record_and_health(tmp_path: Path) -> None:
 @pytest.mark.parametrize("event", ["Rebuild20", "Rebuild98"])
 def test_progress_of_a_rebuild_starts_nothing(tmp_path: Path, event: str) -> None:
     assert started(tmp_path, event, "/dev/md127") == []
+
+
+@pytest.mark.parametrize(("state", "action"), [("broken", "frozen"), ("active", "recover"), ("clean", "recover")])
+def test_array_that_is_broken_begins_no_rebuild_again(tmp_path: Path, state: str, action: str) -> None:
+    file = array(tmp_path, state)
+    assert started(tmp_path, "RebuildStarted", "/dev/md127") == [MEMBERS, HEALTH, RETUNE]
+    assert file.read_text() == f"{action}\n"
 
 
 def test_event_while_the_unit_runs_ends_no_run_and_is_one_more() -> None:

@@ -170,6 +170,8 @@ def test_group_that_is_a_verb_by_itself_changes_nothing() -> None:
         ["pool", "unclean", "--find"],
         ["history", "--store"],
         ["drive", "erase", "SERIAL", "--foreign"],
+        ["snapshot", "create", "data", "--large"],
+        ["snapshot", "get", "data@20261129T120000Z-manual/one", "other/one"],
         ["tune"],
         ["tune", "--revert"],
         ["tune", "--revert", "--diff"],

@@ -140,6 +140,9 @@ RESERVED = {
     "inventory": ("--capture", "--write", "--keep-serials"),
     "plan": ("--inventory", "--write", "--again"),
     "pool unclean": ("--find",),
+    # a snapshot in another share is for other clients, and a new share is for administrators
+    "snapshot create": ("--large",),
+    "snapshot get": ("target",),
     "tune": ("--revert",),
     "update apply": ("release", "--older", "--uploaded", "--degraded"),
     "update check": ("release",),

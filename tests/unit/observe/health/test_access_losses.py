@@ -63,6 +63,12 @@ def test_journal_that_cannot_be_read_stops_no_check() -> None:
     assert check.check(Host(Tools())) == []
 
 
+def test_desired_state_that_is_damaged_stops_no_check() -> None:
+    audit(on=True)
+    files.config_file().write_text("{")
+    assert asked(1000) == [] and access_losses.last() is None
+
+
 def test_share_without_an_access_log_is_not_asked_about_and_ends_the_finding() -> None:
     audit(on=True)
     asked(1000)

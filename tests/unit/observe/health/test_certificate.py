@@ -112,6 +112,17 @@ def test_next_authority_is_announced_to_clients_of_tls_a_month_before(tmp_path: 
     assert said()[0] is Level.OK
 
 
+def test_next_authority_is_announced_to_readers_of_the_metrics_and_of_the_journal(tmp_path: Path) -> None:
+    certify()
+    succeeds(days=20)
+    write_text(paths.metrics_dir() / "endpoint.json", "{}")
+    level, words = said()
+    assert level is Level.WARN and "readers of the metrics that have the old CA only fail then" in words
+    assert "millrace certificate show --ca" in words
+    write_text(paths.policy_file(), '[journal]\nforward = "https://logs.example.com:19532"\n')
+    assert "readers of the metrics, receivers of the journal that" in said()[1]
+
+
 def test_name_that_waits_for_the_next_authority_is_one_finding() -> None:
     certify(names=["nas7"])
     succeeds(days=60, waiting=["nas7.local"])

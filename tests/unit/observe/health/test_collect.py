@@ -16,6 +16,7 @@ from millrace.observe.health.write import write
 from millrace.plan.model import DriveName, PlanFile, PlanObstacle, Refusal
 from millrace.serve.config import files
 from millrace.serve.config.model import Config, DesiredShare, Nfs, NfsClient
+from millrace.serve.share import kept_snapshots
 from millrace.storage.record.model import Approval, StepRecord, Transaction
 from millrace.storage.rescue.rescue_model import RescueWork
 from millrace.system import paths
@@ -180,6 +181,13 @@ class TestFilesystem:
         [finding] = filesystem.check(host())
         assert finding.level is level and f"{percent} % full" in finding.sentence
         assert bool(finding.todo) == (level is not Level.OK)
+        assert "snapshot" not in (finding.todo or "")
+
+    def test_room_that_snapshots_keep_is_named(self, serving: Path) -> None:
+        beats(98)
+        (kept_snapshots.top("/srv/pool") / "data/20261129T120000Z-manual").mkdir(parents=True)
+        [finding] = filesystem.check(host())
+        assert (finding.todo or "").endswith("millrace snapshot list; then: millrace snapshot remove.")
 
     def test_not_mounted(self, serving: Path) -> None:
         unmount_all(serving)

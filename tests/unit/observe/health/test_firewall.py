@@ -59,6 +59,14 @@ def test_rule_that_accepts_and_is_gone_closes_the_server() -> None:
     assert "FAIL:" in said and "it lacks `tcp dport @tcp_services accept`" in said
 
 
+def test_rule_of_an_administrator_need_not_be_written_as_nft_prints_it(root: Path) -> None:
+    written = "\t\ttcp dport {9100} ip saddr {10.0.0.9,10.0.0.8}  accept # node_exporter of the site\n"
+    printed = "\t\ttcp dport 9100 ip saddr { 10.0.0.8, 10.0.0.9 } accept\n"
+    (root / check.FILE).write_text(firewall.TEXT.replace(ACCEPT, ACCEPT + written))
+    assert found(firewall.TEXT.replace(ACCEPT, ACCEPT + printed)).startswith("OK: ")
+    assert "it lacks `tcp dport 9100 ip saddr { 10.0.0.8, 10.0.0.9 } accept`" in found()
+
+
 def test_further_rule_that_accepts_is_a_warning() -> None:
     said = found(firewall.TEXT.replace(ACCEPT, f"{ACCEPT}\t\ttcp dport 23 accept\n"))
     assert (
@@ -77,6 +85,16 @@ def test_port_that_was_taken_out_and_port_that_nobody_opened(root: Path) -> None
     (root / "run/millrace/nftables/ssh.nft").write_text("add element inet millrace tcp_services { 22 }\n")
     assert found(ports=more).startswith("OK: ") and "22, 445" in found(ports=more)
     assert "FAIL: The firewall lets no client in to port 22." in found()
+
+
+def test_ports_that_nft_prints_on_several_lines_are_all_read(root: Path) -> None:
+    for number, port in enumerate((22, 19100)):
+        added = f"add element inet millrace tcp_services {{ {port} }}\n"
+        (root / f"run/millrace/nftables/{number}.nft").write_text(added)
+    # nftables breaks the line after the fifth element (src/expression.c, calculate_delim)
+    printed = "22, 445, 2049, 9090, 19100,\n\t\t\t     20049 }"
+    said = found(ports=firewall.TEXT.replace("445, 2049, 9090, 20049 }", printed))
+    assert said.startswith("OK: ") and "(6 in all)" in said
 
 
 def test_file_that_is_missing_is_a_failure_with_its_copy(root: Path) -> None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value a minute is in memory, whatever one source of them does."""
 
+import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -176,3 +177,14 @@ def test_user_who_holds_a_lock_of_what_users_read_holds_nobody_up(box: Box) -> N
         assert user.execute("SELECT max(at) FROM minute").fetchone() == before
     with HistoryFile(view) as copy, HistoryFile(history_paths.history_file()) as own:
         assert copy.newest() == own.newest() == before[0] + 60
+
+
+def test_user_who_keeps_each_copy_open_keeps_two_of_them(box: Box) -> None:
+    view = history_paths.history_view_file()
+    with ExitStack() as stack:
+        kept = []
+        for minute in range(1, 6):
+            worked(box, 1, first=minute)
+            kept.append(stack.enter_context(view.open("rb")))
+        sizes = [os.fstat(file.fileno()).st_size for file in kept]
+    assert sizes[:-2] == [0, 0, 0] and all(sizes[-2:])

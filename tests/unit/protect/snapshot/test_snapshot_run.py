@@ -169,7 +169,8 @@ def test_snapshot_that_was_killed_before_is_interrupted(nas: Nas) -> None:
 
 
 def test_cleanup_leaves_a_snapshot_that_is_being_made(nas: Nas) -> None:
-    (nas.snapshots.stage / "new").mkdir(parents=True)
+    for directory in (nas.snapshots.top, nas.snapshots.stage, nas.snapshots.stage / "new"):
+        directory.mkdir(mode=0o700)
     with locks.held(paths.run_dir() / "snapshot/lock"):
         assert not snapshot_run.sweep(nas.server)
     assert nas.stage() == ["new"]
@@ -222,3 +223,35 @@ def test_removed_share_leaves_its_snapshots_and_says_so(nas: Nas) -> None:
     assert nas.snapshots.rows(store.load(), "data")[0].former
     assert (nas.snapshots.place("data", NAME) / "tree/set/one").read_text() == "first"
     assert os.listdir(nas.appliance.root / "srv/pool/data") == []
+
+
+@pytest.mark.parametrize("link", [".", ".stage"])
+def test_link_of_adopted_drives_leads_no_cleanup_out_of_the_pool(nas: Nas, tmp_path: Path, link: str) -> None:
+    foreign = tmp_path / "foreign"
+    (foreign / ".stage").mkdir(parents=True)
+    (foreign / "kept").write_text("")
+    (foreign / ".stage/kept").write_text("")
+    if link == ".stage":
+        nas.snapshots.top.mkdir()
+    (nas.snapshots.top / link).symlink_to(foreign)
+    with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
+        snapshot_run.sweep(nas.server)
+    with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
+        nas.made()
+    assert (foreign / "kept").exists() and (foreign / ".stage/kept").exists()
+
+
+def test_directory_of_adopted_drives_that_users_reach_takes_no_snapshot(nas: Nas) -> None:
+    nas.snapshots.top.mkdir(mode=0o700)
+    nas.snapshots.stage.mkdir()
+    nas.snapshots.stage.chmod(0o777)
+    with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
+        nas.made()
+    assert nas.stage() == []
+
+
+def test_client_that_fills_the_pool_meanwhile_ends_the_snapshot(nas: Nas) -> None:
+    nas.before = lambda: scarce(nas)
+    with pytest.raises(Failed, match="less than 10 % of the pool was free while data was taken"):
+        nas.made()
+    assert nas.snapshots.rows(store.load(), None) == [] and nas.stage() == []

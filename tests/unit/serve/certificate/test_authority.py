@@ -167,6 +167,21 @@ def test_clock_that_was_ahead_does_not_lose_the_authority_of_the_clients(
     assert takes(first, server.shown, tmp_path)
 
 
+def test_authority_returns_after_a_clock_that_was_ahead_of_its_end(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    renew.ensure(server.ports)
+    first, subject = files.authority()[0].read_text(), show().authority.subject
+    with monkeypatch.context() as ahead:
+        ahead.setattr(x509, "EARLIER", timedelta(days=-300))
+        ahead.setattr(authority, "days_left", lambda found: -1 if found.subject == subject else 700)
+        renew.ensure(server.ports)
+        assert files.authority()[0].read_text() != first
+    renew.ensure(server.ports)
+    assert files.authority()[0].read_text() == first
+    assert takes(first, server.shown, tmp_path)
+
+
 def test_certificate_of_a_name_that_is_too_long_has_a_short_one(server: Server) -> None:
     ports = [Interface("enp1s0", [ip_interface("10.0.0.2/24")], True, None)]
     server.name("n" * 63 + ".example.com")

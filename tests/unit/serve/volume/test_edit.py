@@ -16,7 +16,7 @@ from millrace.serve.volume import edit, serve, store
 from millrace.serve.volume.export import VolumeOrder
 from millrace.serve.volume.model import Exports, VolumeRow
 from millrace.system import paths
-from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.run import Result
 from tests.fakes.nvmet import Killed
 from tests.unit.serve.volume.conftest import HOST, OTHER, Nas
@@ -32,6 +32,32 @@ def tcp(*hosts: str, **more: object) -> VolumeOrder:
 
 def shown(nas: Nas) -> dict[str, VolumeRow]:
     return {one.name: one for one in serve.rows(nas.volumes())}
+
+
+@pytest.mark.parametrize("link", [".", "stage"])
+def test_link_of_adopted_drives_leads_no_sweep_out_of_the_pool(nas: Nas, tmp_path: Path, link: str) -> None:
+    foreign, volumes = tmp_path / "foreign", nas.volumes()
+    (foreign / "stage/kept").mkdir(parents=True)
+    if link != ".":
+        volumes.store.top.mkdir(mode=0o700)
+    (volumes.store.top / link).symlink_to(foreign)
+    with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
+        volumes.store.sweep(volumes.run)
+    with pytest.raises(Failed, match="is not a directory of root alone: examine it"):
+        volumes.store.prepare()
+    assert (foreign / "stage/kept").is_dir() and not (foreign / "volumes").exists()
+
+
+def test_link_in_place_of_the_data_is_not_served(nas: Nas, tmp_path: Path) -> None:
+    edit.create("tank", "3M", None, nas.volumes)
+    edit.export_volume("tank", tcp(), nas.volumes)
+    volumes = nas.volumes()
+    drive, data = tmp_path / "drive", volumes.store.data("tank")
+    drive.write_bytes(bytes(3 * MIB))
+    data.unlink()
+    data.symlink_to(drive)
+    assert serve.render(volumes) == [f"volume tank is not served: {data} is no file in its place; examine it"]
+    assert str(data) not in str(volumes.goal(volumes.store.exports()))
 
 
 def test_volume_is_allocated_and_held_by_a_quota_of_its_own(nas: Nas) -> None:

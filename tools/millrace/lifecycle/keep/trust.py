@@ -113,7 +113,7 @@ def without_secrets(members: Sequence[ManifestMember], contents: Mapping[str, by
 
 
 def _without_keys(data: bytes, keys: Iterable[str]) -> bytes | None:
-    """A policy without these keys; None where they cannot be told from the rest: nothing of it stays."""
+    """A policy without these keys; None where it cannot be read: nothing of it stays."""
     try:
         return with_keys(data.decode(), dict.fromkeys(keys)).encode()
     except (BadInput, UnicodeDecodeError):

@@ -32,14 +32,14 @@ def audited() -> list[str]:
 
 def write(host: Host, now: datetime | None = None) -> None:
     """Read from time to time what was dropped, where a share has an access log."""
-    if not audited():
-        paths.access_losses_file().unlink(missing_ok=True)
-        return
-    before = last()
-    if before is not None and 0 <= host.uptime - before.asked < ASK_SECONDS:
-        return
-    since = (now or datetime.now(UTC)) - SHOWN
     try:
+        if not audited():
+            paths.access_losses_file().unlink(missing_ok=True)
+            return
+        before = last()
+        if before is not None and 0 <= host.uptime - before.asked < ASK_SECONDS:
+            return
+        since = (now or datetime.now(UTC)) - SHOWN
         lost = losses(host.query, since.isoformat())
     except MillraceError:
         # that is no reason to check nothing else

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One value a minute into memory: millrace-metrics-collector.service runs it, which runs twice a minute in any case."""
 
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -49,8 +50,23 @@ def sample(run: Runner = quickly, now: datetime | None = None, uptime: float | N
         rows = [(at, key, value) for key, value in amounts.items() if _is_due(KINDS[key[0]].every, at, last.get(key))]
         database.write(rows, keep=(at - KEPT, at - KEPT, end))
     # closed, and written by this process alone: the file is whole
-    write_bytes(history_paths.history_view_file(), history_paths.history_file().read_bytes())
+    _show(history_paths.history_file().read_bytes())
     return True
+
+
+def _show(content: bytes) -> None:
+    """Replace the copy for users, and empty the one before the last: who keeps each of them open fills /run."""
+    view = history_paths.history_view_file()
+    before = view.with_name(f".{view.name}.before")
+    if before.exists():
+        # they are one after a kill between the two steps
+        if not (view.exists() and before.samefile(view)):
+            os.truncate(before, 0)
+        before.unlink()
+    if view.exists():
+        # for those who read it now, for another minute
+        os.link(view, before)
+    write_bytes(view, content)
 
 
 def _before() -> Readings | None:

@@ -19,6 +19,7 @@ from millrace.serve.clone.clone_space import forecast
 from millrace.serve.clone.clone_tree import BLOCK, Tally, dress
 from millrace.serve.config import store
 from millrace.serve.share.server import ShareServer
+from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.users import only_root
 
@@ -60,7 +61,7 @@ def _file(stack: ExitStack, place: ClonePlace, snapshots: SnapshotStore) -> int 
                 raise Refused(f"{place} is no file and no directory: restore the directory that has it")
             descriptor = os.open(place.path[-1], _READ, dir_fd=directory)
         except FileNotFoundError as error:
-            raise Refused(f"{place} does not exist: millrace snapshot browse {above}") from error
+            raise Refused(f"{place} does not exist: {command('millrace snapshot browse', str(above))}") from error
     stack.callback(os.close, descriptor)
     return descriptor
 

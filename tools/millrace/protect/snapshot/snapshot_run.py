@@ -113,15 +113,19 @@ def _make(
         writer.begin("clone", counted.entries)
         origins: dict[int, int] = {}
 
-        def tick(done: int) -> None:
+        def watch() -> None:
             clock.tick()
+            _require_floor(order, snapshots.mountpoint)
+
+        def tick(done: int) -> None:
+            watch()
             writer(done)
 
         clone = TreeClone(source, tree, links.share, origins)
         tally = clone.run(clone_job.threads(), lambda tally: tick(tally.entries))
         again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share)
         writer.begin("scan", tally.entries)
-        exactness = _settle(source, again, first, clock, tick, server.pause)
+        exactness = _settle(source, again, first, clock, tick, watch, server.pause)
         manifest = _manifest(order, share.project, tally, exactness, first[0], clock.mark()[0])
         write_model(snapshots.stage / NEW / order.name / MANIFEST, manifest, 0o600)
         snapshots.add(order.share, order.name)
@@ -135,6 +139,7 @@ def _settle(
     first: tuple[int, int],
     clock: ChangeClock,
     tick: Callable[[int], None],
+    watch: Callable[[], None],
     pause: Callable[[float], None],
 ) -> Exactness:
     """Take again what has changed, until a look finds nothing: then nothing did since the look before it."""
@@ -146,7 +151,7 @@ def _settle(
             return Exactness(begins[0], taken, changed)
         if number == ROUNDS - 1 or changed.count > changed.named + changed.nameless:
             break
-        again.take(changed, clock.tick)
+        again.take(changed, watch)
         taken += changed.named
         # what changed just before this look is not found by the one after the next
         pause(2 * COARSE / 1e9)
@@ -173,6 +178,20 @@ def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
         raise Refused(
             f"a snapshot of {order.share} has {counted.entries} files and directories, and the pool has "
             f"{pool.f_favail} free inodes"
+        )
+
+
+def _require_floor(order: SnapshotOrder, mountpoint: str) -> None:
+    """Refused: the pool has too little room by now.
+
+    What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota
+    ends that.
+    """
+    pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
+    if pool.f_bavail * 100 < pool.f_blocks * FLOOR:
+        raise Refused(
+            f"less than {FLOOR} % of the pool was free while {order.share} was taken: its clients write too much now; "
+            "try again later, or remove older snapshots (millrace snapshot list)"
         )
 
 

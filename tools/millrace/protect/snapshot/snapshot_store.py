@@ -29,6 +29,7 @@ from millrace.system.errors import BadInput, Refused
 from millrace.system.files import sync
 from millrace.system.run import Runner, must
 from millrace.system.text import printable_name, shown
+from millrace.system.trees import nofollow
 from millrace.system.trees.descend import entries
 
 MANIFEST = "manifest.json"
@@ -45,6 +46,14 @@ class SnapshotStore:
         self.mountpoint = mountpoint
         self.top = kept_snapshots.top(mountpoint)
         self.stage = self.top / ".stage"
+
+    def require_own(self) -> None:
+        """Verify that top and stage are of root alone: on adopted drives a link may lead out of the pool.
+
+        Failed: one of them is none, and what is in a stage is removed.
+        """
+        for directory in (self.top, self.stage):
+            nofollow.require_private(directory)
 
     def place(self, share: str, name: str) -> Path:
         """Return the directory of a snapshot, whether or not there is one."""
@@ -100,7 +109,8 @@ class SnapshotStore:
             sync(changed)
 
     def set_aside(self, share: str, name: str) -> None:
-        """Take a snapshot from its place; the cleanup removes it. OSError: the pool fails."""
+        """Take a snapshot from its place; the cleanup removes it. OSError: the pool fails. Failed: as `require_own`."""
+        self.require_own()
         self.stage.mkdir(mode=0o700, exist_ok=True)
         self.place(share, name).rename(self.stage / uuid.uuid4().hex)
         for changed in (self.top / share, self.stage):
@@ -111,10 +121,12 @@ class SnapshotStore:
 
     def remove_new(self, run: Runner) -> None:
         """Remove a snapshot that is not complete. Failed: something of it remains."""
+        self.require_own()
         _remove(self.stage / NEW, run)
 
     def remove_old(self, run: Runner) -> None:
         """Remove what was taken from its place, and what is taken meanwhile. Failed: something of it remains."""
+        self.require_own()
         while rest := [path for path in self.stage.iterdir() if path.name != NEW] if self.stage.is_dir() else []:
             for path in rest:
                 _remove(path, run)

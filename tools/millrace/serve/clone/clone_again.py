@@ -153,6 +153,7 @@ class AgainClone:
         self._source, self._target, self._aside = source, target, aside
         self._origins, self._threads, self._share = origins, threads, share
         self._moved = 0
+        self._tick: Callable[[], None] = lambda: None
         self._done: set[tuple[str, str]] = set()
 
     def take(self, changed: Changes, tick: Callable[[], None]) -> None:
@@ -162,6 +163,7 @@ class AgainClone:
         """
         clone = TreeClone(self._source, self._target, self._share, self._origins)
         self._done.clear()
+        self._tick = tick
         touched: dict[str, Place] = {}
         with clone.sources, clone.targets:
             for place in sorted(changed.directories, key=len):
@@ -234,7 +236,7 @@ class AgainClone:
         if not clone.entry(place, name, held, source, target):
             return
         with nofollow.directory(name, source) as inner, nofollow.directory(name, target) as made:
-            TreeClone(inner, made, self._share, self._origins).run(self._threads, lambda _: None)
+            TreeClone(inner, made, self._share, self._origins).run(self._threads, lambda _: self._tick())
 
     def _set_aside(self, name: str, target: int) -> None:
         self._moved += 1

@@ -76,7 +76,8 @@ class Volumes:
 
     def _all(self) -> dict[str, tuple[Volume, str]]:
         store = self.store
-        return {name: (one, str(store.data(name))) for name, one in store.all().items()}
+        served = {name: one for name, one in store.all().items() if not store.leads_elsewhere(name)}
+        return {name: (one, str(store.data(name))) for name, one in served.items()}
 
 
 def this_volumes() -> Volumes:
@@ -124,6 +125,9 @@ def fill(volumes: Volumes) -> list[str]:
     problems = []
     for name in volumes.store.all():
         path = volumes.store.data(name)
+        if volumes.store.leads_elsewhere(name):
+            problems.append(f"volume {name} is not served: {path} is no file in its place; examine it")
+            continue
         try:
             whole = carrier.size(path)
             if carrier.allocated(path) < whole:

@@ -11,6 +11,7 @@ from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.files import sync
 from millrace.system.run import Runner, must
+from millrace.system.trees import nofollow
 
 DATA, IDENTITY = "data", "volume.json"
 
@@ -28,7 +29,8 @@ class Store:
         return locks.held(paths.run_dir() / "volume/lock", "another change of volumes is under way: try again later")
 
     def prepare(self) -> None:
-        """Create the directories, for root only. OSError: the pool cannot be written."""
+        """Create the directories, for root only. OSError: the pool cannot be written. Failed: they are another's."""
+        self._require_own()
         for directory in (self.top, self._volumes, self._stage):
             directory.mkdir(mode=0o700, exist_ok=True)
         sync(self.top)
@@ -52,6 +54,12 @@ class Store:
     def data(self, name: str) -> Path:
         """The file that holds the data of a volume."""
         return self._volumes / name / DATA
+
+    def leads_elsewhere(self, name: str) -> bool:
+        """Whether what is in place of the data is no file of its own: on adopted drives a link to one of the server."""
+        path = self.data(name)
+        own = self.top.parent.resolve() / path.relative_to(self.top.parent)
+        return os.path.lexists(path) and not (path.is_file() and path.resolve() == own)
 
     def new(self, volume: Volume) -> Path:
         """Return an empty directory for a volume that is about to be made. OSError: the pool cannot be written."""
@@ -77,6 +85,7 @@ class Store:
 
     def sweep(self, run: Runner) -> bool:
         """Remove what is not a volume yet, or no more; return whether there was any. Failed: some of it remains."""
+        self._require_own()
         rest = sorted(self._stage.iterdir()) if self._stage.is_dir() else []
         for one in rest:
             must(run, ["rm", "-rf", "--one-file-system", "--", str(one)])
@@ -102,6 +111,10 @@ class Store:
             sync(self.top)
         except OSError as error:
             raise Failed(f"{self._exports()} cannot be removed: {error.strerror}") from error
+
+    def _require_own(self) -> None:
+        for directory in (self.top, self._volumes, self._stage):
+            nofollow.require_private(directory)
 
     def _exports(self) -> Path:
         return self.top / "exports.json"

@@ -53,6 +53,20 @@ def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None 
     return made
 
 
+def require_private(where: Path) -> None:
+    """Verify that a directory of ours on the pool, if there is one, is of this user alone and no link.
+
+    Failed: it is not; the writer of adopted drives decided what is there.
+    """
+    try:
+        status = where.lstat()
+    except FileNotFoundError:
+        return
+    private = status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077
+    if not stat.S_ISDIR(status.st_mode) or not private:
+        raise Failed(f"{where} is not a directory of root alone: examine it and remove it")
+
+
 def make_file(name: str, size: int, at: int, owner: tuple[int, int] | None = None) -> bool:
     """Create a file of `size` zero bytes for `owner` (uid, gid) in the directory descriptor `at`.
 

@@ -7,11 +7,13 @@ from datetime import timedelta
 from millrace.observe.health.checks import nfs
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
+from millrace.plan.policy import policy_in_force
 from millrace.serve.certificate import cockpit, files, pem
 from millrace.serve.certificate.identity import days_left, identity, is_early, not_named
 from millrace.serve.certificate.model import Current
 from millrace.serve.certificate.renew import RENEW_DAYS
-from millrace.system import ages
+from millrace.system import ages, paths
+from millrace.system.names import several
 
 NAME = "certificate"
 
@@ -20,6 +22,7 @@ _MAKE = "systemctl start millrace-certificate.service"
 SOON_DAYS = RENEW_DAYS - 3
 # Days before another CA is used, from which on clients are reported that may lack it.
 ANNOUNCE_DAYS = 30
+NFS_CLIENTS = "clients of NFS over TLS"
 # The first list is that of the own CA.
 OTHERS = 2
 
@@ -85,11 +88,27 @@ def _succession(used: Current) -> list[HealthFinding]:
         )
         todo = "If all clients have it (millrace certificate show --ca): millrace certificate renew --successor"
         findings.append(HealthFinding(check=NAME, kind="waiting", level=Level.WARN, sentence=sentence, todo=todo))
-    if ages.until(succession.takes_over).days < ANNOUNCE_DAYS and nfs.asks_for_tls():
-        sentence = f"This server replaces its CA on {day}: clients of NFS over TLS that have the old CA only fail then."
-        todo = "Copy /etc/tlshd/millrace-ca.pem of the recipe to each client; check.pyz reports who lacks it"
+    relying = _relying() if ages.until(succession.takes_over).days < ANNOUNCE_DAYS else []
+    if relying:
+        sentence = f"This server replaces its CA on {day}: {several(relying)} that have the old CA only fail then."
+        todo = (
+            "Copy /etc/tlshd/millrace-ca.pem of the recipe to each client; check.pyz reports who lacks it"
+            if relying == [NFS_CLIENTS]
+            else "Give each of them both CAs: millrace certificate show --ca"
+        )
         findings.append(HealthFinding(check=NAME, kind="authority", level=Level.WARN, sentence=sentence, todo=todo))
     return findings
+
+
+def _relying() -> list[str]:
+    """Others that verify this server by its CA."""
+    found = [NFS_CLIENTS] if nfs.asks_for_tls() else []
+    # only root enters the directory
+    if os.access(paths.metrics_dir() / "endpoint.json", os.F_OK):
+        found.append("readers of the metrics")
+    if policy_in_force.find().policy.journal.forward is not None:
+        found.append("receivers of the journal")
+    return found
 
 
 def _revocations() -> list[HealthFinding]:

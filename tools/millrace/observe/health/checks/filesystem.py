@@ -2,11 +2,13 @@
 """Is the pool mounted, does it take and return data, and is there room?"""
 
 import re
+from contextlib import suppress
 
 from millrace.observe.health import heartbeat_client
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.plan import xfs_features
+from millrace.serve.share import kept_snapshots
 from millrace.storage.provision.mount_unit import REMOUNT, differences
 from millrace.system.mounts import mounted
 from millrace.system.text import size
@@ -24,6 +26,7 @@ _RECOVER = "Put missing drives back in, then restart the server: systemctl reboo
 # Most replays take seconds. This one takes hours, or hangs.
 MOUNT_SECONDS = 900
 _ROOM = "Delete or move what is not needed any more."
+_SNAPSHOTS = "Snapshots keep the space of deleted files: millrace snapshot list; then: millrace snapshot remove."
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -110,8 +113,17 @@ def _failure(host: Host) -> HealthFinding | None:
         todo = _recover(host)
     else:
         sentence = f"{mountpoint} cannot be written to: {beat.problem}."
-        todo = _ROOM if beat.error == "ENOSPC" else "journalctl -u millrace-heartbeat.service; journalctl -k | grep XFS"
+        log = "journalctl -u millrace-heartbeat.service; journalctl -k | grep XFS"
+        todo = _room(mountpoint) if beat.error == "ENOSPC" else log
     return HealthFinding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
+
+
+def _room(mountpoint: str) -> str:
+    """How to make room on a pool that answers."""
+    with suppress(OSError):
+        if kept_snapshots.shares(mountpoint):
+            return f"{_ROOM} {_SNAPSHOTS}"
+    return _ROOM
 
 
 def _is_mounting(host: Host, mountpoint: str) -> bool:
@@ -154,5 +166,5 @@ def _space(host: Host) -> HealthFinding:
         kind="space",
         level=level,
         sentence=f"{host.pool.filesystem.mountpoint} is {used} % full, {size(beat.free or 0)} free.",
-        todo=None if level is Level.OK else _ROOM,
+        todo=None if level is Level.OK else _room(host.pool.filesystem.mountpoint),
     )

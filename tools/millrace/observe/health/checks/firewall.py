@@ -31,6 +31,8 @@ AGAIN = f"systemctl restart nftables.service loads /{FILE}; nft list ruleset sho
 _TABLE = re.compile(r"table (\S+ \S+) \{")
 _CHAIN = re.compile(r"chain (\S+) \{")
 _SET = re.compile(r"set (\S+) \{")
+_LONG = re.compile(r"elements = \{[^}]*\}")
+_BRACES = re.compile(r"\{([^}]*)\}")
 _ELEMENTS = re.compile(r"elements = \{([^}]*)\}?")
 _ADDED = re.compile(rf"add element {TABLE} (\S+) \{{([^}}]*)\}}")
 _REFUSES = re.compile(r"\b(drop|reject)\b")
@@ -67,6 +69,8 @@ def check(host: Host) -> list[HealthFinding]:
 def parsed(text: str) -> Ruleset:
     """Return the chains and ports of rules, as nft prints them and as the file has them."""
     rules, table, chain, name = Ruleset(), "", "", ""
+    # nft prints five ports on a line
+    text = _LONG.sub(lambda elements: " ".join(elements[0].split()), text)
     for line in (line.strip() for line in text.splitlines()):
         if not line or line.startswith(("#", "include", "flush")):
             continue
@@ -80,10 +84,21 @@ def parsed(text: str) -> Ruleset:
         elif line == "}":
             chain, name = "", ""
         elif chain:
-            rules.chains[table, chain].append(line.replace('"', ""))
+            rules.chains[table, chain].append(_rule(line))
         elif (elements := _ELEMENTS.match(line)) and table == TABLE and name in SETS:
             rules.ports[name] = _split(elements[1])
     return rules
+
+
+def _rule(line: str) -> str:
+    """A rule without what nft prints in another way than administrators write it: quotes, spaces, comments, sets."""
+    text = _BRACES.sub(_elements, line.partition(" #")[0].replace('"', ""))
+    return " ".join(text.split())
+
+
+def _elements(braces: re.Match[str]) -> str:
+    elements = sorted(_split(braces[1]))
+    return f" {{ {', '.join(elements)} }} " if len(elements) > 1 else f" {''.join(elements)} "
 
 
 def _listed(host: Host, argv: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ READ = (
 )
 
 
-# by hand until a row of soak has seen it
+# by hand: five stories of one share with a user of their own
 pytestmark = pytest.mark.soak
 
 

@@ -48,6 +48,19 @@ def test_file_that_was_removed_comes_back_where_it_was(kept: Nas) -> None:
     assert sorted(path.name for path in (kept.share / "set").iterdir()) == ["deep", "one"]
 
 
+@pytest.mark.parametrize("source", [AT, f"{AT}/set", f"{AT}/set/one"])
+def test_snapshot_of_a_former_share_comes_back_only_to_a_target(kept: Nas, source: str) -> None:
+    store.change(
+        "test", "new", lambda config: config.model_copy(
+            update={"shares": [share.model_copy(update={"project": share.project + 1}) for share in config.shares]}
+        )
+    )  # fmt: skip
+    (kept.share / "set/one").unlink()
+    with pytest.raises(Refused, match=f"{source} is of a former share: name the target"):
+        restored(kept, source)
+    assert not (kept.share / "set/one").exists()
+
+
 @pytest.mark.parametrize(
     ("source", "target", "words"),
     [

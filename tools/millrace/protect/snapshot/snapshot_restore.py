@@ -34,6 +34,8 @@ def restore(source: str, target: str | None, server: ShareServer, links: Reflink
     only_root()
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     place = snapshots.known(source)
+    if target is None and snapshots.row(store.load(), place.share, str(place.snapshot)).former:
+        raise Refused(f"{place} is of a former share: name the target")
     if not place.path and target is None:
         raise BadInput(f"{place} is a whole share, which exists: name another one, or a directory in a share")
     goal = ClonePlace(place.share, place.path) if target is None else clone_place.parse(target)

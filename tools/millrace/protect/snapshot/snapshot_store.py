@@ -70,11 +70,10 @@ class SnapshotStore:
     def rows(self, config: Config, share: str | None) -> list[SnapshotRow]:
         """Return all snapshots, or those of one share. OSError: they cannot be listed."""
         shares = kept_snapshots.shares(self.mountpoint) if share is None else [share]
-        return [
-            self._row(config, each, name) for each in shares for name in kept_snapshots.names(each, self.mountpoint)
-        ]
+        return [self.row(config, each, name) for each in shares for name in kept_snapshots.names(each, self.mountpoint)]
 
-    def _row(self, config: Config, share: str, name: str) -> SnapshotRow:
+    def row(self, config: Config, share: str, name: str) -> SnapshotRow:
+        """Return a snapshot with what there is to say of it."""
         try:
             manifest, problem = self.manifest(share, name), None
         except (BadInput, OSError) as error:

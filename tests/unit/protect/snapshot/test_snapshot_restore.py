@@ -12,6 +12,7 @@ from millrace.protect.snapshot.snapshot_model import RestoredFile, RestoreLine, 
 from millrace.serve.clone import clone_job, clone_run
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config import store
+from millrace.serve.config.choices import ShareType
 from millrace.serve.share.edit import create_shares
 from millrace.system import paths
 from millrace.system.documents import write_model
@@ -32,6 +33,14 @@ def kept(nas: Nas) -> Nas:
 
 def restored(nas: Nas, source: str, target: str | None = None) -> list[RestoreLine]:
     return [*snapshot_restore.restore(source, target, nas.server, nas.links())]
+
+
+def set_type(nas: Nas, kind: ShareType) -> None:
+    store.change(
+        "test", "type", lambda config: config.model_copy(
+            update={"shares": [share.model_copy(update={"type": kind}) for share in config.shares]}
+        )
+    )  # fmt: skip
 
 
 def test_file_comes_back_beside_the_one_that_changed(kept: Nas) -> None:
@@ -97,6 +106,15 @@ def test_whole_snapshot_becomes_a_share_for_the_same_clients(kept: Nas) -> None:
     assert clone_run.execute(kept.server, kept.links()).share
     assert (kept.appliance.root / "srv/pool/restored/set/one").read_text() == "first"
     assert "/srv/pool/restored" in kept.appliance.exported()
+
+
+def test_homes_of_a_former_share_become_no_share_for_other_clients(nas: Nas) -> None:
+    set_type(nas, "home")
+    nas.made()
+    set_type(nas, "training")
+    with pytest.raises(Refused, match="share data holds the homes of users, which stay private"):
+        clone_job.prepare(AT, "restored", False, None, nas.server)
+    assert clone_job.prepare(f"{AT}/set", "data/set.before", False, None, nas.server).source == f"{AT}/set"
 
 
 def test_directory_of_a_snapshot_is_listed(kept: Nas) -> None:

@@ -71,9 +71,9 @@ def _file(stack: ExitStack, place: ClonePlace, snapshots: SnapshotStore) -> int 
 def _restored(file: int, place: ClonePlace, goal: ClonePlace, server: ShareServer, links: Reflinks) -> RestoredFile:
     if not goal.path:
         raise BadInput(f"{goal} is a share: name the file that is made in it, such as {goal}/{place.path[-1]}")
-    clone_place.refuse_shares(store.load(), place, goal, False)
-    status = os.fstat(file)
     mountpoint = server.pool.filesystem.mountpoint
+    clone_place.refuse_shares(store.load(), place, goal, False, mountpoint)
+    status = os.fstat(file)
     with clone_place.parent(goal, mountpoint) as directory:
         # no name leads to it before it is complete, and a power cut leaves none
         made = os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=directory)

@@ -23,6 +23,7 @@ from millrace.serve.clone import clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.config.model import Config
 from millrace.serve.share import kept_snapshots
+from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system.command import command
 from millrace.system.documents import read_model
 from millrace.system.errors import BadInput, Refused
@@ -32,7 +33,6 @@ from millrace.system.text import printable_name, shown
 from millrace.system.trees import nofollow
 from millrace.system.trees.descend import entries
 
-MANIFEST = "manifest.json"
 NEW = "new"
 """What of the stage is being made; all else there was removed."""
 SHOWN = 1000

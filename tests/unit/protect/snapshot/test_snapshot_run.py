@@ -68,7 +68,9 @@ def test_file_that_never_rests_is_named(nas: Nas, monkeypatch: pytest.MonkeyPatc
     manifest = nas.made()
     assert manifest.moment is None and "set/log" in manifest.changed
     assert manifest.changed_count == len(manifest.changed)
-    assert nas.snapshots.rows(store.load(), None)[0].manifest == manifest
+    # viewers list snapshots, and the names of files are not for them
+    listed = nas.snapshots.rows(store.load(), None)[0].manifest
+    assert listed == manifest.model_copy(update={"changed": []})
 
 
 @pytest.mark.parametrize(

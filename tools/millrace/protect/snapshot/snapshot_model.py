@@ -71,6 +71,7 @@ SnapshotLine = SnapshotProgress | SnapshotManifest
 class SnapshotRow(Contract):
     """One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
 
+    Viewers list snapshots: `changed` of the manifest is empty here, as it has names of files.
     `former`: the share of this name is another one by now, or there is none.
     """
 

@@ -80,7 +80,9 @@ class SnapshotStore:
             manifest, problem = None, str(error)
         present = config.share(share)
         former = present is None or (manifest is not None and manifest.project != present.project)
-        return SnapshotRow(share=share, name=name, former=former, manifest=manifest, problem=problem)
+        # viewers read rows, and none of the names of files
+        nameless = manifest and manifest.model_copy(update={"changed": []})
+        return SnapshotRow(share=share, name=name, former=former, manifest=nameless, problem=problem)
 
     def known(self, text: str) -> ClonePlace:
         """Return a place in a snapshot that exists. BadInput: it is none. Refused: there is no such snapshot."""

@@ -141,7 +141,7 @@ def scarce(nas: Nas) -> None:
 
 
 def few_inodes(nas: Nas) -> None:
-    nas.space.inodes = 3
+    nas.space.inodes = 100_004
 
 
 def removed(nas: Nas) -> None:
@@ -152,7 +152,7 @@ def removed(nas: Nas) -> None:
     ("situation", "words"),
     [
         (scarce, "less than 10 % of the pool would be free with a snapshot of data: remove files, or older snapshots"),
-        (few_inodes, "a snapshot of data has 5 files and directories, and the pool has 3 free inodes"),
+        (few_inodes, "less than 10 % of the inodes of the pool would be free with a snapshot of data: remove files"),
         (removed, "share data does not exist"),
     ],
 )

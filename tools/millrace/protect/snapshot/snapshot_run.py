@@ -34,7 +34,7 @@ from millrace.system.text import size
 from millrace.system.trees import nofollow
 
 FLOOR = 10
-"""Percent of the pool that stay free: snapshots hold what clients remove, and a full pool stops all of them."""
+"""Percent of the pool, and of its inodes, that stay free: snapshots hold what clients remove; a full pool stops all."""
 LARGEST = 5_000_000
 """Files and directories of a share above which a snapshot has to be asked for: each is an inode of the pool."""
 ROUNDS = 4
@@ -177,10 +177,10 @@ def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
             "snapshots (millrace snapshot list)"
         )
     # a file system without a limit of inodes has 0 of them
-    if pool.f_files and pool.f_favail < counted.entries:
+    if (pool.f_favail - counted.entries) * 100 < pool.f_files * FLOOR:
         raise Refused(
-            f"a snapshot of {order.share} has {counted.entries} files and directories, and the pool has "
-            f"{pool.f_favail} free inodes"
+            f"less than {FLOOR} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
+            "files, or older snapshots (millrace snapshot list)"
         )
 
 

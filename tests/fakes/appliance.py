@@ -109,6 +109,7 @@ class Appliance(Commands):
         (root / "srv/pool").mkdir(parents=True)
         self.projects = ProjectsOf(root / "srv/pool")
         (root / "proc/fs/nfsd").mkdir(parents=True)
+        (root / "proc/locks").touch()
         options = "rw,noatime" + (",prjquota" if quotas else "")
         mount(root, "/dev/md127", "/srv/pool", "xfs", options)
         listen(root, "0.0.0.0:2049", "10.0.0.2:445")

@@ -15,6 +15,20 @@ pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("models")]
 
 TOP = "/srv/pool/.millrace-snapshots"
 MIB = 1 << 20
+HELD = ("held-first", "held-second")
+# The second file gets each version when the server has it of the first one.
+HOLDER = """
+import os, sys, time
+files = [os.open(name, os.O_RDWR) for name in sys.argv[1:]]
+version = 0
+while True:
+    version += 1
+    print(version, flush=True)
+    for file in files:
+        os.pwrite(file, b"%015d\\n" % version * 256, 0)
+        os.fsync(file)
+    time.sleep(0.5)
+"""
 
 
 def made(box: Box, share: str = "data") -> dict[str, Any]:
@@ -92,6 +106,36 @@ def test_file_that_never_rests_is_named(box: Box) -> None:
         box.say("systemctl stop writer")
     assert manifest["moment"] is None and manifest["changed"] == ["restless"], manifest
     box.say("rm /srv/pool/data/restless")
+
+
+def test_files_that_a_client_holds_with_a_delegation_are_of_the_moment_or_named(box: Box, client: Machine) -> None:
+    client.run("cat > /run/holder.py", stdin=HOLDER)
+    with nfs(client, "data") as where:
+        files = " ".join(f"{where}/{name}" for name in HELD)
+        client.run(f"for file in {files}; do head -c 4096 /dev/zero > $file; done; sync")
+        client.run(
+            "rm -f /run/versions; systemd-run --collect --unit=holder --property=StandardOutput=file:/run/versions"
+            f" python3 /run/holder.py {files}"
+        )
+        try:
+            # seen on the client: whoever opens the files on the server ends the delegations
+            client.wait_command("test $(wc -l < /run/versions) -ge 3", "versions of the files", 120)
+            print(box.say(f"cat /proc/locks; stat -c '%n %i %z' {' '.join(f'/srv/pool/data/{name}' for name in HELD)}"))
+            manifest = made(box)
+            print(box.say("cat /proc/locks"), manifest)
+            last = int(client.run("tail -n 1 /run/versions").out)
+        finally:
+            client.run("systemctl stop holder", check=False)
+        tree = f"{TOP}/data/{manifest['name']}/tree"
+        contents = [box.say(f"cat {tree}/{name}").split() for name in HELD]
+        client.run(f"rm {files}")
+    assert [(len(content), len(set(content))) for content in contents] == [(256, 1)] * len(HELD), contents
+    first, second = (int(content[0]) for content in contents)
+    assert 1 <= first <= last and 1 <= second <= last
+    if manifest["moment"] is None:
+        assert manifest["changed_count"] >= 1 and set(manifest["changed"]) <= set(HELD), manifest
+    else:
+        assert manifest["changed_count"] == 0 and first - second in (0, 1), (manifest, first, second)
 
 
 def test_snapshot_that_a_power_cut_ended_is_cleaned_up_by_the_next_boot(box: Box) -> None:

@@ -167,11 +167,14 @@ def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, b
     assert not (root / "var/lib/millrace/nfs-handles.key").exists()
 
 
-@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o1777, 1 << 70 | 0o600])
-def test_mode_that_the_sandbox_refuses_stops_all_of_it(contents: dict[str, bytes], mode: int) -> None:
-    strange = ManifestMember(path="etc/millrace/sh", mode=mode, secret=False, size=0, sha256="")
-    with pytest.raises(BadInput, match=f"etc/millrace/sh with the mode {mode:o}"):
-        restore.verify(with_member(contents, strange), contents)
+@pytest.mark.parametrize(("mode", "restored"), [(0o4755, 0o755), (0o2640, 0o640), (1 << 70 | 0o600, 0o600)])
+def test_no_file_comes_back_with_the_rights_of_another_user(
+    root: Path, contents: dict[str, bytes], mode: int, restored: int
+) -> None:
+    of = manifest(contents)
+    members = [each.model_copy(update={"mode": mode}) if each.path == "etc/hostname" else each for each in of.members]
+    restore.restore(of.model_copy(update={"members": members}), contents, {}, Tools())
+    assert (root / "etc/hostname").stat().st_mode & 0o7777 == restored
 
 
 @pytest.mark.parametrize("link", ["/etc/shadow", "../../../../etc/shadow"])

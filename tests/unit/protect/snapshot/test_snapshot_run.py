@@ -13,7 +13,7 @@ from millrace.protect.snapshot.snapshot_job import JOB
 from millrace.serve.clone import clone_tree
 from millrace.serve.config import store
 from millrace.serve.share.edit import create_shares, remove_share
-from millrace.system import locks, paths
+from millrace.system import leases, locks, paths
 from millrace.system.errors import Failed
 from millrace.system.jobs import record
 from tests.unit.protect.snapshot.conftest import Nas
@@ -71,6 +71,48 @@ def test_file_that_never_rests_is_named(nas: Nas, monkeypatch: pytest.MonkeyPatc
     # viewers list snapshots, and the names of files are not for them
     listed = nas.snapshots.rows(store.load(), None)[0].manifest
     assert listed == manifest.model_copy(update={"changed": []})
+
+
+def held(nas: Nas, name: str) -> str:
+    status = (nas.share / name).stat()
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    return f"1: DELEG  ACTIVE    WRITE 1093 {device}:{status.st_ino} 0 EOF\n"
+
+
+def test_file_with_a_delegation_is_taken_again_and_returned(nas: Nas) -> None:
+    locks_file = nas.appliance.root / "proc/locks"
+    locks_file.write_text(held(nas, "set/one"))
+    cloned: list[int] = []
+
+    def opened() -> None:
+        cloned.append(1)
+        if len(cloned) == 3:
+            locks_file.write_text("")
+
+    nas.before = opened
+    manifest = nas.made()
+    assert manifest.moment is not None and manifest.taken_again >= 1 and len(cloned) >= 3
+
+
+def test_file_with_a_delegation_that_is_never_returned_is_named(nas: Nas) -> None:
+    (nas.appliance.root / "proc/locks").write_text(held(nas, "set/one"))
+    manifest = nas.made()
+    assert manifest.moment is None and manifest.changed == ["set/one"]
+
+
+def test_file_that_is_held_after_each_look_leaves_no_moment(nas: Nas, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[set[int]] = []
+    inode = (nas.share / "set/one").stat().st_ino
+
+    def held_for_writing(_: int) -> set[int]:
+        looks.append({inode} if len(looks) % 2 else set())
+        return looks[-1]
+
+    monkeypatch.setattr(leases, "held_for_writing", held_for_writing)
+    manifest = nas.made()
+    # the look is repeated
+    assert len(looks) == 2 * snapshot_run.ROUNDS
+    assert (manifest.moment, manifest.changed_count, manifest.changed) == (None, 1, [])
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.clone import clone_again
-from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes, delegated
+from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes
 from millrace.serve.clone.clone_tree import TreeClone
 from millrace.system import paths
+from millrace.system.errors import Failed
 from tests.unit.serve.clone.test_clone_tree import copied, state
 
 HOUR = 3600 * 10**9
@@ -23,12 +24,22 @@ class Tree:
     def __init__(self, top: Path) -> None:
         self.top, self.source, self.clone = top, top / "source", top / "clone"
         self.origins: dict[int, int] = {}
-        for name in ("source", "clone", "aside"):
+        for name in ("source", "clone", "aside", "proc"):
             (top / name).mkdir()
+        self.hold()
         self.opened = [os.open(top / name, os.O_RDONLY | os.O_DIRECTORY) for name in ("source", "clone", "aside")]
 
     def cloned(self) -> None:
         TreeClone(self.opened[0], self.opened[1], copied, self.origins).run(2, lambda _: None)
+
+    def hold(self, *names: str, kind: str = "DELEG  ACTIVE    WRITE") -> None:
+        """Let these files, and no others, be held as the kernel writes it."""
+        lines = ["1: POSIX  ADVISORY  WRITE 812 00:1b:13093748 0 EOF\n"]
+        for number, name in enumerate(names, 2):
+            held = (self.source / name).stat()
+            device = f"{os.major(held.st_dev):02x}:{os.minor(held.st_dev):02x}"
+            lines.append(f"{number}: {kind} 1093 {device}:{held.st_ino} 0 EOF\n")
+        (self.top / "proc/locks").write_text("".join(lines))
 
     def since_now(self) -> int:
         """The time of change of what changes from here on; the kernel's clock goes in steps."""
@@ -53,7 +64,8 @@ class Tree:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
     made = Tree(tmp_path)
     for name in ("a/one", "a/two", "b/one", "b/two", "c/deep/er/one"):
         (made.source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -154,6 +166,60 @@ def test_changes_without_room_for_their_names_are_counted(tree: Tree, monkeypatc
     assert changed.count == 11 and len(changed.directories) + len(changed.entries) <= 2
 
 
+def delegated(top: Path) -> None:
+    """A client writes with a delegation: the kernel sets no time."""
+    with (top / "a/one").open("r+b", buffering=0) as file:
+        file.write(b"A/ONE")
+
+
+@pytest.mark.parametrize("kind", ["DELEG  ACTIVE    WRITE", "LEASE  ACTIVE    WRITE", "DELEG  BREAKING  READ"])
+def test_file_that_is_held_for_writing_is_taken_again(tree: Tree, kind: str) -> None:
+    delegated(tree.source)
+    since = tree.since_now()
+    assert tree.changes(since).count == 0
+    tree.hold("a/one", kind=kind)
+    changed = tree.changes(since)
+    assert changed.names(100) == ["a/one"] and (changed.count, changed.nameless) == (1, 0)
+    tree.take(changed)
+    assert (tree.clone / "a/one").read_text() == "A/ONE"
+
+
+def test_file_that_is_held_for_reading_has_not_changed(tree: Tree) -> None:
+    since = tree.since_now()
+    tree.hold("a/one", kind="DELEG  ACTIVE    READ")
+    assert tree.changes(since).count == 0
+
+
+def test_file_that_is_held_after_the_walk_only_is_a_change_without_a_name(tree: Tree) -> None:
+    since = tree.since_now()
+    other = tree.top / "elsewhere"
+    other.write_text("of another share")
+
+    def tick(_: int) -> None:
+        tree.hold("b/one", "../elsewhere")
+
+    changed = changes(tree.opened[0], since, 2, tick)
+    assert changed.names(100) == [] and (changed.count, changed.nameless, changed.named) == (1, 1, 0)
+    # the next look knows its name
+    assert tree.changes(since).names(100) == ["b/one"]
+
+
+def test_file_that_changed_and_is_held_after_the_walk_counts_as_one(tree: Tree) -> None:
+    since = tree.since_now()
+    in_place(tree.source)
+    changed = changes(tree.opened[0], since, 2, lambda _: tree.hold("a/one"))
+    assert changed.names(100) == ["a/one"] and changed.count == 1
+
+
+@pytest.mark.parametrize("text", [None, "1: DELEG  ACTIVE    WRITE 1093 fd:00 0 EOF\n"])
+def test_look_that_cannot_see_who_holds_files_fails(tree: Tree, text: str | None) -> None:
+    (tree.top / "proc/locks").unlink()
+    if text is not None:
+        (tree.top / "proc/locks").write_text(text)
+    with pytest.raises((OSError, Failed), match="locks"):
+        tree.changes(0)
+
+
 def test_clock_that_is_set_back_hides_no_change() -> None:
     now, running = [100 * HOUR], [HOUR]
     clock = ChangeClock(lambda: now[0], lambda: running[0])
@@ -164,25 +230,3 @@ def test_clock_that_is_set_back_hides_no_change() -> None:
     assert clock.since(mark) == 97 * HOUR - clone_again.COARSE
     now[0], running[0] = now[0] + 10 * HOUR, running[0] + HOUR
     assert clock.since(mark) == 97 * HOUR - clone_again.COARSE
-
-
-def test_file_that_a_client_writes_under_a_delegation_counts_as_changed(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two, other = (tree.source / name for name in ("a/one", "a/two", "b/one"))
-    device = one.stat().st_dev
-    at = f"{os.major(device):02x}:{os.minor(device):02x}"
-    (tree.top / "proc").mkdir()
-    (tree.top / "proc/locks").write_text(
-        f"1: DELEG  ACTIVE    WRITE 900 {at}:{one.stat().st_ino} 0 EOF\n"
-        f"2: DELEG  BREAKING  READ  900 {at}:{two.stat().st_ino} 0 EOF\n"
-        f"3: DELEG  ACTIVE    READ  900 {at}:{other.stat().st_ino} 0 EOF\n"
-        f"4: DELEG  ACTIVE    WRITE 900 fe:fe:{other.stat().st_ino} 0 EOF\n"
-        f"5: POSIX  ADVISORY  WRITE 901 {at}:{other.stat().st_ino} 0 EOF\n"
-        "6: FLOCK  ADVISORY  WRITE 901 <none>:0 0 EOF\n"
-    )
-    monkeypatch.setattr(paths, "ROOT", tree.top)
-    held = delegated(tree.opened[0])
-    assert held == {one.stat().st_ino, two.stat().st_ino}
-    found = changes(tree.opened[0], tree.since_now() + HOUR, 2, lambda _: None, held)
-    assert sorted(found.names(9)) == ["a/one", "a/two"] and found.count == 2

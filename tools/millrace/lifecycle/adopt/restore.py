@@ -29,7 +29,7 @@ POOL, CONFIG = "var/lib/millrace/pool.json", "var/lib/millrace/config.json"
 HISTORY = "var/lib/millrace/config-history/"
 ZONE = re.compile(r"(\.\.|)/usr/share/zoneinfo(/[A-Za-z0-9_+-]+)+")
 PERMISSIONS = 0o777
-"""Bits that the mode of a kept file may have: it is never run as another user."""
+"""Bits of a mode that come back: no kept file is run as another user, and the sandbox refuses other bits."""
 LONGEST = 255
 """Bytes of a file name (path_resolution(7))."""
 LAST = (POOL, CONFIG, SHADOW, QUOTAS)
@@ -115,9 +115,6 @@ def _kept(member: ManifestMember) -> KeptPath:
             raise BadInput(f"the kept state has {member.path}, which is no link to a time zone")
     elif member.link is not None and (member.link.startswith("/") or ".." in PurePosixPath(member.link).parts):
         raise BadInput(f"the kept state has a link {member.path} that leads elsewhere")
-    # the sandbox of the adoption refuses them halfway, at each boot
-    if member.mode & ~PERMISSIONS:
-        raise BadInput(f"the kept state has {member.path} with the mode {member.mode:o}, which no kept file has")
     return kept
 
 
@@ -128,8 +125,8 @@ def _write(member: ManifestMember, data: bytes, run: Runner) -> None:
     elif member.path.endswith(DUMP):
         _database(path.with_name(path.name.removesuffix(DUMP)), data, run)
     else:
-        write_bytes(path, data, member.mode)
-        path.chmod(member.mode)
+        write_bytes(path, data, member.mode & PERMISSIONS)
+        path.chmod(member.mode & PERMISSIONS)
 
 
 def _keys(path: str, data: bytes) -> list[str]:

@@ -15,7 +15,7 @@ from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
 from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
-from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes, delegated
+from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
 from millrace.serve.clone.clone_space import needed
@@ -148,14 +148,13 @@ def _settle(
     since, taken = first, 0
     for number in range(ROUNDS):
         begins = clock.mark()
-        held = delegated(source)
-        changed = changes(source, clock.since(since), clone_job.threads(), tick, held)
+        changed = changes(source, clock.since(since), clone_job.threads(), tick)
         if not changed.count:
             return Exactness(begins[0], taken, changed)
-        if number == ROUNDS - 1 or changed.count > len(changed.directories) + len(changed.entries):
+        if number == ROUNDS - 1 or changed.count > changed.named + changed.nameless:
             break
         again.take(changed, watch)
-        taken += changed.count
+        taken += changed.named
         # what changed just before this look is not found by the one after the next
         pause(2 * COARSE / 1e9)
         since = begins
@@ -187,8 +186,8 @@ def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
 def _require_floor(order: SnapshotOrder, mountpoint: str) -> None:
     """Refused: the pool has too little room by now.
 
-    What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota ends
-    that.
+    What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota
+    ends that.
     """
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
     if pool.f_bavail * 100 < pool.f_blocks * FLOOR:

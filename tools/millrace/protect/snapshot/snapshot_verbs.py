@@ -217,7 +217,7 @@ def _made(manifest: "SnapshotManifest") -> Iterator[str]:
     else:
         yield (
             f"each file as it was at one moment between {moment(manifest.first)} and {moment(manifest.last)}; "
-            f"{manifest.changed_count} files or directories changed until the end:"
+            f"{manifest.changed_count} files or directories changed until the end{':' if manifest.changed else ''}"
         )
         yield from (f"  {name}" for name in manifest.changed[:10])
     if manifest.skipped:

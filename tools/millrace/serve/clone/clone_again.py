@@ -2,21 +2,21 @@
 """What clients changed while their tree was cloned: found by its time of change, and taken again.
 
 The kernel alone sets the time of change (ctime) of a file, of a directory whose names change, and of what is renamed
-(xfs_rename). Where a walk finds none since a moment, the tree was, as the walk began, as it was at that moment.
-
-While an NFS client has a delegation to write a file with its times, nfsd leaves the time of change alone until the
-client returns it (FMODE_NOCMTIME): such a file counts as changed. To take it again has the delegation returned.
+(xfs_rename). Where a walk finds none since a moment, the tree was, as the walk began, as it was at that moment. A file
+that a client holds for writing (system/leases) may have changed without it: it counts as changed, and the client
+returns it when it is opened to be taken again.
 """
 
 import os
 import stat
 import time
-from collections.abc import Callable, Container
+from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
 from millrace.serve.clone.clone_tree import TreeClone, dress
-from millrace.system import paths, reflink
+from millrace.system import leases, reflink
 from millrace.system.errors import Failed
 from millrace.system.text import printable_name
 from millrace.system.trees import nofollow
@@ -63,12 +63,19 @@ class ChangeClock:
 class Changes:
     """What has changed in a tree: directories whose own names or attributes did, and entries that are none.
 
-    `count` has those, too, of which there was no room for the names.
+    `count` has those, too, of which there was no room for the names, and the `nameless`: files that are held for
+    writing since the walk passed them.
     """
 
     directories: list[Place] = field(default_factory=list)
     entries: list[tuple[Place, str]] = field(default_factory=list)
     count: int = 0
+    nameless: int = 0
+
+    @property
+    def named(self) -> int:
+        """How many of them can be taken again."""
+        return len(self.directories) + len(self.entries)
 
     def names(self, most: int) -> list[str]:
         """Return the names of what has changed, at most so many, fit for one line each; those of directories end with
@@ -79,36 +86,20 @@ class Changes:
         return [printable_name(os.fsencode(name)) for name in sorted(changed)[:most]]
 
 
-def delegated(directory: int) -> frozenset[int]:
-    """Return the inodes on the file system of an open directory that a client has a delegation to write, or had.
+def changes(source: int, since: int, threads: int, tick: Callable[[int], None]) -> Changes:
+    """Return what has a time of change from `since` on, in nanoseconds, or is held for writing, in an open directory.
 
-    OSError: the kernel's locks cannot be read.
-    """
-    device = os.fstat(directory).st_dev
-    where = f"{os.major(device):02x}:{os.minor(device):02x}"
-    try:
-        lines = (paths.ROOT / "proc/locks").read_text().splitlines()
-    except FileNotFoundError:
-        return frozenset()
-    # fs/locks.c (lock_get_status): "1: DELEG  ACTIVE    WRITE 900 09:7f:131 0 EOF"; one that is recalled is BREAKING
-    found = (words for words in map(str.split, lines) if len(words) > 5 and words[1] == "DELEG")
-    files = (words[5].rpartition(":") for words in found if words[3] == "WRITE" or words[2] == "BREAKING")
-    return frozenset(int(inode) for at, _, inode in files if at == where)
-
-
-def changes(
-    source: int, since: int, threads: int, tick: Callable[[int], None], held_by_clients: Container[int] = ()
-) -> Changes:
-    """Return what has a time of change from `since` on, in nanoseconds, in the tree of an open directory.
-
-    Files whose inodes are in `held_by_clients` are among it, whatever their time is. `tick` gets how many files and
-    directories were seen. Failed, OSError: a part of the tree cannot be read.
+    `tick` gets how many files and directories were seen. Failed, OSError: a part of the tree, or who holds files,
+    cannot be read.
     """
     collected, lock, seen = Changes(), Lock(), [0]
     device = os.fstat(source).st_dev
+    before = leases.held_for_writing(device)
+    # 8 bytes of each: clients open files of other shares all the time, and these do not count
+    others = array("Q")
 
     def visit(place: Place) -> list[str]:
-        own, inner, number = list[tuple[Place, str]](), list[str](), 1
+        own, inner, inodes = list[tuple[Place, str]](), list[str](), array("Q")
         try:
             with opener.below(place) as at:
                 changed = os.fstat(at).st_ctime_ns >= since
@@ -116,25 +107,29 @@ def changes(
                     if stat.S_ISDIR(held.st_mode):
                         inner += [name] if held.st_dev == device else []
                         continue
-                    number += 1
-                    if held.st_ctime_ns >= since or held.st_ino in held_by_clients:
+                    if held.st_ctime_ns >= since or held.st_ino in before:
                         own.append((place, name))
+                    else:
+                        inodes.append(held.st_ino)
         except Failed as error:
             # moved or removed: the directory that had it has changed, too
             if not place or not is_gone(error):
                 raise
             return []
         with lock:
-            seen[0] += number
+            seen[0] += 1 + len(own) + len(inodes)
+            others.extend(inodes)
             collected.count += len(own) + changed
-            if changed and len(collected.directories) + len(collected.entries) < MOST:
+            if changed and collected.named < MOST:
                 collected.directories.append(place)
-            room = MOST - len(collected.directories) - len(collected.entries)
-            collected.entries += own[:room]
+            collected.entries += own[: MOST - collected.named]
         return inner
 
     with Opener(source) as opener:
         descend(visit, threads, lambda: tick(seen[0]))
+    if later := leases.held_for_writing(device) - before:
+        collected.nameless = len(later.intersection(others))
+        collected.count += collected.nameless
     return collected
 
 

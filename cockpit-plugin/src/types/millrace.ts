@@ -4021,7 +4021,8 @@ export interface SnapshotList {
  * directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
  * `project` is the quota project of the share, which no later share of this name has. `entries` are files and
  * directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
- * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again.
+ * are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `type` is the type of the
+ * share at the time; null in snapshots of earlier releases.
  */
 export interface SnapshotManifest {
     schema_version: 1;
@@ -4040,6 +4041,7 @@ export interface SnapshotManifest {
     taken_again: number;
     changed_count: number;
     changed: string[];
+    type: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed" | null;
 }
 
 /** How far a snapshot is: files and directories done of all that were counted; `total` is null while it counts. */
@@ -4062,6 +4064,7 @@ export interface SnapshotRemoval {
 /**
  * One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
  *
+ * Viewers list snapshots: `changed` of the manifest is empty here, as it has names of files.
  * `former`: the share of this name is another one by now, or there is none.
  */
 export interface SnapshotRow {

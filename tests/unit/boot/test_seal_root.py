@@ -43,8 +43,9 @@ class Initrd:
         self.program(self.programs / "systemd-cryptenroll", said)
         return self
 
-    def wanted(self) -> "Initrd":
-        (self.root / "sysroot/var/lib/millrace/recovery-key-wanted").touch()
+    def wanted(self, mark: str = "") -> "Initrd":
+        (self.root / "sysroot/var/lib/millrace/recovery-key-wanted").write_text(mark)
+        (self.root / "usr/lib/os-release").write_text('ID=debian\nIMAGE_VERSION="0.2.0"\n')
         return self
 
     def run(self) -> subprocess.CompletedProcess[str]:
@@ -83,6 +84,13 @@ def test_wanted_recovery_key_is_made_before_the_tpm_opens_nothing_more(initrd: I
     assert initrd.header.read_text() == f"{options}\n"
     assert (initrd.key.read_text(), initrd.key.stat().st_mode & 0o777) == (f"{KEY}\n", 0o600)
     assert initrd.sealed
+
+
+@pytest.mark.parametrize(("mark", "made"), [("0.2.0\n", True), ("0.1.0\n", False)])
+def test_recovery_key_is_made_for_the_version_that_wants_it(initrd: Initrd, mark: str, made: bool) -> None:
+    done = initrd.opened("253:0").wanted(mark).run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert initrd.key.exists() is made and initrd.sealed
 
 
 def test_recovery_key_that_is_not_made_is_said_without_it_and_the_boot_goes_on(initrd: Initrd) -> None:

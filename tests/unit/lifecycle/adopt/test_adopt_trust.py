@@ -64,6 +64,11 @@ def test_adoption_that_nobody_confirms_lets_nobody_in(root: Path, tools: Account
     assert (root / "var/lib/samba/private/secrets.tdb").read_text() == "database of SID"
 
 
+def test_adoption_that_nobody_confirms_leaves_out_what_serves_clients_too(root: Path, tools: Accounts) -> None:
+    left_out = set(begun(tools, adopt.CREDENTIAL).without)
+    assert left_out == {*trust.KINDS} and left_out > trust.SERVED
+
+
 def test_one_kind_that_is_refused_stays_away(root: Path, tools: Accounts) -> None:
     done = adopt.finish(begun(tools, "anna", without=["ssh-keys", "updates"]), tools)
     assert there(root) == {"etc/millrace/ssh-enabled", "etc/millrace/update-keys.pgp"}

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from millrace.lifecycle.encryption import enroll, root
 from millrace.lifecycle.encryption.verbs import encryption
 from millrace.system.errors import Failed, Refused
+from millrace.system.os_release import image_version
 from millrace.system.run import Result
 from tests.fakes import samples
 from tests.fakes.tools import stand_in
@@ -84,7 +85,15 @@ def test_a_lost_recovery_key_is_replaced_at_the_next_start(root_user: Path) -> N
     asked = enroll.recovery_key_at_restart(Tools())
     assert (asked.key, asked.replaced) == (None, True)
     assert root.wanted_file() == root_user / "var/lib/millrace/recovery-key-wanted"
-    assert root.wanted_file().exists()
+    assert root.is_key_wanted() and root.wanted_file().read_text() == f"{image_version()}\n"
+
+
+def test_wish_of_another_version_for_a_recovery_key_is_ignored(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    enroll.recovery_key_at_restart(Tools())
+    assert not root.show(Tools()).recovery_key
+    root.wanted_file().write_text("0.0.1\n")
+    assert root.show(Tools()).recovery_key
 
 
 def test_a_second_recovery_key_replaces_the_first_which_is_asked_for(root_user: Path) -> None:

@@ -12,6 +12,7 @@ from millrace.protect.snapshot.snapshot_model import RestoredFile, RestoreLine, 
 from millrace.serve.clone import clone_job, clone_run
 from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config import store
+from millrace.serve.config.choices import ShareType
 from millrace.serve.share.edit import create_shares
 from millrace.system import paths
 from millrace.system.documents import write_model
@@ -34,6 +35,14 @@ def restored(nas: Nas, source: str, target: str | None = None) -> list[RestoreLi
     return [*snapshot_restore.restore(source, target, nas.server, nas.links())]
 
 
+def set_type(nas: Nas, kind: ShareType) -> None:
+    store.change(
+        "test", "type", lambda config: config.model_copy(
+            update={"shares": [share.model_copy(update={"type": kind}) for share in config.shares]}
+        )
+    )  # fmt: skip
+
+
 def test_file_comes_back_beside_the_one_that_changed(kept: Nas) -> None:
     [line] = restored(kept, f"{AT}/set/one", "data/set/one.before")
     assert line == RestoredFile(source=f"{AT}/set/one", target="data/set/one.before", bytes=5)
@@ -46,6 +55,19 @@ def test_file_that_was_removed_comes_back_where_it_was(kept: Nas) -> None:
     restored(kept, f"{AT}/set/one")
     assert (kept.share / "set/one").read_text() == "first"
     assert sorted(path.name for path in (kept.share / "set").iterdir()) == ["deep", "one"]
+
+
+@pytest.mark.parametrize("source", [AT, f"{AT}/set", f"{AT}/set/one"])
+def test_snapshot_of_a_former_share_comes_back_only_to_a_target(kept: Nas, source: str) -> None:
+    store.change(
+        "test", "new", lambda config: config.model_copy(
+            update={"shares": [share.model_copy(update={"project": share.project + 1}) for share in config.shares]}
+        )
+    )  # fmt: skip
+    (kept.share / "set/one").unlink()
+    with pytest.raises(Refused, match=f"{source} is of a former share: name the target"):
+        restored(kept, source)
+    assert not (kept.share / "set/one").exists()
 
 
 @pytest.mark.parametrize(
@@ -84,6 +106,15 @@ def test_whole_snapshot_becomes_a_share_for_the_same_clients(kept: Nas) -> None:
     assert clone_run.execute(kept.server, kept.links()).share
     assert (kept.appliance.root / "srv/pool/restored/set/one").read_text() == "first"
     assert "/srv/pool/restored" in kept.appliance.exported()
+
+
+def test_homes_of_a_former_share_become_no_share_for_other_clients(nas: Nas) -> None:
+    set_type(nas, "home")
+    nas.made()
+    set_type(nas, "training")
+    with pytest.raises(Refused, match="share data holds the homes of users, which stay private"):
+        clone_job.prepare(AT, "restored", False, None, nas.server)
+    assert clone_job.prepare(f"{AT}/set", "data/set.before", False, None, nas.server).source == f"{AT}/set"
 
 
 def test_directory_of_a_snapshot_is_listed(kept: Nas) -> None:

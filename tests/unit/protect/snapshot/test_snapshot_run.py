@@ -68,7 +68,9 @@ def test_file_that_never_rests_is_named(nas: Nas, monkeypatch: pytest.MonkeyPatc
     manifest = nas.made()
     assert manifest.moment is None and "set/log" in manifest.changed
     assert manifest.changed_count == len(manifest.changed)
-    assert nas.snapshots.rows(store.load(), None)[0].manifest == manifest
+    # viewers list snapshots, and the names of files are not for them
+    listed = nas.snapshots.rows(store.load(), None)[0].manifest
+    assert listed == manifest.model_copy(update={"changed": []})
 
 
 def held(nas: Nas, name: str) -> str:
@@ -181,7 +183,7 @@ def scarce(nas: Nas) -> None:
 
 
 def few_inodes(nas: Nas) -> None:
-    nas.space.inodes = 3
+    nas.space.inodes = 100_004
 
 
 def removed(nas: Nas) -> None:
@@ -192,7 +194,7 @@ def removed(nas: Nas) -> None:
     ("situation", "words"),
     [
         (scarce, "less than 10 % of the pool would be free with a snapshot of data: remove files, or older snapshots"),
-        (few_inodes, "a snapshot of data has 5 files and directories, and the pool has 3 free inodes"),
+        (few_inodes, "less than 10 % of the inodes of the pool would be free with a snapshot of data: remove files"),
         (removed, "share data does not exist"),
     ],
 )

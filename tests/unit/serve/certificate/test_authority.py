@@ -91,6 +91,18 @@ def test_clients_are_given_the_next_one_before_it_is_used(
     assert not renew.ensure(server.ports).changed
 
 
+def test_announced_authority_stays_when_an_address_is_added(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_in(100, monkeypatch, server)
+    renew.ensure(server.ports)
+    announced = files.successor()[0].read_text()
+    server.addresses.append("2001:db8::1/64")
+    renew.ensure(server.ports)
+    succession = show().succession
+    # neither of them may certify it
+    assert succession is not None and succession.waiting == []
+    assert files.successor()[0].read_text() == announced
+
+
 def test_authority_of_an_earlier_release_is_replaced_with_an_overlap(
     server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

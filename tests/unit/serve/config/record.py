@@ -401,6 +401,7 @@ def _others() -> dict[str, BaseModel]:
             taken_again=2,
             changed_count=1,
             changed=["set/log"],
+            type="training",
         ),
         "clone.json": Clone(
             id="1",

@@ -16,6 +16,7 @@ from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from millrace.system.files import sync, write_text
 from millrace.system.locks import held
+from millrace.system.os_release import image_version
 from millrace.system.run import Result, Runner, last_words
 
 LOCK = "encryption.lock"
@@ -55,7 +56,7 @@ def recovery_key_at_restart(run: Runner) -> RecoveryKey:
     """Have the next start make a recovery key, in place of one that is lost. Refused: root is not encrypted."""
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)
-        write_text(root.wanted_file(), "")
+        write_text(root.wanted_file(), f"{image_version()}\n")
         return RecoveryKey(key=None, replaced=now.recovery_key)
 
 

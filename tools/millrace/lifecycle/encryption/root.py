@@ -12,6 +12,7 @@ from millrace.system import paths, sysfs
 from millrace.system.boot import booted_at
 from millrace.system.errors import Refused
 from millrace.system.mounts import mounted
+from millrace.system.os_release import image_version
 from millrace.system.run import Runner
 
 SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -33,8 +34,17 @@ OPENED, NOT_BY_TPM = "Set cipher", "falling back to traditional unlocking"
 
 
 def wanted_file() -> Path:
-    """Return the mark of a recovery key that nobody has: the next start makes one (seal-root in the initrd)."""
+    """Return the mark of a recovery key that nobody has: the next start makes one (seal-root in the initrd).
+
+    The mark of the first start is empty (root-encryption.conf), another one has the version that made it.
+    """
     return paths.state_dir() / "recovery-key-wanted"
+
+
+def is_key_wanted() -> bool:
+    """Whether the next start of this version makes a recovery key."""
+    mark = wanted_file()
+    return mark.exists() and mark.read_text().strip() in ("", image_version())
 
 
 def device() -> Path | None:
@@ -149,7 +159,7 @@ def show(run: Runner) -> Encryption:
         signer=running is not None and any(slot.signer.strip() == running.strip() for slot in header.tpm),
         opened=opened_by_tpm(run),
         booted=booted,
-        recovery_key=header.recovery_keys > 0 and not wanted_file().exists(),
+        recovery_key=header.recovery_keys > 0 and not is_key_wanted(),
         needs=[],
     )
     return now.model_copy(update={"needs": list(_needs(now))})

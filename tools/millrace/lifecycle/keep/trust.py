@@ -25,7 +25,7 @@ from millrace.system.text import one_line
 
 KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 SERVED: frozenset[TrustKind] = frozenset(("client-networks", "network"))
-"""Kinds without which nobody is served: left out on request only."""
+"""Kinds without which nobody is served: left out on request, and where nobody confirms the adoption."""
 
 SHADOW = "accounts/shadow"
 CONFIG = f"{STATE}/config.json"

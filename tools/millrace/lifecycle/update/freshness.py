@@ -3,10 +3,11 @@
 
 from datetime import timedelta
 
-from millrace.lifecycle.update import records
+from millrace.lifecycle.update import records, release
 from millrace.lifecycle.update.model import CheckedSource, Release
 from millrace.system import ages
 from millrace.system.errors import BadInput
+from millrace.system.os_release import image_version
 
 
 def of_release(found: Release) -> list[str]:
@@ -31,6 +32,9 @@ def of_source(url: str | None) -> list[str]:
 
 
 def _expired(checked: CheckedSource) -> list[str]:
+    # An offer from before this version was installed, or of a clock that was wrong: the next check decides.
+    if release.number(image_version()) > release.number(checked.version) or ages.age(checked.at) is None:
+        return []
     # By the clock of the check: an owner who checks once a year is not warned of what was good then.
     if checked.expires is None or ages.until(checked.expires, checked.at) >= timedelta():
         return []

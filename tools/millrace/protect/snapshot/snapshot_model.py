@@ -4,6 +4,7 @@
 from typing import Literal
 
 from millrace.serve.clone.clone_model import Clone, CloneProgress
+from millrace.serve.config.choices import ShareType
 from millrace.system.documents import Contract, Count
 
 SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly"]
@@ -40,7 +41,8 @@ class SnapshotManifest(Contract):
     directories changed until the end, and `changed` names some of them; the name of a directory ends with a slash.
     `project` is the quota project of the share, which no later share of this name has. `entries` are files and
     directories, `bytes` those of their blocks, which the snapshot shares with the share until they change. `skipped`
-    are devices and what is mounted, `taken_again` what changed meanwhile and was taken again.
+    are devices and what is mounted, `taken_again` what changed meanwhile and was taken again. `type` is the type of the
+    share at the time; null in snapshots of earlier releases.
     """
 
     schema_version: Literal[1] = 1
@@ -59,6 +61,7 @@ class SnapshotManifest(Contract):
     taken_again: Count
     changed_count: Count
     changed: list[str]
+    type: ShareType | None = None
 
 
 # What `millrace snapshot create --json` prints: progress many times, then the manifest.
@@ -68,6 +71,7 @@ SnapshotLine = SnapshotProgress | SnapshotManifest
 class SnapshotRow(Contract):
     """One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
 
+    Viewers list snapshots: `changed` of the manifest is empty here, as it has names of files.
     `former`: the share of this name is another one by now, or there is none.
     """
 

@@ -34,6 +34,8 @@ def restore(source: str, target: str | None, server: ShareServer, links: Reflink
     only_root()
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     place = snapshots.known(source)
+    if target is None and snapshots.row(store.load(), place.share, str(place.snapshot)).former:
+        raise Refused(f"{place} is of a former share: name the target")
     if not place.path and target is None:
         raise BadInput(f"{place} is a whole share, which exists: name another one, or a directory in a share")
     goal = ClonePlace(place.share, place.path) if target is None else clone_place.parse(target)
@@ -69,9 +71,9 @@ def _file(stack: ExitStack, place: ClonePlace, snapshots: SnapshotStore) -> int 
 def _restored(file: int, place: ClonePlace, goal: ClonePlace, server: ShareServer, links: Reflinks) -> RestoredFile:
     if not goal.path:
         raise BadInput(f"{goal} is a share: name the file that is made in it, such as {goal}/{place.path[-1]}")
-    clone_place.refuse_shares(store.load(), place, goal, False)
-    status = os.fstat(file)
     mountpoint = server.pool.filesystem.mountpoint
+    clone_place.refuse_shares(store.load(), place, goal, False, mountpoint)
+    status = os.fstat(file)
     with clone_place.parent(goal, mountpoint) as directory:
         # no name leads to it before it is complete, and a power cut leaves none
         made = os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=directory)

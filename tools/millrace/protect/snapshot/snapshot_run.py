@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from millrace.protect.snapshot import snapshot_job
 from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
-from millrace.protect.snapshot.snapshot_store import MANIFEST, NEW, SnapshotStore
+from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes
 from millrace.serve.clone.clone_job import Reflinks
@@ -21,7 +21,9 @@ from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
 from millrace.serve.clone.clone_space import needed
 from millrace.serve.clone.clone_tree import Tally, TreeClone
 from millrace.serve.config import store
+from millrace.serve.config.model import DesiredShare
 from millrace.serve.share import kept_snapshots, quota
+from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.serve.share.server import ShareServer
 from millrace.system import locks
 from millrace.system.documents import write_model
@@ -32,7 +34,7 @@ from millrace.system.text import size
 from millrace.system.trees import nofollow
 
 FLOOR = 10
-"""Percent of the pool that stay free: snapshots hold what clients remove, and a full pool stops all of them."""
+"""Percent of the pool, and of its inodes, that stay free: snapshots hold what clients remove; a full pool stops all."""
 LARGEST = 5_000_000
 """Files and directories of a share above which a snapshot has to be asked for: each is an inode of the pool."""
 ROUNDS = 4
@@ -126,7 +128,7 @@ def _make(
         again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share)
         writer.begin("scan", tally.entries)
         exactness = _settle(source, again, first, clock, tick, watch, server.pause)
-        manifest = _manifest(order, share.project, tally, exactness, first[0], clock.mark()[0])
+        manifest = _manifest(order, share, tally, exactness, first[0], clock.mark()[0])
         write_model(snapshots.stage / NEW / order.name / MANIFEST, manifest, 0o600)
         snapshots.add(order.share, order.name)
     snapshots.remove_new(server.run)
@@ -174,10 +176,10 @@ def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
             "snapshots (millrace snapshot list)"
         )
     # a file system without a limit of inodes has 0 of them
-    if pool.f_files and pool.f_favail < counted.entries:
+    if (pool.f_favail - counted.entries) * 100 < pool.f_files * FLOOR:
         raise Refused(
-            f"a snapshot of {order.share} has {counted.entries} files and directories, and the pool has "
-            f"{pool.f_favail} free inodes"
+            f"less than {FLOOR} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
+            "files, or older snapshots (millrace snapshot list)"
         )
 
 
@@ -213,12 +215,13 @@ def _aside(snapshots: SnapshotStore) -> AbstractContextManager[int]:
 
 
 def _manifest(
-    order: SnapshotOrder, project: int, tally: Tally, exactness: Exactness, first: int, last: int
+    order: SnapshotOrder, share: DesiredShare, tally: Tally, exactness: Exactness, first: int, last: int
 ) -> SnapshotManifest:
     return SnapshotManifest(
         id=order.id,
         share=order.share,
-        project=project,
+        project=share.project,
+        type=share.type,
         name=order.name,
         kind="manual",
         by=order.by,

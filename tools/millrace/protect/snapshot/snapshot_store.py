@@ -23,6 +23,7 @@ from millrace.serve.clone import clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.config.model import Config
 from millrace.serve.share import kept_snapshots
+from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system.command import command
 from millrace.system.documents import read_model
 from millrace.system.errors import BadInput, Refused
@@ -32,7 +33,6 @@ from millrace.system.text import printable_name, shown
 from millrace.system.trees import nofollow
 from millrace.system.trees.descend import entries
 
-MANIFEST = "manifest.json"
 NEW = "new"
 """What of the stage is being made; all else there was removed."""
 SHOWN = 1000
@@ -70,18 +70,19 @@ class SnapshotStore:
     def rows(self, config: Config, share: str | None) -> list[SnapshotRow]:
         """Return all snapshots, or those of one share. OSError: they cannot be listed."""
         shares = kept_snapshots.shares(self.mountpoint) if share is None else [share]
-        return [
-            self._row(config, each, name) for each in shares for name in kept_snapshots.names(each, self.mountpoint)
-        ]
+        return [self.row(config, each, name) for each in shares for name in kept_snapshots.names(each, self.mountpoint)]
 
-    def _row(self, config: Config, share: str, name: str) -> SnapshotRow:
+    def row(self, config: Config, share: str, name: str) -> SnapshotRow:
+        """Return a snapshot with what there is to say of it."""
         try:
             manifest, problem = self.manifest(share, name), None
         except (BadInput, OSError) as error:
             manifest, problem = None, str(error)
         present = config.share(share)
         former = present is None or (manifest is not None and manifest.project != present.project)
-        return SnapshotRow(share=share, name=name, former=former, manifest=manifest, problem=problem)
+        # viewers read rows, and none of the names of files
+        nameless = manifest and manifest.model_copy(update={"changed": []})
+        return SnapshotRow(share=share, name=name, former=former, manifest=nameless, problem=problem)
 
     def known(self, text: str) -> ClonePlace:
         """Return a place in a snapshot that exists. BadInput: it is none. Refused: there is no such snapshot."""

@@ -139,15 +139,19 @@ def _succeed(server: ServerIdentity) -> None:
     if not foreign and x509.is_constrained(text) and last - now > OVERLAP:
         _remove(files.successor())
         return
-    if not _is_usable(files.successor()) or _foreign(files.successor()[0].read_text(), server):
+    # Later than that clients could not import another one in time: what it may not certify waits for the one after it.
+    is_early_enough = last - now > OVERLAP
+    if not _is_usable(files.successor()) or (is_early_enough and _foreign(files.successor()[0].read_text(), server)):
         _create(files.successor(), server)
-    succeeding = x509.describe(files.successor()[0].read_text())
+    text = files.successor()[0].read_text()
+    succeeding, later = x509.describe(text), _foreign(text, server)
+    waiting = [name for name in foreign if name not in later]
     day = min(last, ages.when(succeeding.not_before) + x509.EARLIER + OVERLAP)
     if day <= now:
         _take_over()
         return
     stamp = day.isoformat(timespec="seconds")
-    write_model(files.succession_file(), Succession(takes_over=stamp, authority=succeeding, waiting=foreign))
+    write_model(files.succession_file(), Succession(takes_over=stamp, authority=succeeding, waiting=waiting))
 
 
 def _take_over() -> None:

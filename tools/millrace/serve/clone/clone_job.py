@@ -67,8 +67,8 @@ def prepare(source: str, target: str, seal: bool, limit: str | None, server: Sha
     size = None if limit is None else parsed_size(limit)
     if goal.path and size is not None:
         raise BadInput(f"--size is for a new share, and {goal} is a directory: its share has the limit")
-    refuse_shares(store.load(), origin, goal, seal)
     mountpoint = server.pool.filesystem.mountpoint
+    refuse_shares(store.load(), origin, goal, seal, mountpoint)
     with opened(origin, mountpoint), parent(goal, mountpoint):
         pass
     return CloneOrder(

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from millrace.serve.config.model import Config, DesiredShare
+from millrace.serve.share import kept_snapshots
 from millrace.system import paths
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Failed, Refused
@@ -57,7 +58,7 @@ def parse(text: str) -> ClonePlace:
     return ClonePlace(share, tuple(names), snapshot if at else None)
 
 
-def refuse_shares(config: Config, source: ClonePlace, target: ClonePlace, seal: bool) -> None:
+def refuse_shares(config: Config, source: ClonePlace, target: ClonePlace, seal: bool, mountpoint: str) -> None:
     """Verify what the shares allow.
 
     Refused: the source does not exist or holds homes, the target exists or is sealed. BadInput: only a share can be
@@ -74,8 +75,13 @@ def refuse_shares(config: Config, source: ClonePlace, target: ClonePlace, seal: 
             raise Refused(f"share {target.share} is sealed: choose another target")
     elif share is not None:
         raise Refused(f"share {target.share} already exists: choose another name, or a directory of it")
-    elif origin is not None and origin.type == "home":
+    elif (origin is not None and origin.type == "home") or _held_homes(source, mountpoint):
         raise Refused(f"share {source.share} holds the homes of users, which stay private: clone to a directory of it")
+
+
+def _held_homes(source: ClonePlace, mountpoint: str) -> bool:
+    """Whether a snapshot is of a share that held homes; another share has its name by now."""
+    return source.snapshot is not None and kept_snapshots.type_of(source.share, source.snapshot, mountpoint) == "home"
 
 
 def refuse_snapshot(target: ClonePlace) -> None:

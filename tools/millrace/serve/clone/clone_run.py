@@ -131,7 +131,7 @@ def remove_rest(server: ShareServer) -> None:
 
 def _clone(order: CloneOrder, clone: Clone, server: ShareServer, links: Reflinks) -> Clone:
     source, target = parse(order.source), parse(order.target)
-    refuse_shares(store.load(), source, target, order.seal)
+    refuse_shares(store.load(), source, target, order.seal, server.pool.filesystem.mountpoint)
     estimate = clone_job.estimate(order, server, ProgressWriter(source, target), links)
     if estimate.obstacle:
         raise Refused(estimate.obstacle)
@@ -218,7 +218,7 @@ def _serve(
     source = parse(order.source)
 
     def mutate(config: Config) -> Config:
-        refuse_shares(config, source, target, order.seal)
+        refuse_shares(config, source, target, order.seal, server.pool.filesystem.mountpoint)
         created = _share(config, source, target, order)
         return config.model_copy(update={"shares": [*config.shares, created]})
 

@@ -4,10 +4,24 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
+from millrace.serve.config.choices import ShareType
 from millrace.system import paths
 from millrace.system.command import command
+from millrace.system.documents import Contract, read_model
+from millrace.system.errors import BadInput
 from millrace.system.names import share_name, snapshot_name
+
+MANIFEST = "manifest.json"
+"""What a snapshot is, beside its tree."""
+
+
+class SnapshotOrigin(Contract):
+    """What the manifest of a snapshot says of the share that it was made of."""
+
+    schema_version: Literal[1] = 1
+    type: ShareType | None = None
 
 
 def top(mountpoint: str) -> Path:
@@ -23,6 +37,14 @@ def shares(mountpoint: str) -> list[str]:
 def names(share: str, mountpoint: str) -> list[str]:
     """Return the names of the snapshots of a share, the oldest first. OSError: they cannot be listed."""
     return [name for name in _listed(top(mountpoint) / share) if snapshot_name.problem(name) is None]
+
+
+def type_of(share: str, name: str, mountpoint: str) -> ShareType | None:
+    """Return the type that a share had when a snapshot of it was made; None where that is not known."""
+    try:
+        return read_model(top(mountpoint) / share / name / MANIFEST, SnapshotOrigin).type
+    except (BadInput, OSError):
+        return None
 
 
 def remain(share: str, mountpoint: str) -> Iterator[str]:

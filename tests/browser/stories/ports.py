@@ -45,6 +45,7 @@ def test_removal_that_is_rolled_back_leaves_the_vlan(box: Box, admin: User) -> N
     back = admin.ours.get_by_role("button", name="Roll back")
     expect(back).to_be_visible(timeout=1000 * CHANGE_SECONDS)
     back.click()
+    expect(back).to_be_hidden(timeout=1000 * CHANGE_SECONDS)
     expect(admin.ours.locator("[data-row='vlan78']")).to_contain_text(VLAN_ADDRESS, timeout=1000 * CHANGE_SECONDS)
     assert admin.accessibility_problems() + admin.overflowing() == []
     box.change_network("remove vlan78")

@@ -172,3 +172,4 @@ def test_removed_snapshots_free_their_space(box: Box) -> None:
     # XFS frees the blocks of removed files in the background
     freed = f"test $(df --output=used -B1 /srv/pool | tail -n 1) -lt {before - 64 * MIB}"
     box.machine.wait_command(f"sync -f /srv/pool; {freed}", "the space of the snapshots", 300)
+    assert box.shown("snapshot list data --json")["snapshots"] == []

@@ -186,7 +186,7 @@ def test_authority_returns_after_a_clock_that_was_ahead_of_its_end(
     first, subject = files.authority()[0].read_text(), show().authority.subject
     with monkeypatch.context() as ahead:
         ahead.setattr(x509, "EARLIER", timedelta(days=-300))
-        ahead.setattr(authority, "days_left", lambda found: -1 if found.subject == subject else 700)
+        ahead.setattr(authority, "days_left", lambda held: -1 if held.subject == subject else 700)
         renew.ensure(server.ports)
         assert files.authority()[0].read_text() != first
     renew.ensure(server.ports)

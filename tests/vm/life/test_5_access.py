@@ -15,11 +15,11 @@ from vm.machine import Machine
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 
 PASSWORDS = {
-    "bob": "mends-7-servers-at-night",
+    "nora": "mends-7-servers-at-night",
     "otto": "swaps-3-drives-by-day",
-    "vera": "looks-5-and-touches-nothing",
+    "wanda": "looks-5-and-touches-nothing",
 }
-ROLES = {"bob": "administrator", "otto": "operator", "vera": "viewer"}
+ROLES = {"nora": "administrator", "otto": "operator", "wanda": "viewer"}
 SERVER = SERVER_ADDRESSES[0]
 # the client has no terminal: ssh asks a program for the code
 ASK = "SSH_ASKPASS=/run/code SSH_ASKPASS_REQUIRE=force"
@@ -28,15 +28,15 @@ SSH = "ssh -i /run/key -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile
 
 @pytest.fixture(scope="module")
 def staffed(box: Box, client: Machine) -> Iterator[dict[str, str]]:
-    """The people, ssh, and a key of bob on the client; the secret of bob's second factor and a recovery code."""
+    """The people, ssh, and a key of nora on the client; the secret of nora's second factor and a recovery code."""
     for name, role in ROLES.items():
         box.machine.run(f"millrace access create {name} --role {role} --password-stdin", stdin=f"{PASSWORDS[name]}\n")
-    client.run("rm -f /run/key; ssh-keygen -q -t ed25519 -N '' -C bob@client -f /run/key")
-    box.machine.run("millrace access key add bob", stdin=client.run("cat /run/key.pub").out)
+    client.run("rm -f /run/key; ssh-keygen -q -t ed25519 -N '' -C nora@client -f /run/key")
+    box.machine.run("millrace access key add nora", stdin=client.run("cat /run/key.pub").out)
     box.millrace("access ssh on")
-    secret = box.shown("access second-factor enroll bob --json")["secret"]
+    secret = box.shown("access second-factor enroll nora --json")["secret"]
     codes = json.loads(
-        box.machine.run("millrace access second-factor confirm bob --code-stdin --json", stdin=code(box, secret)).out
+        box.machine.run("millrace access second-factor confirm nora --code-stdin --json", stdin=code(box, secret)).out
     )["codes"]
     yield {"secret": secret, "recovery": codes[0], "second": codes[1]}
     box.millrace("access ssh off")
@@ -63,25 +63,25 @@ def as_person(box: Box, name: str, words: str) -> tuple[int, str]:
 
 
 def test_second_administrator_signs_in_with_key_and_code(box: Box, client: Machine, staffed: dict[str, str]) -> None:
-    status, said = over_ssh(client, "bob", "id -nG", code(box, staffed["secret"], later=1))
+    status, said = over_ssh(client, "nora", "id -nG", code(box, staffed["secret"], later=1))
     assert status == 0, said
     assert {"sudo", second_factor.GROUP} <= set(said.split())
-    sudo = box.machine.run("runuser -u bob -- sudo -k -S -p '' id -u", stdin=f"{PASSWORDS['bob']}\n")
+    sudo = box.machine.run("runuser -u nora -- sudo -k -S -p '' id -u", stdin=f"{PASSWORDS['nora']}\n")
     assert sudo.out.strip() == "0"
 
 
 def test_key_alone_and_a_wrong_code_do_not_sign_in(client: Machine, staffed: dict[str, str]) -> None:
-    assert over_ssh(client, "bob", "true", "000000")[0] == 255
-    client.run(f"{SSH} -o BatchMode=yes bob@{SERVER} true", check=False)
-    assert client.run(f"{SSH} -o BatchMode=yes bob@{SERVER} true", check=False).status == 255
+    assert over_ssh(client, "nora", "true", "000000")[0] == 255
+    client.run(f"{SSH} -o BatchMode=yes nora@{SERVER} true", check=False)
+    assert client.run(f"{SSH} -o BatchMode=yes nora@{SERVER} true", check=False).status == 255
 
 
 def test_web_console_asks_for_the_code_after_the_password(port: int, staffed: dict[str, str]) -> None:
-    half = sign_in(port, "bob", PASSWORDS["bob"])
+    half = sign_in(port, "nora", PASSWORDS["nora"])
     assert half.status == 401 and half.cookie is None and "code" in " ".join(half.prompts).lower()
-    assert sign_in(port, "bob", PASSWORDS["bob"], [staffed["recovery"]]).status == 200
+    assert sign_in(port, "nora", PASSWORDS["nora"], [staffed["recovery"]]).status == 200
     # a recovery code counts once
-    assert sign_in(port, "bob", PASSWORDS["bob"], [staffed["recovery"]]).status != 200
+    assert sign_in(port, "nora", PASSWORDS["nora"], [staffed["recovery"]]).status != 200
 
 
 # by hand until a row of soak has seen it
@@ -89,20 +89,20 @@ def test_web_console_asks_for_the_code_after_the_password(port: int, staffed: di
 def test_wrong_codes_lock_the_account_out_of_the_web_console_alone(
     box: Box, port: int, staffed: dict[str, str]
 ) -> None:
-    unlock = "faillock --dir /run/faillock-web --user bob --reset"
+    unlock = "faillock --dir /run/faillock-web --user nora --reset"
     box.say(unlock)
     try:
         # pam_faillock 1.7.0 does not count the first failure after a success
         for _ in range(11):
-            assert sign_in(port, "bob", PASSWORDS["bob"], ["000000"]).status != 200
-        locked = sign_in(port, "bob", PASSWORDS["bob"])
+            assert sign_in(port, "nora", PASSWORDS["nora"], ["000000"]).status != 200
+        locked = sign_in(port, "nora", PASSWORDS["nora"])
         assert locked.status == 401 and "code" not in " ".join(locked.prompts).lower()
-        sudo = box.machine.run("runuser -u bob -- sudo -k -S -p '' id -u", stdin=f"{PASSWORDS['bob']}\n")
+        sudo = box.machine.run("runuser -u nora -- sudo -k -S -p '' id -u", stdin=f"{PASSWORDS['nora']}\n")
         assert sudo.out.strip() == "0"
     finally:
         box.say(unlock)
     # the module has a limit of its own, three tries in 30 seconds, and asks for a code again
-    assert "code" in " ".join(sign_in(port, "bob", PASSWORDS["bob"]).prompts).lower()
+    assert "code" in " ".join(sign_in(port, "nora", PASSWORDS["nora"]).prompts).lower()
 
 
 def test_local_console_asks_for_no_code(box: Box, staffed: dict[str, str]) -> None:
@@ -129,7 +129,7 @@ def test_key_in_a_home_directory_signs_in_nobody(box: Box, client: Machine, staf
 
 
 def test_operator_and_viewer_have_no_ssh(box: Box, client: Machine, staffed: dict[str, str]) -> None:
-    for name in ("otto", "vera"):
+    for name in ("otto", "wanda"):
         refused = box.machine.run(
             f"millrace access key add {name}", stdin=client.run("cat /run/key.pub").out, check=False
         )
@@ -158,10 +158,10 @@ def test_operator_runs_what_the_role_allows_and_nothing_else(box: Box, staffed: 
 
 
 def test_viewer_sees_as_root_and_changes_nothing(box: Box, staffed: dict[str, str]) -> None:
-    status, said = as_person(box, "vera", "status --json")
+    status, said = as_person(box, "wanda", "status --json")
     assert status == 0 and json.loads(said)["as_root"]
-    for words in ("drive locate X", "keep now", "share remove data", "access second-factor enroll bob"):
-        status, said = as_person(box, "vera", words)
+    for words in ("drive locate X", "keep now", "share remove data", "access second-factor enroll nora"):
+        status, said = as_person(box, "wanda", words)
         assert status == 1, (words, said)
 
 
@@ -174,10 +174,10 @@ def test_changes_are_listed_with_who_made_them(box: Box, staffed: dict[str, str]
 
 def test_session_over_ssh_is_listed_and_ended(box: Box, client: Machine, staffed: dict[str, str]) -> None:
     client.run(f"umask 077; printf '#!/bin/sh\\necho %s\\n' {staffed['second']} > /run/code; chmod 700 /run/code")
-    client.run(f"{ASK} systemd-run --unit=held -E SSH_ASKPASS -E SSH_ASKPASS_REQUIRE {SSH} bob@{SERVER} sleep 1000")
-    mine = box.machine.wait_for(lambda: sessions(box, "bob"), "the session of bob", 120)
+    client.run(f"{ASK} systemd-run --unit=held -E SSH_ASKPASS -E SSH_ASKPASS_REQUIRE {SSH} nora@{SERVER} sleep 1000")
+    mine = box.machine.wait_for(lambda: sessions(box, "nora"), "the session of nora", 120)
     box.millrace(f"access disconnect {mine[0]}")
-    box.machine.wait_for(lambda: not sessions(box, "bob"), "the end of the session", 60)
+    box.machine.wait_for(lambda: not sessions(box, "nora"), "the end of the session", 60)
     assert client.run("systemctl is-active held", check=False).out.strip() != "active"
 
 
@@ -190,9 +190,9 @@ def sessions(box: Box, name: str) -> list[str]:
 
 
 def test_lock_ends_what_a_person_may(box: Box, client: Machine, port: int, staffed: dict[str, str]) -> None:
-    box.millrace("access lock bob")
-    assert over_ssh(client, "bob", "true")[0] == 255
-    assert sign_in(port, "bob", PASSWORDS["bob"]).status in (401, 403)
+    box.millrace("access lock nora")
+    assert over_ssh(client, "nora", "true")[0] == 255
+    assert sign_in(port, "nora", PASSWORDS["nora"]).status in (401, 403)
     last = box.millrace("access lock admin", check=False)
     assert last.status != 0 and "the last administrator" in last.err
-    box.millrace("access unlock bob")
+    box.millrace("access unlock nora")

@@ -12,7 +12,7 @@ from millrace.serve.config import store
 from millrace.serve.config.model import first_config
 from millrace.serve.render import rendered
 from millrace.serve.share import quota
-from millrace.serve.share.edit import create_shares, set_share
+from millrace.serve.share.edit import create_shares, remove_share, set_share
 from millrace.serve.share.model import ChangeReport
 from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
@@ -93,6 +93,15 @@ def test_limits_of_an_earlier_release_get_inodes_without_another_walk(appliance:
     appliance.server().apply(store.load())
     [line] = appliance.called("xfs_quota")
     assert "ihard=67108864 1002" in line and appliance.projects.of("train/file") == 0
+
+
+def test_share_that_was_removed_has_its_limits_again_with_an_earlier_state(appliance: Appliance) -> None:
+    create(appliance, "train", size="1T")
+    earlier = store.load()
+    remove_share("train", None, appliance.server)
+    appliance.calls.clear()
+    appliance.server().apply(earlier)
+    assert len(limits_of(appliance, 1002)) == 1
 
 
 def test_walk_that_exceeds_its_time_is_not_repeated_for_each_share(

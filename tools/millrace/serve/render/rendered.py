@@ -63,6 +63,14 @@ def set_quotas(states: Mapping[str, str]) -> None:
     write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
 
 
+def forget_quota(tree: str) -> None:
+    """Record no quota of a tree any more."""
+    record = load()
+    if tree in record.quotas:
+        left = {name: state for name, state in record.quotas.items() if name != tree}
+        write_model(record_file(), record.model_copy(update={"quotas": left}))
+
+
 def save(record: Rendered, files: Mapping[str, list[str]]) -> Rendered:
     """Return the record with other files; write it where it differs."""
     if record.files == files:

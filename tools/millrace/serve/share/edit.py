@@ -106,6 +106,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], ShareS
     mountpoint = host.pool.filesystem.mountpoint
     if quota.enabled(mountpoint):
         quota.release(removed[0].project, mountpoint, host.run)
+        quota.forget(name, host.pool)
         if removed[0].child_size:
             quota.lift([removed[0].project], mountpoint, host.run)
     snapshots = [*kept_snapshots.remain(name, mountpoint)]

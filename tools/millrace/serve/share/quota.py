@@ -87,7 +87,7 @@ def assign(
     due: dict[str, Share] = {}
     walks: list[str] = []
     for share in shares:
-        tree = _tree(share, pool)
+        tree = _tree(share.name, pool)
         project, _, limits = known.get(tree, "").partition(" ")
         if share.name in created or (project, limits) != (str(share.project), _limits(share)):
             due[tree] = share
@@ -158,6 +158,11 @@ def release(project: int, mountpoint: str, run: Runner) -> None:
     `project` is the number of its quota project.
     """
     run(_quota([f"limit -p bsoft=0 bhard=0 ihard=0 {project}"], mountpoint))
+
+
+def forget(name: str, pool: Pool) -> None:
+    """Forget what was set on the tree of a removed share: an import or a rollback that has it again sets its limits."""
+    rendered.forget_quota(_tree(name, pool))
 
 
 def lift(projects: Sequence[int], mountpoint: str, run: Runner) -> None:
@@ -269,8 +274,8 @@ def _limits(share: Share) -> str:
     return f"bsoft={(share.soft_size or 0) // 1024}k bhard={(share.size or 0) // 1024}k ihard={inodes(share)}"
 
 
-def _tree(share: Share, pool: Pool) -> str:
-    return f"{pool.filesystem_uuid}/{share.name}"
+def _tree(name: str, pool: Pool) -> str:
+    return f"{pool.filesystem_uuid}/{name}"
 
 
 def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str, str | None]:

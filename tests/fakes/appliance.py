@@ -293,3 +293,15 @@ class Appliance(Commands):
 
     def _xfs_quota(self, words: list[str], stdin: str) -> Result:
         return Result(0, self.usage if words[2].startswith("report") else "", "")
+
+
+def remove_trees(appliance: Appliance) -> None:
+    """Let `rm` of this server remove the tree that it is given last, as well as be recorded."""
+    plain = appliance.__class__.__call__
+
+    def removing(self: Appliance, argv: list[str], stdin: str | None = None) -> Result:
+        if argv[0] == "rm":
+            shutil.rmtree(argv[-1])
+        return plain(self, argv, stdin)
+
+    appliance.__class__ = type("Removing", (Appliance,), {"__call__": removing})

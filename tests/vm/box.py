@@ -101,6 +101,10 @@ class Box:
     def read_json(self, command: str) -> Any:
         return json.loads(self.say(command))
 
+    def used(self) -> int:
+        """Return the bytes of the pool that are taken, when what was written is on the drives."""
+        return int(self.say("sync -f /srv/pool; df --output=used -B1 /srv/pool | tail -n 1"))
+
     def millrace(
         self, words: str | Sequence[str], *, user: str = "root", seconds: float = 300.0, check: bool = True
     ) -> Result:

@@ -22,6 +22,7 @@ from millrace.storage.record.model import Approval, Pool, Transaction
 from millrace.storage.record.test_order import DriveTestOrder, DriveTestProgress, DriveTestsProgress, DriveTestTarget
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
+from millrace.system.jobs import job_paths
 from tests.fakes.files.box import DATA, EMPTY, FAR_PORTS, NOW, Box, Shape, serial
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
@@ -188,11 +189,11 @@ def _testing(box: Box) -> None:
         bytes_per_second=1_200_000_000,
         seconds_left=9600,
     )
-    write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
+    write_model(job_paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
     targets = [
         DriveTestTarget(serial=target_serial, wwid=wwids[target_serial], attached="7") for target_serial in serials[:2]
     ]
-    write_model(paths.drive_test_order_file(), DriveTestOrder(id="1", quick=False, drives=targets))
+    write_model(job_paths.drive_test_order_file(), DriveTestOrder(id="1", quick=False, drives=targets))
 
 
 def _building(box: Box) -> None:

@@ -39,19 +39,15 @@ def place(manifest: dict[str, Any]) -> str:
     return f"{manifest['share']}@{manifest['name']}"
 
 
-def used(box: Box) -> int:
-    return int(box.say("sync -f /srv/pool; df --output=used -B1 /srv/pool | tail -n 1"))
-
-
 def test_file_that_a_client_changed_comes_back_from_a_snapshot(box: Box, client: Machine) -> None:
     with nfs(client, "data") as where:
         client.run(f"mkdir -p {where}/snap/deep; head -c 16M /dev/urandom > {where}/snap/file; sync")
         client.run(f"echo kept > {where}/snap/deep/note; ln {where}/snap/file {where}/snap/deep/second; sync")
     digest = box.say("sha256sum < /srv/pool/data/snap/file")
-    before = used(box)
+    before = box.used()
     manifest = made(box)
     assert manifest["moment"] is not None and manifest["changed"] == [], manifest
-    assert used(box) - before < 4 * MIB
+    assert box.used() - before < 4 * MIB
     tree = f"{TOP}/data/{manifest['name']}/tree"
     listed = "find . -printf '%P %y %U %G %m %n %s %T@ %l\\n' | sort"
     assert box.say(f"cd {tree}; {listed}") == box.say(f"cd /srv/pool/data; {listed}")
@@ -165,7 +161,7 @@ def test_removed_snapshots_free_their_space(box: Box) -> None:
     box.say("head -c 64M /dev/urandom > /srv/pool/data/large; sync -f /srv/pool", seconds=600)
     made(box)
     box.say("rm -rf /srv/pool/data/large /srv/pool/data/many /srv/pool/data/snap /srv/pool/data/snap.old")
-    before = used(box)
+    before = box.used()
     for row in box.shown("snapshot list data --json")["snapshots"]:
         box.millrace(f"snapshot remove data@{row['name']}", seconds=600)
     box.machine.wait_command(f"! ls {TOP}/.stage/* {TOP}/data 2>/dev/null", "the removal of the snapshots", 600)

@@ -95,11 +95,6 @@ def latency_file() -> Path:
     return run_dir() / "latency.json"
 
 
-def access_losses_file() -> Path:
-    """What journald dropped of the access logs of shares in the last day, as a health check read it."""
-    return run_dir() / "access-losses.json"
-
-
 def clock_file() -> Path:
     """How the clock went since the start of this server, as the last health checks saw it."""
     return run_dir() / "clock.json"
@@ -140,16 +135,6 @@ def usage_file() -> Path:
     return run_dir() / "usage.json"
 
 
-def progress_file() -> Path:
-    """The progress of the newest benchmark of this boot, one line for each report."""
-    return run_dir() / "bench/progress.jsonl"
-
-
-def tuner_progress_file() -> Path:
-    """The progress of the newest run of the tuner of this boot."""
-    return run_dir() / "tuner/progress.json"
-
-
 def tuner_journal_file() -> Path:
     """What a run of the tuner has changed, until all of it is restored: its write-ahead journal."""
     return state_dir() / "tuner/journal.json"
@@ -170,99 +155,9 @@ def drive_tests_file() -> Path:
     return state_dir() / "drive-tests.json"
 
 
-def drive_test_order_file() -> Path:
-    """What millrace-drive-test.service is to test."""
-    return run_dir() / "drive-test/order.json"
-
-
-def drive_test_progress_file() -> Path:
-    """How far the tests under way are."""
-    return run_dir() / "drive-test/progress.json"
-
-
-def drive_test_cancel_file() -> Path:
-    """Exists while the tests under way are to end."""
-    return run_dir() / "drive-test/cancel"
-
-
-def erase_order_file() -> Path:
-    """What millrace-erase.service is to erase."""
-    return run_dir() / "erase/order.json"
-
-
-def erase_progress_file() -> Path:
-    """How far the active erasure is."""
-    return run_dir() / "erase/progress.json"
-
-
-def bench_order_file() -> Path:
-    """What millrace-bench.service is to measure."""
-    return run_dir() / "bench/order.json"
-
-
-def tuner_order_file() -> Path:
-    """What millrace-tuner.service is to try."""
-    return run_dir() / "tuner/order.json"
-
-
 def clone_file() -> Path:
     """The last clone of a share and how it ended."""
     return state_dir() / "clone.json"
-
-
-def clone_order_file() -> Path:
-    """What millrace-reflink@clone.service is to clone."""
-    return run_dir() / "clone/order.json"
-
-
-def clone_progress_file() -> Path:
-    """How far the clone under way is."""
-    return run_dir() / "clone/progress.json"
-
-
-def update_download_order_file() -> Path:
-    """Which version millrace-update-download.service is to download."""
-    return run_dir() / "update/download.json"
-
-
-def copy_order_file() -> Path:
-    """What millrace-copy.service is to copy from another server."""
-    return run_dir() / "copy/order.json"
-
-
-def copy_progress_file() -> Path:
-    """How far the copy from another server is."""
-    return run_dir() / "copy/progress.json"
-
-
-def copy_result_file() -> Path:
-    """What the last copy from another server did."""
-    return run_dir() / "copy/result.json"
-
-
-def snapshot_order_file() -> Path:
-    """Of which share millrace-reflink@snapshot.service is to make a snapshot."""
-    return run_dir() / "snapshot/order.json"
-
-
-def snapshot_progress_file() -> Path:
-    """How far the snapshot under way is."""
-    return run_dir() / "snapshot/progress.json"
-
-
-def permissions_order_file() -> Path:
-    """The share in which millrace-permissions.service is to set permissions."""
-    return run_dir() / "permissions/order.json"
-
-
-def permissions_progress_file() -> Path:
-    """How far the walk that sets permissions is."""
-    return run_dir() / "permissions/progress.json"
-
-
-def permissions_result_file() -> Path:
-    """What the last walk that set permissions did."""
-    return run_dir() / "permissions/result.json"
 
 
 def volumes_file() -> Path:
@@ -418,11 +313,6 @@ def keep_writer_file() -> Path:
 def kept_elsewhere_file() -> Path:
     """The newest state on the pool, where another boot drive wrote it and nobody decided yet which one counts."""
     return run_dir() / "kept-elsewhere.json"
-
-
-def update_progress_file() -> Path:
-    """How far an update is."""
-    return run_dir() / "update/progress.json"
 
 
 def by_version_dir() -> Path:

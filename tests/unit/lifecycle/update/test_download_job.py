@@ -12,9 +12,9 @@ from millrace.lifecycle.update.model import DownloadOrder, Fetch, LastUpdate
 from millrace.lifecycle.update.update_job import JOB as UPDATE
 from millrace.lifecycle.update.update_job import PROGRESS
 from millrace.lifecycle.update.verbs import update
-from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import BadInput, Failed, Refused
+from millrace.system.jobs import job_paths
 from millrace.system.run import Result
 from tests.unit.lifecycle.update.conftest import Server, make_release
 from tests.unit.lifecycle.update.test_verbs import TIMES, say
@@ -64,7 +64,7 @@ def test_update_of_the_source_is_downloaded_by_its_unit_and_installed(server: Se
     assert server.called("systemctl start --no-block") == [START, "systemctl start --no-block millrace-update.service"]
     last = JOB.last(server)
     assert last is not None and (last.what, last.state) == ("version 0.2.0", "done")
-    assert ORDER.get() is None and not paths.update_progress_file().exists()
+    assert ORDER.get() is None and not job_paths.update_progress_file().exists()
 
 
 def test_progress_counts_what_has_arrived_of_a_file(server: Server, source: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from millrace.lifecycle.update import layout, release, update_paths, upload
 from millrace.lifecycle.update.model import Release
-from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.jobs import job_paths
 from tests.unit.lifecycle.update.conftest import ROOTHASH, Server, make_release, sign
 
 FIRST = (layout.SUMS, layout.SIGNATURE, layout.RELEASE, layout.NEWS)
@@ -116,7 +116,7 @@ def test_archive_that_is_none_is_refused_and_nothing_stays(
 ) -> None:
     with pytest.raises(BadInput, match=sentence):
         receive(server, spoil(make_release(tmp_path / "new")))
-    assert not update_paths.staged_dir().exists() and not paths.update_progress_file().exists()
+    assert not update_paths.staged_dir().exists() and not job_paths.update_progress_file().exists()
 
 
 @pytest.mark.parametrize("at", [0, 100, 600, 3000, 5000])

@@ -12,8 +12,8 @@ from millrace.lifecycle.update import planned_reboot, records, stage, update_pat
 from millrace.lifecycle.update.model import LastUpdate, PlannedReboot
 from millrace.lifecycle.update.planned_reboot import PLAN
 from millrace.lifecycle.update.verbs import update
-from millrace.system import paths
 from millrace.system.errors import BadInput, Refused
+from millrace.system.jobs import job_paths
 from millrace.system.run import Result as Result_
 from tests.unit.lifecycle.update.conftest import Server, make_release
 from tests.unit.lifecycle.update.test_upload import packed
@@ -174,7 +174,7 @@ def test_uploaded_release_is_shown_and_then_installed(server: Server, tmp_path: 
     ]
     assert (lines[0]["received"], lines[0]["offer"]) == (len(data), None)
     assert (lines[-1]["offer"]["version"], lines[-1]["offer"]["refusal"]) == ("0.2.0", None)
-    assert not paths.update_progress_file().exists()
+    assert not job_paths.update_progress_file().exists()
     assert "0.2.0 was installed" in say("apply", "--uploaded", "--yes").output
 
 

@@ -11,6 +11,7 @@ from millrace.measure.bench.result.model import BenchState
 from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.measure.bench.run import bench_job
 from millrace.measure.bench.run.bench_job import JOB
+from millrace.system.jobs import job_paths
 from tests.fakes.jobs import JOBS, JobManager
 from tests.unit.measure.bench.sites import request
 
@@ -102,7 +103,7 @@ def test_line_that_is_being_written_is_read_when_it_is_complete(root: Path) -> N
     assert lines.new() is None and live.latest() is None
     live.begin()
     whole = line("a", "seq").model_dump_json()
-    with bench_job.paths.progress_file().open("a") as out:
+    with job_paths.bench_progress_file().open("a") as out:
         out.write(whole[:20])
         out.flush()
         assert lines.new() is None

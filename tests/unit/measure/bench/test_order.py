@@ -19,6 +19,7 @@ from millrace.measure.bench.run.bench_job import BenchOrder
 from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, Refused
+from millrace.system.jobs import job_paths
 from millrace.system.run import Result
 from tests.fakes.jobs import JOBS, JobManager
 from tests.fakes.tools import stand_in
@@ -70,7 +71,7 @@ def test_a_refused_start_leaves_nothing(
     # one that began between the decision and the start
     with pytest.raises(Refused, match=words):
         order.start(prepared(), [])
-    assert not paths.bench_order_file().exists() and live.latest() is None
+    assert not job_paths.bench_order_file().exists() and live.latest() is None
     assert not results.home().exists()
 
 
@@ -88,7 +89,7 @@ def test_a_start_writes_the_order_and_the_first_line_of_progress(systemd: System
     assert read_model(paths.ROOT / "run/millrace/bench/order.json", BenchOrder) == wanted
     assert (started.unit, started.estimate) == ("millrace-bench.service", ready.estimate)
     # three steps: all drives, the blank one read, and written
-    (line,) = paths.progress_file().read_text().splitlines()
+    (line,) = job_paths.bench_progress_file().read_text().splitlines()
     first = BenchProgress(run=started.run, time=0, state=BenchState.RUNNING, what="starting", steps=3)
     assert BenchProgress.model_validate_json(line) == first
     # only what is written may be opened for writing
@@ -102,7 +103,7 @@ def test_a_unit_that_does_not_start_leaves_no_order(systemd: Systemd) -> None:
     systemd.broken["systemctl start"] = Result(1, "", "Failed to start: Unit is masked.\n")
     with pytest.raises(Failed, match=r"^millrace-bench\.service does not start: .*Unit is masked"):
         order.start(prepared(profiles=["seq"]), [])
-    assert not paths.bench_order_file().exists()
+    assert not job_paths.bench_order_file().exists()
 
 
 def test_an_estimate_has_what_is_in_the_way(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:

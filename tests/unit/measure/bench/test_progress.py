@@ -14,6 +14,7 @@ from millrace.measure.bench.result.model import BenchState, Direction
 from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.measure.bench.run.progress import ProgressReporter
 from millrace.system import paths
+from millrace.system.jobs import job_paths
 from tests.unit.measure.bench.rungs import done
 from tests.unit.measure.bench.sites import request, site
 
@@ -50,7 +51,9 @@ def test_progress_grows_until_the_last_word(reporter: ProgressReporter) -> None:
 
 def reported() -> list[BenchProgress]:
     """What was written so far."""
-    return [BenchProgress.model_validate_json(line) for line in paths.progress_file().read_text().splitlines()]
+    return [
+        BenchProgress.model_validate_json(line) for line in job_paths.bench_progress_file().read_text().splitlines()
+    ]
 
 
 @pytest.fixture

@@ -74,4 +74,4 @@ def test_share_without_an_access_log_is_not_asked_about_and_ends_the_finding() -
     asked(1000)
     audit(on=False)
     assert asked(2000) == [] and check.check(Host(Tools())) == []
-    assert not paths.access_losses_file().exists()
+    assert not access_losses.record_file().exists()

@@ -15,7 +15,7 @@ from millrace.observe.health.write import publish
 from millrace.storage.record.erasure import EraseOrder
 from millrace.system import paths
 from millrace.system.documents import write_model
-from millrace.system.jobs import record
+from millrace.system.jobs import job_paths, record
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
@@ -112,7 +112,9 @@ def test_rebuild_is_a_job_with_its_rate(box: Box) -> None:
 def test_job_of_the_engine_has_the_keys_of_a_rebuild(box: Box) -> None:
     box.md("data", sync_action="recover", sync_completed="250 / 1000", sync_speed="50000")
     record.begin("erase", "drive S6XYZ123", "admin")
-    write_model(paths.erase_order_file(), EraseOrder(id="1", serial="S6XYZ123", wwid="", attached="7", foreign=False))
+    write_model(
+        job_paths.erase_order_file(), EraseOrder(id="1", serial="S6XYZ123", wwid="", attached="7", foreign=False)
+    )
     rebuild, erasure = look().jobs
     assert (erasure.name, erasure.what, erasure.state, erasure.by) == ("erase", "drive S6XYZ123", "running", "admin")
     assert erasure.model_dump().keys() == rebuild.model_dump().keys()

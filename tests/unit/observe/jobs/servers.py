@@ -8,7 +8,7 @@ from millrace.storage.record.scrub_record import Round, ScrubRecord, ScrubStop
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.files import write_text
-from millrace.system.jobs import record
+from millrace.system.jobs import job_paths, record
 from millrace.system.jobs.kinds import BY_NAME, JobName
 from tests.fakes.jobs import JobManager
 
@@ -31,7 +31,7 @@ def begin(name: JobName, what: str, systemd: JobManager) -> None:
 def erases(systemd: JobManager) -> None:
     """A drive is being erased."""
     begin("erase", f"drive {SERIAL}", systemd)
-    write_model(paths.erase_order_file(), EraseOrder(id="1", serial=SERIAL, wwid="", attached="7", foreign=False))
+    write_model(job_paths.erase_order_file(), EraseOrder(id="1", serial=SERIAL, wwid="", attached="7", foreign=False))
     how_far(25)
 
 
@@ -40,7 +40,7 @@ def how_far(percent: int) -> None:
     now = EraseProgress(
         serial=SERIAL, what="overwriting", done=percent, total=100, seconds_left=600, bytes_per_second=205_000_000
     )
-    write_model(paths.erase_progress_file(), now)
+    write_model(job_paths.erase_progress_file(), now)
 
 
 def checks_later() -> None:

@@ -11,9 +11,8 @@ import pytest
 
 from millrace.cli.program import run
 from millrace.observe.jobs import registry
-from millrace.system import paths
 from millrace.system.files import write_text
-from millrace.system.jobs import record
+from millrace.system.jobs import job_paths, record
 from millrace.system.jobs.job import KILLED, Glance, Job, by_stopping
 from millrace.system.jobs.kinds import CLONE
 from tests.fakes.jobs import JOBS, JobManager
@@ -53,7 +52,7 @@ def clones(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> Systemd:
     made = Job(CLONE, "a share is being cloned", by_stopping(CLONE), lambda: Glance("share a", 0.5))
     monkeypatch.setattr(registry, "job", lambda name: made)
     begin("clone", "share a", systemd)
-    write_text(paths.clone_order_file(), "{}")
+    write_text(job_paths.clone_order_file(), "{}")
     return systemd
 
 

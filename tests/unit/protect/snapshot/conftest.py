@@ -2,7 +2,6 @@
 """A server with the share data, whose files are copied where XFS would share their blocks."""
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,8 +18,7 @@ from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.clone.clone_job import Reflinks
 from millrace.serve.share.edit import set_share
 from millrace.serve.share.server import ShareServer
-from millrace.system.run import Result
-from tests.fakes.appliance import Appliance
+from tests.fakes.appliance import Appliance, remove_trees
 from tests.fakes.jobs import JOBS
 
 
@@ -93,12 +91,5 @@ def nas(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> Nas:
     (top / "set/deep").mkdir(parents=True)
     (top / "set/one").write_text("first")
     (top / "set/deep/two").write_text("second")
-    plain = appliance.__class__.__call__
-
-    def removing(self: Appliance, argv: list[str], stdin: str | None = None) -> Result:
-        if argv[0] == "rm":
-            shutil.rmtree(argv[-1])
-        return plain(self, argv, stdin)
-
-    appliance.__class__ = type("Removing", (Appliance,), {"__call__": removing})
+    remove_trees(appliance)
     return Nas(appliance, top, space)

@@ -14,9 +14,9 @@ from millrace.serve.clone.clone_model import Clone
 from millrace.serve.config import store
 from millrace.serve.config.choices import ShareType
 from millrace.serve.share.edit import create_shares
-from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.jobs import job_paths
 from tests.unit.protect.snapshot.conftest import Nas
 
 NAME = "20261129T120000Z-manual"
@@ -95,14 +95,14 @@ def test_restore_of_what_cannot_be_says_why(kept: Nas, source: str, target: str 
 
 def test_directory_is_cloned_out_of_a_snapshot(kept: Nas) -> None:
     order = clone_job.prepare(f"{AT}/set", "data/set.before", False, None, kept.server)
-    write_model(paths.clone_order_file(), order)
+    write_model(job_paths.clone_order_file(), order)
     ended = clone_run.execute(kept.server, kept.links())
     assert isinstance(ended, Clone) and (ended.state, ended.entries) == ("done", 4)
     assert (kept.share / "set.before/one").read_text() == "first"
 
 
 def test_whole_snapshot_becomes_a_share_for_the_same_clients(kept: Nas) -> None:
-    write_model(paths.clone_order_file(), clone_job.prepare(AT, "restored", False, None, kept.server))
+    write_model(job_paths.clone_order_file(), clone_job.prepare(AT, "restored", False, None, kept.server))
     assert clone_run.execute(kept.server, kept.links()).share
     assert (kept.appliance.root / "srv/pool/restored/set/one").read_text() == "first"
     assert "/srv/pool/restored" in kept.appliance.exported()

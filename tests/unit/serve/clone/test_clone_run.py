@@ -2,7 +2,6 @@
 """A clone is there completely or not at all, whatever ends it, and a sealed one stays as it is."""
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from millrace.storage.record.model import Pool
 from millrace.system import locks, paths
 from millrace.system.documents import write_model
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
-from millrace.system.jobs import record
+from millrace.system.jobs import job_paths, record
 from millrace.system.run import Result
-from tests.fakes.appliance import Appliance
+from tests.fakes.appliance import Appliance, remove_trees
 
 
 class Killed(BaseException):
@@ -53,19 +52,12 @@ def data(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "train").mkdir(parents=True)
     (top / "train/one").write_text("1")
     (top / "link").symlink_to("/etc/shadow")
-    plain = appliance.__class__.__call__
-
-    def removing(self: Appliance, argv: list[str], stdin: str | None = None) -> Result:
-        if argv[0] == "rm":
-            shutil.rmtree(argv[-1])
-        return plain(self, argv, stdin)
-
-    appliance.__class__ = type("Removing", (Appliance,), {"__call__": removing})
+    remove_trees(appliance)
     return top
 
 
 def ordered(appliance: Appliance, source: str, target: str, seal: bool = False, limit: str | None = None) -> None:
-    write_model(paths.clone_order_file(), clone_job.prepare(source, target, seal, limit, appliance.server()))
+    write_model(job_paths.clone_order_file(), clone_job.prepare(source, target, seal, limit, appliance.server()))
 
 
 def cloned(appliance: Appliance, links: Reflinks, source: str, target: str, seal: bool = False) -> Clone:
@@ -144,7 +136,7 @@ def test_what_cannot_be_cloned_is_refused_before_anything_begins(
 ) -> None:
     with pytest.raises((Refused, BadInput, Failed), match=words):
         ordered(appliance, source, target, seal)
-    assert not paths.clone_order_file().exists()
+    assert not job_paths.clone_order_file().exists()
 
 
 def test_directory_of_the_pool_without_a_share_is_not_replaced(appliance: Appliance, data: Path) -> None:
@@ -275,7 +267,7 @@ def test_sweep_leaves_a_clone_alone_that_is_under_way(appliance: Appliance, data
     with clone_job.lock():
         assert not clone_run.sweep(appliance.server())
     assert rest(appliance) == ["tree"] and clone_model.load().state == "running"  # type: ignore[union-attr]
-    assert paths.clone_order_file().exists() and record.load("clone").state == "running"  # type: ignore[union-attr]
+    assert job_paths.clone_order_file().exists() and record.load("clone").state == "running"  # type: ignore[union-attr]
 
 
 def test_order_that_waits_for_its_unit_outlives_the_cleanup_of_the_clone_before(
@@ -286,7 +278,7 @@ def test_order_that_waits_for_its_unit_outlives_the_cleanup_of_the_clone_before(
     ordered(appliance, "data/imagenet", "data/y")
     record.begin("clone", "data/imagenet to data/y", "root")
     assert clone_run.sweep(appliance.server())
-    assert paths.clone_order_file().exists() and record.load("clone").state == "running"  # type: ignore[union-attr]
+    assert job_paths.clone_order_file().exists() and record.load("clone").state == "running"  # type: ignore[union-attr]
 
 
 def test_move_back_waits_for_a_change_of_the_shares(

@@ -17,7 +17,15 @@ from millrace.inventory.drive_tests import DriveTest, DriveTests
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.keep.home import Written
 from millrace.lifecycle.keep.model import KeepStatus, KeyFile, Manifest, ManifestMember, Seal
-from millrace.lifecycle.update.model import FailedVersion, FailedVersions, LastUpdate, Serving, Source, Trial
+from millrace.lifecycle.update.model import (
+    CheckedSource,
+    FailedVersion,
+    FailedVersions,
+    LastUpdate,
+    Serving,
+    Source,
+    Trial,
+)
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.run.remote.tokens import Tokens
 from millrace.measure.tuner.run.journal import Changed, JournalFile
@@ -40,51 +48,21 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
-from millrace.plan.settings import SettingsFile
-from millrace.plan.settings_changes import changes
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
 from millrace.serve.account.unfinished import Touched
-from millrace.serve.certificate.model import CertificateSettings
+from millrace.serve.certificate.model import Certificate, CertificateSettings, Succession
 from millrace.serve.clone.clone_model import Clone
-from millrace.serve.config.reset_journal import Reset
 from millrace.serve.render.rendered import Rendered
 from millrace.serve.share.machine_sid import MachineSid
 from millrace.serve.share.model import KeptVerification, KeptVerifications, ShareVerification
 from millrace.serve.volume.model import Exports, Volume, VolumeExport
-from millrace.storage.assemble.in_sync import InSync, InSyncArray
-from millrace.storage.assemble.lives import LeftMember
-from millrace.storage.assemble.readd import Return, Returns
-from millrace.storage.assemble.unclean import Suspects, Unclean, UncleanStarts
 from millrace.storage.drive.drive_history import KnownDrive, KnownDrives
 from millrace.storage.drive.media_errors import Counter, Counters
 from millrace.storage.drive.rises import Rise, Rises, RisingCounter
 from millrace.storage.drive.wear import WearStep
 from millrace.storage.fabrics.fabrics_model import FabricsConnection, FabricsConnections, FabricsSecrets
-from millrace.storage.record.apart_record import Apart, ApartMembers, Undecided
-from millrace.storage.record.destruction import Destruction, LeftDrive
-from millrace.storage.record.drive_change import DriveChange
 from millrace.storage.record.erasure import Erasure, Erasures
-from millrace.storage.record.model import Approval, ArrayRecord, Pool, StepRecord
-from millrace.storage.record.removal_record import Removal, Removals
-from millrace.storage.record.scrub_record import (
-    FilesystemScrub,
-    MismatchRange,
-    Repair,
-    Repaired,
-    RetiredRows,
-    Round,
-    ScrubRecord,
-    ScrubStop,
-    UnderWay,
-)
-from millrace.storage.rescue.rescue_model import DryRunResult, NewLog, Rescue
-from millrace.storage.rescue.step_names import STEPS
-from millrace.storage.trim.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
-from millrace.system import paths
-from millrace.system.documents import read_model
 from millrace.system.jobs.record import JobRecord
-from millrace.tune.rebuild_speed import PriorityDocument
-from tests.fakes.files.box import POLICY, Box
 from tests.fakes.files.running import server
 from tests.unit.measure.bench.remotes import client
 from tests.unit.measure.bench.rungs import done
@@ -93,9 +71,9 @@ from tests.unit.measure.tuner.reports import finished
 from tests.unit.plan.servers import drives_1u12
 from tests.unit.plan.servers import server as hardware
 from tests.unit.plan.test_settings import basis
+from tests.unit.serve.config.record_pool import AT, LATER, of_box, of_pool
 
 RELEASED = Path(__file__).parent / "released"
-AT, LATER = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
 SEAL = Seal(salt="0123456789abcdef")
 VOLUME, ORIGIN = UUID("0a1b2c3d-1111-4222-8333-944444444444"), UUID("1a1b2c3d-1111-4222-8333-944444444444")
 NODE = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
@@ -107,7 +85,7 @@ def documents() -> dict[str, BaseModel]:
     """Every document that `Box` does not write by itself, with something in each of its fields."""
     with tempfile.TemporaryDirectory() as root, server(Path(root)) as box:
         made = box.provision()
-        return {**_of_box(box, made), **_of_pool(made), **_of_alerts(), **_of_updates(), **_of_tuner(), **_others()}
+        return {**of_box(box, made), **of_pool(made), **_of_alerts(), **_of_updates(), **_of_tuner(), **_others()}
 
 
 def _of_tuner() -> dict[str, BaseModel]:
@@ -135,105 +113,6 @@ def _of_tuner() -> dict[str, BaseModel]:
         ),
         # two readings have all that fifty have
         "tuner-run.json": tuner_run.model_copy(update={"readings": tuner_run.readings[:2], "environment": where}),
-    }
-
-
-def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:
-    from millrace.tune import settings
-
-    box.scrub()
-    scrub = read_model(paths.scrub_file(), ScrubRecord)
-    under_way = UnderWay(started=AT, sector=8, sectors=80, seconds=1.5, mismatches=0, least="1000", most="200000")
-    place = [MismatchRange(begin=8, end=16, sectors=8)]
-    repair = Repair(asked=AT, ranges=place, least="1000", most="200000")
-    repaired = Repaired(ended=LATER, rewritten=8, left=0)
-    first: dict[str, object] = {
-        "under_way": under_way.model_copy(update={"ranges": place}),
-        "repair": repair,
-        "repaired": repaired,
-    }
-    first["retired"] = [RetiredRows(begin=16, end=24)]
-    arrays = [scrub.arrays[0].model_copy(update=first), *scrub.arrays[1:]]
-    sound = FilesystemScrub(started=AT, ended=LATER, seconds=3600, problem=None)
-    stopped = ScrubStop(at=LATER, by="window", reason="the window of the policy ended")
-    more = {"arrays": arrays, "filesystem": sound, "round": Round(started=AT, by="policy"), "stopped": stopped}
-    before = settings.in_force(pool)
-    paths.policy_file().write_text(POLICY + "[nfsd]\nmax_block_size = 524288\n")
-    now = settings.current(pool).settings
-    box.replace("data", 3, 12)
-    change = box.change(3, 12).change
-    return {
-        "scrub.json": scrub.model_copy(update=more),
-        "settings.json": SettingsFile(release=__version__, at=AT, settings=now, changes=changes(before, now, AT)),
-        "drive-change.json": DriveChange.model_validate(change.model_dump()),
-    }
-
-
-def _in_sync(one: ArrayRecord) -> InSyncArray:
-    left = LeftMember(member=one.members[-1], events=17, beside=[0])
-    return InSyncArray(uuid=one.uuid, members=one.members, left=[left])
-
-
-def _of_pool(pool: Pool) -> dict[str, BaseModel]:
-    data, log = pool.arrays[0], pool.arrays[-1]
-    steps = [StepRecord(name=name, state="done" if number < 3 else "pending") for number, name in enumerate(STEPS)]
-    judgement = DryRunResult(
-        files=10, directories=2, size=4096, unreadable=1, complete=True, problem_count=1, problems=["a line"], note="x"
-    )
-    return {
-        "in-sync.json": InSync(arrays=[_in_sync(record) for record in pool.arrays]),
-        "apart.json": ApartMembers(
-            members=[Apart(array="log", serial="OLD2", partuuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a12", written=AT)],
-            undecided=[Undecided(array="log", why="it ran twice. Choose one")],
-        ),
-        "removed.json": Removals(removals=[Removal(serial="OLD1", at=AT)]),
-        "reset.json": Reset(what="keep", by="admin", at=AT, pool="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11"),
-        "returns.json": Returns(
-            returns=[Return(serial=data.members[0].serial, array="data", at=AT, outcome="re-added")]
-        ),
-        "unclean.json": UncleanStarts(
-            starts=[Unclean(array="data", level="raid6", last_write=AT, started=LATER, missing=["OLD1"])],
-            suspects=Suspects(count=3, listed=2, complete=False),
-        ),
-        "rescue.json": Rescue(
-            id="1",
-            by="admin",
-            at=AT,
-            lost=log.uuid,
-            lost_drives=[member.serial for member in log.members],
-            steps=steps,
-            results={"stop": "stopped"},
-            image="/var/lib/millrace/rescue-20261120T120000Z.metadump",
-            judgement=judgement,
-            new=NewLog(drives=pool.drives[:1], array=log, steps=steps[:1]),
-            orphans=1,
-            ended=LATER,
-        ),
-        "trim.json": TrimRecord(
-            uuid=pool.filesystem_uuid,
-            round=TrimRound(started=AT, by="policy", size=80, offset=8, slice=4, bytes=2, seconds=1.5, longest=0.5),
-            stopped=TrimStop(at=LATER, by="window", reason="the window of the policy ended"),
-            last=Trimmed(started=AT, ended=LATER, bytes=80, seconds=3.5, longest=0.5),
-        ),
-        "approval.json": Approval(sha256=pool.plan_sha256, by="admin", at=AT),
-        "priority.json": PriorityDocument(priority="rebuild"),
-        "pool-destruction.json": Destruction(
-            pool=pool,
-            drives=pool.drives,
-            whole=data.members[:1],
-            by="admin",
-            at=AT,
-            ends=True,
-            shares=["data"],
-            steps=[
-                StepRecord(name="stop", state="done"),
-                *(StepRecord(name=f"wipe {drive.serial}", state="done") for drive in pool.drives),
-                StepRecord(name="records", state="pending"),
-            ],
-            left=[LeftDrive(serial="OLD1", bay="4", missing=True, why="is not in this server")],
-            ended=LATER,
-            error="a line",
-        ),
     }
 
 
@@ -285,6 +164,7 @@ def _of_updates() -> dict[str, BaseModel]:
         "update-before.json": Trial(
             version=new, before=before, at=AT, by="admin", serving=serving, tries=1, problems=problems
         ),
+        "update-checked.json": CheckedSource(version="0.1.1", expires="2027-05-19T00:00:00+00:00", at=AT),
         "update-failed.json": FailedVersions(versions=[FailedVersion(version=new, at=AT, problems=problems)]),
         "update-last.json": LastUpdate(
             version=new, before=before, state="failed", at=AT, by="admin", problems=problems
@@ -323,6 +203,21 @@ def _others() -> dict[str, BaseModel]:
         "bench-clients.json": BenchClients(clients=[client("gpu1")]),
         "bench-run.json": measured.model_copy(update={"environment": environment}),
         "bench-tokens.json": Tokens(tokens={"gpu1": "0123456789abcdef"}),
+        "certificate-succession.json": Succession(
+            takes_over="2028-09-01T00:00:00+00:00",
+            authority=Certificate(
+                subject="CN=Millrace nas7",
+                issuer="CN=Millrace nas7",
+                names=["nas7", "nas7.example.com"],
+                addresses=["10.0.0.0/8"],
+                not_before="2028-05-01T00:00:00+00:00",
+                not_after="2030-05-01T00:00:00+00:00",
+                fingerprint="AB:CD",
+                authority=True,
+                purposes=["serverAuth"],
+            ),
+            waiting=["nas8"],
+        ),
         "certificate-settings.json": CertificateSettings(names=["nas.example.com"]),
         "drives.json": KnownDrives(
             drives=[

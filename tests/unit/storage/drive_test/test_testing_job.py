@@ -26,7 +26,7 @@ from millrace.storage.record.writer import PROVISIONING, READDING, writing
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, Refused
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import by_asking
 from millrace.system.run import Result
 from tests.fakes.files.trees import booted, nothing_found
@@ -110,7 +110,7 @@ def test_blank_drive_passes_and_is_blank_in_the_inventory(server: Server, quick:
     assert (drive.verdict, drive.test) == ("blank", ended)
     # nothing is left to be interrupted
     testing_job.clean_up(Linux())
-    assert last() == ended and not paths.drive_test_order_file().exists()
+    assert last() == ended and not job_paths.drive_test_order_file().exists()
 
 
 def test_verb_says_what_it_does_and_how_it_ended(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +143,7 @@ def test_verb_refuses_in_one_sentence(
 ) -> None:
     assert program.run(["drive", "test", *words]) == status
     assert said in capsys.readouterr().err
-    assert server.is_zero and not paths.drive_test_order_file().exists()
+    assert server.is_zero and not job_paths.drive_test_order_file().exists()
 
 
 def test_drive_that_holds_anything_is_not_tested(server: Server) -> None:
@@ -198,7 +198,7 @@ def test_drive_that_loses_writes_fails_and_is_blank_for_nobody(server: Server, m
 
 def killed(server: Server) -> None:
     """A unit that was killed in the middle, and what systemd runs after it."""
-    order = read_model(paths.drive_test_order_file(), DriveTestOrder)
+    order = read_model(job_paths.drive_test_order_file(), DriveTestOrder)
     found = testable.candidate(Linux(), SERIAL, quick=False)
     drive_tests.save(DriveTestRun(Linux(), found, order, DriveTestBoard()).record)
     with server.device.open("r+b") as file:
@@ -358,7 +358,7 @@ def test_test_under_way_is_in_the_row_of_its_drive(server: Server) -> None:
     assert drive.actions == ["locate"] and drive.test_seconds is None
     now = DriveTestProgress(serial=SERIAL, what="reading back", done=30, total=60, bytes_per_second=15, seconds_left=2)
     assert testing_job.JOB.glance() is None
-    write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
+    write_model(job_paths.drive_test_progress_file(), DriveTestsProgress(drives=[now]))
     assert row(facts(), SERIAL).testing == now
     assert testing_job.JOB.glance() == (f"drive {SERIAL}: reading back", 0.5, 2, 15)
     # a test of another boot does not go on
@@ -373,10 +373,10 @@ def test_cancel_prints_how_each_test_ended(
     record = begin(server)
 
     def wait(*_: object) -> None:
-        assert paths.drive_test_cancel_file().exists()
+        assert job_paths.drive_test_cancel_file().exists()
         drive_tests.save(record.model_copy(update={"state": "cancelled", "reason": "an administrator ended it"}))
 
-    stop = by_asking(kinds.DRIVE_TEST, paths.drive_test_cancel_file, wait)
+    stop = by_asking(kinds.DRIVE_TEST, job_paths.drive_test_cancel_file, wait)
     monkeypatch.setattr(testing_job, "JOB", replace(testing_job.JOB, stop=stop))
     server.manager.states = ["active", "active", "active", "inactive"]
     assert program.run(["drive", "test", "--cancel", "--json"]) == 0
@@ -397,7 +397,7 @@ def test_cancelled_test_is_recorded_and_the_drive_is_blank(server: Server, monke
     def reading(one: RawDrive, offset: int, length: int) -> bytes:
         reads.append(offset)
         if len(reads) == 5:
-            paths.drive_test_cancel_file().write_text("")
+            job_paths.drive_test_cancel_file().write_text("")
         return read(one, offset, length)
 
     server.manager.run = lambda: (monkeypatch.setattr(RawDrive, "read", reading), run())
@@ -451,27 +451,27 @@ def test_another_change_and_another_test_are_refused(server: Server) -> None:
     server.manager.others = {"millrace-bench.service": "active"}
     with pytest.raises(Refused, match="a benchmark is running; wait for it, or stop it: millrace bench stop"):
         testing_job.start(Linux(), ready, True)
-    assert not paths.drive_test_order_file().exists()
+    assert not job_paths.drive_test_order_file().exists()
 
 
 def test_clean_up_by_hand_ends_no_test_that_goes_on(server: Server) -> None:
     server.order()
     ready = testable.candidate(Linux(), SERIAL, quick=True)
-    order = read_model(paths.drive_test_order_file(), DriveTestOrder)
+    order = read_model(job_paths.drive_test_order_file(), DriveTestOrder)
     drive_tests.save(DriveTestRun(Linux(), ready, order, DriveTestBoard()).record)
     with testing_job.JOB.alone(), pytest.raises(Refused, match="drives are being tested"):
         testing_job.clean_up(Linux())
-    assert last().state == "running" and paths.drive_test_order_file().exists()
+    assert last().state == "running" and job_paths.drive_test_order_file().exists()
     testing_job.clean_up(Linux())
     assert server.manager.called("udevadm settle")
-    assert last().state == "interrupted" and not paths.drive_test_order_file().exists()
+    assert last().state == "interrupted" and not job_paths.drive_test_order_file().exists()
 
 
 def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
     server.manager.broken = {"systemctl start": Result(1, "", "Failed to start\n")}
     with pytest.raises(Failed, match="does not start: Failed to start"):
         server.order()
-    assert not paths.drive_test_order_file().exists()
+    assert not job_paths.drive_test_order_file().exists()
 
 
 def test_without_root_nothing_is_examined(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from millrace.storage.record.writer import PROVISIONING, READDING, writing
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, Refused
+from millrace.system.jobs import job_paths
 from millrace.system.run import Result
 from tests.fakes.files.trees import booted, nothing_found
 from tests.fakes.jobs import JOBS, JobManager
@@ -116,7 +117,7 @@ def test_drive_is_erased_and_blank_in_the_inventory(server: Server) -> None:
     assert erasure.unfinished() == {}
     # nothing is left to be interrupted
     erase_job.clean_up(Linux())
-    assert last() == ended and not paths.erase_order_file().exists()
+    assert last() == ended and not job_paths.erase_order_file().exists()
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_verb_fails_where_the_drive_is_not_erased(server: Server, capsys: pytest
 
 def killed(server: Server) -> None:
     """A unit that was killed in the middle, and what systemd runs after it."""
-    order = read_model(paths.erase_order_file(), EraseOrder)
+    order = read_model(job_paths.erase_order_file(), EraseOrder)
     with server.device.open("r+b") as file:
         for offset in (0, len(DATA) - MARK_SIZE):
             file.seek(offset)
@@ -256,7 +257,7 @@ def test_clean_up_by_hand_ends_no_erasure_that_goes_on(server: Server) -> None:
     erasure.save(erase_job._begun(erase_job.ready(Linux(), SERIAL, True), order, Linux()))
     with erase_job.JOB.alone(), pytest.raises(Refused, match="another drive is being erased"):
         erase_job.clean_up(Linux())
-    assert last().state == "running" and paths.erase_order_file().exists()
+    assert last().state == "running" and job_paths.erase_order_file().exists()
     erase_job.clean_up(Linux())
     assert last().state == "interrupted" and server.manager.called("udevadm settle")
 
@@ -265,7 +266,7 @@ def test_unit_that_does_not_start_leaves_no_order(server: Server) -> None:
     server.manager.broken = {"systemctl start": Result(1, "", "Failed to start\n")}
     with pytest.raises(Failed, match="does not start: Failed to start"):
         server.order()
-    assert not paths.erase_order_file().exists()
+    assert not job_paths.erase_order_file().exists()
 
 
 def test_drive_that_fails_is_recorded_with_the_reason(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

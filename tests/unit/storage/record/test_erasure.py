@@ -10,6 +10,7 @@ from millrace.storage.record.erasure import INTERRUPTED, KEPT, EraseProgress, Er
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.files import write_text
+from millrace.system.jobs import job_paths
 
 BOOT = "5f0e"
 
@@ -37,7 +38,7 @@ def record(state: State, serial: str = "S", boot: str = BOOT, reason: str | None
 
 def progress(done: int | None, serial: str = "S") -> None:
     line = EraseProgress(serial=serial, what="writing zeros", done=done, total=200, bytes_per_second=1, seconds_left=1)
-    write_model(paths.erase_progress_file(), line)
+    write_model(job_paths.erase_progress_file(), line)
 
 
 @pytest.mark.parametrize(

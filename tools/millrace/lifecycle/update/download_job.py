@@ -11,13 +11,12 @@ from contextlib import suppress
 from millrace.lifecycle.update import stage, update_job
 from millrace.lifecycle.update.model import DownloadOrder
 from millrace.lifecycle.update.update_job import PROGRESS
-from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import Document, Glance, Job, by_stopping
 from millrace.system.run import Runner
 
-ORDER = Document(paths.update_download_order_file, DownloadOrder)
+ORDER = Document(job_paths.update_download_order_file, DownloadOrder)
 
 
 def _glance() -> Glance | None:

@@ -8,8 +8,8 @@ from millrace.lifecycle.update import boot_entries, freshness, obstacles, record
 from millrace.lifecycle.update.model import KernelOption, Offer, OtherVersion, Release, UpdateStatus
 from millrace.lifecycle.update.planned_reboot import planned
 from millrace.lifecycle.update.update_job import JOB, progress
-from millrace.system import paths
 from millrace.system.errors import BadInput, MillraceError
+from millrace.system.jobs import job_paths
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner
 
@@ -29,7 +29,7 @@ def status(run: Runner) -> UpdateStatus:
         reboot_deferred=reboot.deferred if reboot else None,
         etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
         etc_problem=factory.trouble(),
-        running=JOB.runs(run) or paths.update_progress_file().exists(),
+        running=JOB.runs(run) or job_paths.update_progress_file().exists(),
         progress=progress(),
         warnings=freshness.of_source(_source()),
     )

@@ -3,12 +3,11 @@
 
 from millrace.lifecycle.update import update_paths
 from millrace.lifecycle.update.model import UpdateOrder, UpdateProgress
-from millrace.system import paths
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import Document, Glance, Job
 
 ORDER = Document(update_paths.order_file, UpdateOrder)
-PROGRESS = Document(paths.update_progress_file, UpdateProgress)
+PROGRESS = Document(job_paths.update_progress_file, UpdateProgress)
 """Of the installation, and before it of the download or the upload."""
 
 

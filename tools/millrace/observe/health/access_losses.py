@@ -5,6 +5,7 @@ journalctl opens each file of the journal: with every check it would cost more t
 """
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from millrace.observe.health.host import Host
 from millrace.serve.config import store
@@ -16,6 +17,11 @@ from millrace.system.errors import MillraceError
 
 ASK_SECONDS = 300.0
 SHOWN = timedelta(days=1)
+
+
+def record_file() -> Path:
+    """What journald dropped of the access logs of shares in the last day, as a health check read it."""
+    return paths.run_dir() / "access-losses.json"
 
 
 class AccessLosses(Contract):
@@ -34,7 +40,7 @@ def write(host: Host, now: datetime | None = None) -> None:
     """Read from time to time what was dropped, where a share has an access log."""
     try:
         if not audited():
-            paths.access_losses_file().unlink(missing_ok=True)
+            record_file().unlink(missing_ok=True)
             return
         before = last()
         if before is not None and 0 <= host.uptime - before.asked < ASK_SECONDS:
@@ -44,12 +50,12 @@ def write(host: Host, now: datetime | None = None) -> None:
     except MillraceError:
         # that is no reason to check nothing else
         return
-    write_model(paths.access_losses_file(), AccessLosses(asked=host.uptime, lost=lost))
+    write_model(record_file(), AccessLosses(asked=host.uptime, lost=lost))
 
 
 def last() -> AccessLosses | None:
     """Return what was read last; None where nothing was, or it cannot be parsed."""
     try:
-        return read_model(paths.access_losses_file(), AccessLosses)
+        return read_model(record_file(), AccessLosses)
     except (MillraceError, OSError):
         return None

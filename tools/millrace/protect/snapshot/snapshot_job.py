@@ -20,14 +20,14 @@ from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths
 from millrace.system.errors import BadInput, Failed, Refused
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import POLL, Document, Glance, Job, by_stopping
 from millrace.system.names import share_name
 from millrace.system.users import invoking_user, only_root
 
 UNDER_WAY = "another snapshot is being made: millrace job show snapshot"
-ORDER = Document(paths.snapshot_order_file, SnapshotOrder)
-PROGRESS = Document(paths.snapshot_progress_file, SnapshotProgress)
+ORDER = Document(job_paths.snapshot_order_file, SnapshotOrder)
+PROGRESS = Document(job_paths.snapshot_progress_file, SnapshotProgress)
 
 
 def _glance() -> Glance | None:

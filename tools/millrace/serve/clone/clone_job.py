@@ -17,14 +17,14 @@ from millrace.serve.share.options import size as parsed_size
 from millrace.serve.share.server import ShareServer
 from millrace.system import locks, paths, reflink
 from millrace.system.errors import BadInput, Failed
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import KILLED, POLL, Document, Glance, Job, by_stopping
 from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 
 UNDER_WAY = "another clone is under way: millrace share clone-status"
-ORDER = Document(paths.clone_order_file, CloneOrder)
-PROGRESS = Document(paths.clone_progress_file, CloneProgress)
+ORDER = Document(job_paths.clone_order_file, CloneOrder)
+PROGRESS = Document(job_paths.clone_progress_file, CloneProgress)
 
 
 def _glance() -> Glance | None:

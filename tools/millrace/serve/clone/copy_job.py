@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from millrace.serve.clone import copy_run
 from millrace.serve.clone.copy_model import CopyLine, CopyOrder, CopyProgress, CopyReport
 from millrace.serve.share.server import ShareServer
-from millrace.system import paths
 from millrace.system.errors import Failed
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import Document, Glance, Job, by_stopping
 from millrace.system.users import invoking_user, only_root
 
-ORDER = Document(paths.copy_order_file, CopyOrder)
-PROGRESS = Document(paths.copy_progress_file, CopyProgress)
-RESULT = Document(paths.copy_result_file, CopyReport)
+ORDER = Document(job_paths.copy_order_file, CopyOrder)
+PROGRESS = Document(job_paths.copy_progress_file, CopyProgress)
+RESULT = Document(job_paths.copy_result_file, CopyReport)
 
 
 def _glance() -> Glance | None:

@@ -21,15 +21,15 @@ from millrace.serve.share.model import Share
 from millrace.serve.share.server import ShareServer
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, Refused
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import POLL, Document, Glance, Job, by_stopping
 from millrace.system.names import share_name
 from millrace.system.trees import nofollow
 from millrace.system.users import invoking_user, only_root
 
-ORDER = Document(paths.permissions_order_file, PermissionsOrder)
-PROGRESS = Document(paths.permissions_progress_file, PermissionsProgress)
-RESULT = Document(paths.permissions_result_file, PermissionsReport)
+ORDER = Document(job_paths.permissions_order_file, PermissionsOrder)
+PROGRESS = Document(job_paths.permissions_progress_file, PermissionsProgress)
+RESULT = Document(job_paths.permissions_result_file, PermissionsReport)
 
 
 def _glance() -> Glance | None:

@@ -24,6 +24,7 @@ from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import write_model
 from millrace.system.errors import MillraceError, Refused
+from millrace.system.jobs import job_paths
 
 HEALTH = ("critical_warning", "available_spare", "spare_threshold")
 """What of a SMART log `why_failing` judges."""
@@ -47,7 +48,7 @@ class DriveTestBoard:
         """Write how far one test is, in bytes and seconds."""
         with self._lock:
             self._progress[progress.serial] = progress
-            write_model(paths.drive_test_progress_file(), DriveTestsProgress(drives=list(self._progress.values())))
+            write_model(job_paths.drive_test_progress_file(), DriveTestsProgress(drives=list(self._progress.values())))
 
     def examined(self, name: str) -> Drive:
         """Examine a drive and return it as the inventory has it now."""
@@ -81,7 +82,7 @@ class DriveTestRun:
         raw = self._opened.enter_context(exclusively(paths.ROOT / "dev" / drive.name, drive.size))
         if not self._is_here():
             raise Refused(f"{named(self._found.row)} was removed or replaced meanwhile; nothing was written")
-        cancelled = paths.drive_test_cancel_file().exists
+        cancelled = job_paths.drive_test_cancel_file().exists
         self._tester = DriveTester(self._system, drive, raw, self._quick, self._board.tell, cancelled)
 
     def close(self) -> None:

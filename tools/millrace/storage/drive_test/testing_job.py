@@ -25,16 +25,15 @@ from millrace.storage.record.test_order import (
 )
 from millrace.storage.record.writer import testing as about_to_test
 from millrace.storage.record.writer import writing
-from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.errors import Failed, Refused
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs import record as job_record
 from millrace.system.jobs.job import KILLED, Document, Flag, Glance, Job, by_asking
 from millrace.system.jobs.record import JobRecord
 from millrace.system.users import only_root
 
-ORDER = Document(paths.drive_test_order_file, DriveTestOrder)
+ORDER = Document(job_paths.drive_test_order_file, DriveTestOrder)
 
 
 def _glance() -> Glance | None:
@@ -50,9 +49,13 @@ def _glance() -> Glance | None:
 JOB = Job(
     kind=kinds.DRIVE_TEST,
     busy="drives are being tested: `millrace drive list` shows which; wait, or end it: millrace drive test --cancel",
-    stop=by_asking(kinds.DRIVE_TEST, paths.drive_test_cancel_file),
+    stop=by_asking(kinds.DRIVE_TEST, job_paths.drive_test_cancel_file),
     glance=_glance,
-    files=(ORDER, Document(paths.drive_test_progress_file, DriveTestsProgress), Flag(paths.drive_test_cancel_file)),
+    files=(
+        ORDER,
+        Document(job_paths.drive_test_progress_file, DriveTestsProgress),
+        Flag(job_paths.drive_test_cancel_file),
+    ),
 )
 
 

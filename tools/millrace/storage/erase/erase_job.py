@@ -25,11 +25,11 @@ from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, MillraceError, Refused
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import KILLED, Document, Glance, Job
 from millrace.system.users import only_root
 
-ORDER = Document(paths.erase_order_file, EraseOrder)
+ORDER = Document(job_paths.erase_order_file, EraseOrder)
 
 
 def _glance() -> Glance | None:
@@ -46,7 +46,7 @@ JOB = Job(
     busy="another drive is being erased: `millrace drive list` shows which one; wait until that has ended",
     stop="an erasure is not cancelled: a drive that was erased in part is of no use to anyone; wait for its end",
     glance=_glance,
-    files=(ORDER, Document(paths.erase_progress_file, EraseProgress)),
+    files=(ORDER, Document(job_paths.erase_progress_file, EraseProgress)),
 )
 
 

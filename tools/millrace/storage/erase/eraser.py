@@ -16,6 +16,7 @@ from millrace.storage.record.erasure import EraseProgress
 from millrace.system import paths
 from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
+from millrace.system.jobs import job_paths
 from millrace.system.run import last_words
 from millrace.system.wait import wait_until
 
@@ -158,7 +159,7 @@ class Eraser:
         progress = EraseProgress(
             serial=self._drive.serial, what=what, done=done, total=total, bytes_per_second=rate, seconds_left=left
         )
-        write_model(paths.erase_progress_file(), progress)
+        write_model(job_paths.erase_progress_file(), progress)
 
 
 def reread(system: System, name: str, report: Report) -> None:

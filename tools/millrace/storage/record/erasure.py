@@ -8,6 +8,7 @@ from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import MillraceError
+from millrace.system.jobs import job_paths
 
 KEPT = 64
 """Erasures that are kept, one for each drive."""
@@ -93,7 +94,7 @@ def save(erasure: Erasure) -> None:
 def progress(serial: str) -> EraseProgress | None:
     """Return how far the erasure of a drive is; None before it says so."""
     try:
-        found = read_model(paths.erase_progress_file(), EraseProgress)
+        found = read_model(job_paths.erase_progress_file(), EraseProgress)
     except MillraceError:
         return None
     return found if found.serial == serial else None

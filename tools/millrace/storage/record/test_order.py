@@ -5,10 +5,10 @@ from typing import Literal
 
 from millrace.inventory import drive_tests
 from millrace.inventory.drive_tests import DriveTest
-from millrace.system import paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model
 from millrace.system.errors import MillraceError
+from millrace.system.jobs import job_paths
 
 
 class DriveTestTarget(Contract):
@@ -59,7 +59,7 @@ DriveTestLine = DriveTestProgress | DriveTest
 def progress() -> list[DriveTestProgress]:
     """Return how far the tests under way are; none before they say so."""
     try:
-        return read_model(paths.drive_test_progress_file(), DriveTestsProgress).drives
+        return read_model(job_paths.drive_test_progress_file(), DriveTestsProgress).drives
     except MillraceError:
         return []
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from millrace.system import paths
 from millrace.system.errors import BadInput
+from millrace.system.jobs import job_paths
 from millrace.system.units import UnitState
 
 JobName = Literal[
@@ -165,7 +166,7 @@ ERASE = JobKind(
     "a drive is being erased, which a restart would end",
     "wait for it: millrace drive list",
     "ends",
-    sign=paths.erase_order_file,
+    sign=job_paths.erase_order_file,
 )
 DRIVE_TEST = JobKind(
     "drive-test",
@@ -174,7 +175,7 @@ DRIVE_TEST = JobKind(
     "a drive is being tested, which a restart would end",
     "wait for it, or cancel it: millrace drive test --cancel",
     "ends",
-    sign=paths.drive_test_order_file,
+    sign=job_paths.drive_test_order_file,
 )
 RESCUE = JobKind(
     "rescue",
@@ -204,7 +205,7 @@ CLONE = JobKind(
     "a share is being cloned, which a restart would end",
     "wait for it: millrace share clone-status",
     "ends",
-    sign=paths.clone_order_file,
+    sign=job_paths.clone_order_file,
 )
 COPY = JobKind(
     "copy",
@@ -213,7 +214,7 @@ COPY = JobKind(
     "files are being copied from another server, which a restart would end",
     "wait for it, or cancel it: millrace job cancel copy",
     "ends",
-    sign=paths.copy_order_file,
+    sign=job_paths.copy_order_file,
 )
 SNAPSHOT = JobKind(
     "snapshot",
@@ -222,7 +223,7 @@ SNAPSHOT = JobKind(
     "a snapshot of a share is being made, which a restart would end",
     "wait for it, or cancel it: millrace job cancel snapshot",
     "ends",
-    sign=paths.snapshot_order_file,
+    sign=job_paths.snapshot_order_file,
 )
 PERMISSIONS = JobKind(
     "permissions",
@@ -231,7 +232,7 @@ PERMISSIONS = JobKind(
     "the permissions of a share are being set, which a restart would end",
     "wait for it, or cancel it: millrace job cancel permissions",
     "ends",
-    sign=paths.permissions_order_file,
+    sign=job_paths.permissions_order_file,
 )
 BENCHMARK = JobKind(
     "benchmark",
@@ -240,7 +241,7 @@ BENCHMARK = JobKind(
     "a benchmark is running",
     "wait for it, or stop it: millrace bench stop",
     "ends",
-    sign=paths.bench_order_file,
+    sign=job_paths.bench_order_file,
 )
 TUNER = JobKind(
     "tuner",
@@ -249,7 +250,7 @@ TUNER = JobKind(
     "the tuner is running",
     "wait for it, or stop it: millrace tuner stop",
     "ends",
-    sign=paths.tuner_order_file,
+    sign=job_paths.tuner_order_file,
 )
 UPDATE_DOWNLOAD = JobKind(
     "update-download",
@@ -258,7 +259,7 @@ UPDATE_DOWNLOAD = JobKind(
     "an update is being downloaded, which a restart would end",
     "wait for it, or cancel it: millrace job cancel update-download",
     "ends",
-    sign=paths.update_download_order_file,
+    sign=job_paths.update_download_order_file,
 )
 UPDATE = JobKind(
     "update",
@@ -267,7 +268,7 @@ UPDATE = JobKind(
     "an update is being installed",
     WAIT,
     "ends",
-    sign=paths.update_progress_file,
+    sign=job_paths.update_progress_file,
 )
 SCRUB = JobKind(
     "scrub",

@@ -4,18 +4,18 @@
 import os
 
 from millrace.measure.bench.result.outputs import BenchProgress
-from millrace.system import paths
 from millrace.system.files import write_text
+from millrace.system.jobs import job_paths
 
 
 def begin() -> None:
     """Remove the progress of the run before."""
-    write_text(paths.progress_file(), "")
+    write_text(job_paths.bench_progress_file(), "")
 
 
 def write(progress: BenchProgress) -> None:
     """Append a line."""
-    with paths.progress_file().open("a") as out:
+    with job_paths.bench_progress_file().open("a") as out:
         out.write(progress.model_dump_json() + "\n")
 
 
@@ -37,7 +37,7 @@ class Lines:
         Those of a run that began meanwhile come alone.
         """
         try:
-            with paths.progress_file().open("rb") as written:
+            with job_paths.bench_progress_file().open("rb") as written:
                 if (file := os.fstat(written.fileno()).st_ino) != self._file:
                     self._file, self._place = file, 0
                 written.seek(self._place)

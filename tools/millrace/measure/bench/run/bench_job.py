@@ -11,7 +11,7 @@ from millrace.measure.bench.result.model import BenchState, Label, RunRequest
 from millrace.measure.bench.result.outputs import BenchProgress
 from millrace.system import paths
 from millrace.system.documents import Contract
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import Document, Glance, Job, by_stopping
 from millrace.system.jobs.kinds import JobName
 from millrace.system.run import Runner, must
@@ -26,7 +26,7 @@ class BenchOrder(Contract):
     labels: list[Label] = Field(default_factory=list)
 
 
-ORDER = Document(paths.bench_order_file, BenchOrder)
+ORDER = Document(job_paths.bench_order_file, BenchOrder)
 
 
 def _glance() -> Glance | None:

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from millrace.measure.tuner.model import TunerState
 from millrace.measure.tuner.run.outputs import TunerProgress
-from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput
+from millrace.system.jobs import job_paths
 from millrace.system.jobs.job import KILLED
 
 
 def file() -> Path:
     """The progress of the newest run of this boot."""
-    return paths.tuner_progress_file()
+    return job_paths.tuner_progress_file()
 
 
 def write(progress: TunerProgress) -> None:

@@ -7,9 +7,8 @@ from time import sleep
 from millrace.measure.tuner.model import TunerState
 from millrace.measure.tuner.run import live
 from millrace.measure.tuner.run.outputs import TunerProgress, TunerRequest
-from millrace.system import paths
 from millrace.system.documents import Contract
-from millrace.system.jobs import kinds
+from millrace.system.jobs import job_paths, kinds
 from millrace.system.jobs.job import KILLED, Document, Glance, Job, by_stopping
 from millrace.system.run import Runner
 
@@ -23,7 +22,7 @@ class TunerOrder(Contract):
     profile: str | None = None
 
 
-ORDER = Document(paths.tuner_order_file, TunerOrder)
+ORDER = Document(job_paths.tuner_order_file, TunerOrder)
 
 
 def _running() -> TunerProgress | None:

@@ -103,8 +103,6 @@ def test_file_that_never_rests_is_named(box: Box) -> None:
     box.say("rm /srv/pool/data/restless")
 
 
-# by hand until a row of soak has seen it
-@pytest.mark.soak
 def test_files_that_a_client_holds_with_a_delegation_are_of_the_moment_or_named(box: Box, client: Machine) -> None:
     client.run("cat > /run/holder.py", stdin=HOLDER)
     with nfs(client, "data") as where:
@@ -155,8 +153,6 @@ def test_snapshot_that_a_power_cut_ended_is_cleaned_up_by_the_next_boot(box: Box
     assert box.shown("job show snapshot --json")["state"] == "interrupted"
 
 
-# by hand until a row of soak has seen it
-@pytest.mark.soak
 def test_removed_snapshots_free_their_space(box: Box) -> None:
     box.say("head -c 64M /dev/urandom > /srv/pool/data/large; sync -f /srv/pool", seconds=600)
     made(box)

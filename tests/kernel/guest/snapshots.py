@@ -27,7 +27,8 @@ def pool() -> Iterator[None]:
     DRIVE.mkdir()
     for name, value in (("memory_backed", 1), ("size", 1024), ("power", 1)):
         write(DRIVE / name, value)
-    device = f"/dev/nullb{(DRIVE / 'index').read_text().strip()}"
+    # its name is that of its directory, whatever its number
+    device = f"/dev/{DRIVE.name}"
     run("modprobe", "xfs")
     run("mkfs.xfs", "-q", device)
     run("mount", "-t", "xfs", "-o", "noatime,prjquota", device, str(POOL))

@@ -13,7 +13,7 @@ MODULES: dict[JobName, str] = {
     "drive-test": "millrace.storage.drive_test.testing_job",
     "rescue": "millrace.storage.rescue.rescue_job",
     "revive": "millrace.storage.rescue.revive_job",
-    "adopt": "millrace.lifecycle.adopt.job",
+    "adopt": "millrace.lifecycle.adopt.adopt_job",
     "clone": "millrace.serve.clone.clone_job",
     "copy": "millrace.serve.clone.copy_job",
     "snapshot": "millrace.protect.snapshot.snapshot_job",

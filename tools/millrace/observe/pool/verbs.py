@@ -40,7 +40,7 @@ def verify(show: Output) -> None:
 @prints("millrace.observe.pool.model:PoolState")
 def show(show: Output) -> None:
     """Show arrays, members, rebuilds and file system of the pool as they are now."""
-    from millrace.observe.pool.show import lines, state
+    from millrace.observe.pool.pool_state import lines, state
     from millrace.storage.record.pool_file import load_pool
 
     show(state(load_pool()), lines)

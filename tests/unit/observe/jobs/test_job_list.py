@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.jobs.listing import JobStatus, current, listed, status
+from millrace.observe.jobs.job_list import JobStatus, current, listed, status
 from millrace.observe.jobs.registry import job
 from millrace.system import paths
 from millrace.system.errors import BadInput

@@ -48,18 +48,11 @@ def set_schedule(
     if planned is not None and planned.obstacle and not dry_run:
         raise Refused(planned.obstacle)
     if not dry_run:
-        what = f"snapshot schedule {share}: {words(wanted)}"
+        what = f"snapshot schedule {share}: {wanted.words if wanted is not None else 'none'}"
         store.change(invoking_user(), what, lambda config: _with(config, share, wanted))
         # what is due is made now; else the timer would do so within a quarter of an hour
         host.run(["systemctl", "start", "--no-block", UPKEEP])
     return ScheduleChange(share=share, schedule=wanted, plan=planned)
-
-
-def words(schedule: SnapshotSchedule | None) -> str:
-    """Return a schedule in words, `24 hourly, 7 daily`."""
-    if schedule is None:
-        return "none"
-    return ", ".join(f"{number} {kind}" for kind, number in schedule.kept.items() if number)
 
 
 def plan(share: DesiredShare, schedule: SnapshotSchedule, server: ShareServer) -> SchedulePlan:

@@ -64,7 +64,6 @@ def upkeep_() -> None:
 
 
 def _changed(change: "ScheduleChange") -> Iterator[str]:
-    from millrace.protect.snapshot.snapshot_plan import words
     from millrace.system.text import duration, size
 
     if change.schedule is None or change.plan is None:
@@ -72,7 +71,7 @@ def _changed(change: "ScheduleChange") -> Iterator[str]:
         return
     plan = change.plan
     took = "measured" if plan.measured else "not measured yet"
-    yield f"share {change.share}: {words(change.schedule)} snapshots are kept"
+    yield f"share {change.share}: {change.schedule.words} snapshots are kept"
     yield f"a snapshot has {plan.entries} files and directories and takes about {duration(plan.seconds)} ({took})"
     yield (
         f"{plan.kept} snapshots hold about {size(plan.held)} for the metadata of their files, and what clients change "
@@ -91,10 +90,9 @@ def _listed(found: "ScheduleList") -> list[str]:
 
 
 def _cells(each: "ScheduledShare") -> tuple[str, str, str, str, str]:
-    from millrace.protect.snapshot.snapshot_plan import words
     from millrace.system.text import moment
 
     has = ", ".join(f"{number} {kind}" for kind, number in each.snapshots.held.items())
     newest = max(each.snapshots.newest.values(), default=None)
     last = "" if each.last is None else each.last.problem or f"complete {moment(each.last.at)}"
-    return each.share, words(each.schedule), has or "none", moment(newest) if newest else "", last
+    return each.share, each.schedule.words, has or "none", moment(newest) if newest else "", last

@@ -37,3 +37,8 @@ class SnapshotSchedule(DesiredModel):
     def kept(self) -> dict[ScheduledKind, int]:
         """How many of each kind are kept, the shortest period first."""
         return {"hourly": self.hourly, "daily": self.daily, "weekly": self.weekly, "monthly": self.monthly}
+
+    @property
+    def words(self) -> str:
+        """The schedule in words, `24 hourly, 7 daily`."""
+        return ", ".join(f"{number} {kind}" for kind, number in self.kept.items() if number)

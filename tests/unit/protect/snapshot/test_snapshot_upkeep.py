@@ -2,7 +2,7 @@
 """A schedule from the command to the snapshots that are made and removed by it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +20,7 @@ from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.serve.share import server as share_server
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import BadInput, Refused
+from millrace.system.run import Result
 from tests.fakes.jobs import JobManager
 from tests.unit.protect.snapshot.conftest import Nas
 
@@ -39,13 +40,11 @@ class Clock:
 class Systemd(JobManager):
     """systemd, whose unit makes the snapshot that was ordered; what else a share needs is answered by the appliance."""
 
-    TAKEN = ("*...",)
-
     def __init__(self, nas: Nas) -> None:
         super().__init__(UNIT)
         self._nas = nas
 
-    def __call__(self, argv: list[str], stdin: str | None = None) -> object:  # type: ignore[override]
+    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         return (
             super().__call__(argv, stdin)
             if argv[0] in ("systemctl", "journalctl")

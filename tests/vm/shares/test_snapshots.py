@@ -15,6 +15,15 @@ pytestmark = pytest.mark.usefixtures("models")
 TOP = "/srv/pool/.millrace-snapshots"
 MIB = 1 << 20
 HELD = ("held-first", "held-second")
+UPKEEP = "millrace-cleanup@schedule.service"
+# The newest scheduled snapshot of the share data gets the name and the manifest of some hours ago.
+AGED = """
+cd /srv/pool/.millrace-snapshots/data
+new=$(ls -d *-hourly | tail -n 1)
+old=$(date -u -d '{hour} hours ago' +%Y%m%dT%H%M%SZ)-hourly
+sed -i "s/$new/$old/" $new/manifest.json
+mv $new $old
+"""
 # The second file gets each version when the server has it of the first one.
 HOLDER = """
 import os, sys, time
@@ -165,3 +174,30 @@ def test_removed_snapshots_free_their_space(box: Box) -> None:
     freed = f"test $(df --output=used -B1 /srv/pool | tail -n 1) -lt {before - 64 * MIB}"
     box.machine.wait_command(f"sync -f /srv/pool; {freed}", "the space of the snapshots", 300)
     assert box.shown("snapshot list data --json")["snapshots"] == []
+
+
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_schedule_makes_hourly_snapshots_and_thins_them(box: Box) -> None:
+    planned = box.shown("snapshot schedule data --hourly 2 --dry-run --json")["plan"]
+    assert planned["obstacle"] is None and planned["kept"] == 2 and planned["entries"] > 0, planned
+    manual = made(box)
+    box.millrace("snapshot schedule data --hourly 2", seconds=600)
+    try:
+        assert box.shown("share show data --json")["share"]["snapshots"]["hourly"] == 2
+        box.machine.wait_command(f"ls -d {TOP}/data/*-hourly", "the first scheduled snapshot", 600)
+        box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
+        box.say("systemctl is-active millrace-upkeep@snapshot.timer")
+        for hour in (3, 2):
+            # the clock stays: what was made now is made older by its name
+            box.say(AGED.format(hour=hour), seconds=600)
+            box.say(f"systemctl start {UPKEEP}")
+            box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
+        names = [row["name"] for row in box.shown("snapshot list data --json")["snapshots"]]
+        assert manual["name"] in names and len([name for name in names if name.endswith("-hourly")]) == 2, names
+        [listed] = box.shown("snapshot schedules --json")["shares"]
+        assert listed["last"]["problem"] is None and listed["snapshots"]["held"]["hourly"] == 2, listed
+        assert not [each for each in box.failed_units() if "cleanup" in each]
+    finally:
+        box.millrace("snapshot schedule data --off", seconds=600)
+    assert box.shown("snapshot schedules --json")["shares"] == []

@@ -82,6 +82,7 @@ VIEWER = frozenset(
         "share networks list",
         "share show",
         "snapshot list",
+        "snapshot schedules",
         "status",
         "topology",
         "tune",

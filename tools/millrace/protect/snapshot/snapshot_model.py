@@ -20,6 +20,7 @@ class SnapshotOrder(Contract):
     name: str
     large: bool
     by: str
+    kind: SnapshotKind = "manual"
 
 
 class SnapshotProgress(Contract):

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from millrace.protect.snapshot import snapshot_job
+from millrace.protect.snapshot import snapshot_counts, snapshot_job
 from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
 from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
@@ -89,6 +89,7 @@ def sweep(server: ShareServer) -> bool:
     """
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     snapshots.remove_old(server.run)
+    snapshot_counts.write(snapshots.mountpoint)
     with ExitStack() as stack:
         try:
             stack.enter_context(snapshot_job.lock(snapshot_job.UNDER_WAY))
@@ -223,7 +224,7 @@ def _manifest(
         project=share.project,
         type=share.type,
         name=order.name,
-        kind="manual",
+        kind=order.kind,
         by=order.by,
         first=_time(first),
         last=_time(last),

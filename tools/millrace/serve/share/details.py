@@ -79,6 +79,7 @@ def lines(shown: ShareDetails) -> list[str]:
         "Served": served(share),
         "Caching": CACHING[shown.caching] if shown.caching else "",
         "Access log": "on" if share.smb and share.smb.audit else "off" if share.smb else "",
+        "Snapshots": f"{share.snapshots.words} are kept" if share.snapshots else "",
         "Connected": _connected(shown),
         "Verified": _verified(shown),
     }

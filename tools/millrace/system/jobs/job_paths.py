@@ -96,6 +96,16 @@ def snapshot_progress_file() -> Path:
     return paths.run_dir() / "snapshot/progress.json"
 
 
+def snapshot_counts_file() -> Path:
+    """How many snapshots each share has, and how old they are."""
+    return paths.run_dir() / "snapshot/counts.json"
+
+
+def snapshot_schedule_file() -> Path:
+    """How the last scheduled snapshot of each share ended."""
+    return paths.run_dir() / "snapshot/schedule.json"
+
+
 def permissions_order_file() -> Path:
     """The share in which millrace-permissions.service is to set permissions."""
     return paths.run_dir() / "permissions/order.json"

@@ -164,6 +164,8 @@ def test_share_that_is_rolled_back_is_seen_by_clients_as_it_was(box: Box, client
         client.run(f"echo changed > {where}/roll/file; rm {where}/roll/second; echo new > {where}/roll/new; sync")
         settings = box.shown("share show data --json")
         box.millrace(f"snapshot rollback {place(snapshots['data'])} --share-again data", seconds=900)
+        # until then the client may read former files by the handles that it has
+        box.machine.wait_command(f"! ls {TOP}/.stage/* 2>/dev/null", "the removal of the former files", 600)
         stale = client.run(f"ls {where}/roll", seconds=300, check=False)
         assert stale.status != 0 and "Stale file handle" in stale.err, stale
     with nfs(client, "data") as where:
@@ -176,8 +178,9 @@ def test_share_that_is_rolled_back_is_seen_by_clients_as_it_was(box: Box, client
         client.run(f"echo changed > {where}/roll/file; sync")
         box.millrace(f"snapshot rollback {place(snapshots['models'])} --share-again models", seconds=900)
         client.wait_command(f"grep first {where}/roll/file", "the file over the new connection", 300)
-    box.machine.wait_command(f"! ls {TOP}/.stage/* 2>/dev/null", "the removal of the former files", 600)
     box.say("rm -rf /srv/pool/data/roll /srv/pool/models/roll")
+    for row in box.shown("snapshot list models --json")["snapshots"]:
+        box.millrace(f"snapshot remove models@{row['name']}", seconds=600)
 
 
 # by hand: it starts the server once more

@@ -21,8 +21,8 @@ def before(wanted: RollbackForecast) -> Iterator[str]:
         yield "SMB clients are disconnected. They connect again by themselves."
     if wanted.nfs:
         yield (
-            "NFS clients get the error 'Stale file handle' and have to mount the share again. What they write to files "
-            "that they have open goes to the snapshot of the current files, and is refused when that is complete."
+            "NFS clients get the error 'Stale file handle' and have to mount the share again. What they write to open "
+            "files after the snapshot of the current files is complete is lost: stop programs that write first."
         )
 
 

@@ -38,7 +38,7 @@ RESTARTED = "systemctl restart --job-mode=ignore-dependencies millrace-smb-direc
     ("served", "down", "commands"),
     [
         (share(), (), [EXPORTS, CLOSED]),
-        (share(direct=True), (), [EXPORTS, RESTARTED]),
+        (share(direct=True, nfs=False), (), [RESTARTED]),
         (share(nfs=False), (), [CLOSED]),
         (share(smb=False), (), [EXPORTS]),
         (share(), ("nfs-server.service", "smbd.service"), []),

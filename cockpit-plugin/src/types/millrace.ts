@@ -717,7 +717,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -880,7 +880,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1836,7 +1836,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";

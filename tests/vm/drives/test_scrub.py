@@ -150,11 +150,13 @@ def test_damaged_file_is_named_by_its_parents(box: Box) -> None:
         assert named["files"] == ["data/names/deep/vic\\ntim", "data/names/link"]
         assert (named["complete"], named["notes"]) == (True, [])
         box.say(f"mv {EXPORT}/names/deep {EXPORT}/names/moved; rm {EXPORT}/names/link")
-        # with the rights of the unit that a check starts
-        box.say("systemctl start --wait millrace-scrub-files.service")
+        # with the rights of the unit, which a check starts as well
+        assert box.shown("pool scrub files --json")["files"] == ["data/names/moved/vic\\ntim"]
         said = box.say("journalctl -b -o cat -u millrace-scrub-files.service")
         print(said)
         assert "data/names/moved/vic\\ntim" in said
+        job = box.shown("job show damaged-files --json")
+        assert (job["state"], job["by"]) == ("done", "root")
         box.say(f"mv {EXPORT}/names/moved {EXPORT}/names/deep")
     box.say(f"rm -r {EXPORT}/names")
 

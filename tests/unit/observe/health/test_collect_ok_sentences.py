@@ -65,7 +65,7 @@ FAULTS = {
     "domain": Fault(
         "the controller responds and trusts this server no more",
         "domain",
-        "serve/join/test_show.py::test_a_member_that_is_cut_off_fails",
+        "serve/join/test_join_status.py::test_a_member_that_is_cut_off_fails",
     ),
     "drives": Fault(
         "the timer that reads SMART is stopped",

@@ -28,7 +28,7 @@ from millrace.lifecycle.update.model import (
 )
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.run.remote.tokens import Tokens
-from millrace.measure.tuner.run.journal import Changed, JournalFile
+from millrace.measure.tuner.run.tuner_journal import Changed, JournalFile
 from millrace.observe.alert.model import (
     Acknowledgement,
     Acknowledgements,

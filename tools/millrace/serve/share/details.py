@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from millrace.serve.share import directories, kept_results, permissions, smb_parameters
 from millrace.serve.share.connections import connections
-from millrace.serve.share.listing import listed, served, space
 from millrace.serve.share.model import Caching, Denials, Share, ShareConnections, ShareDetails
+from millrace.serve.share.share_list import listed, served, space
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.command import command

@@ -4101,7 +4101,7 @@ export interface SnapshotManifest {
     share: string;
     project: number;
     name: string;
-    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly";
+    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly" | "before-rollback";
     by: string;
     first: string;
     last: string;
@@ -4130,6 +4130,14 @@ export interface SnapshotRemoval {
     schema_version: 1;
     share: string;
     name: string;
+}
+
+/** A share that is what a snapshot of it was; what it held before is the snapshot `kept`. */
+export interface SnapshotRollback {
+    schema_version: 1;
+    share: string;
+    snapshot: string;
+    kept: string;
 }
 
 /**
@@ -5164,6 +5172,7 @@ export interface Outputs {
     "snapshot remove": SnapshotRemoval;
     "snapshot schedule": ScheduleChange;
     "snapshot schedules": ScheduleList;
+    "snapshot rollback": SnapshotProgress | SnapshotRollback;
     "status": Status;
     "support": SupportArchive;
     "support --list": SupportContents;
@@ -5206,4 +5215,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "snapshot rollback" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -69,7 +69,7 @@ def prepare(share: str, large: bool, server: ShareServer, kind: SnapshotKind = "
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{kind}"
     if SnapshotStore(server.pool.filesystem.mountpoint).place(share, name).exists():
         raise Refused(f"{share} has a snapshot of this second: {share}@{name}")
-    return SnapshotOrder(id=uuid.uuid4().hex, share=share, name=name, large=large, by=by or invoking_user(), kind=kind)
+    return SnapshotOrder(id=uuid.uuid4().hex, share=share, name=name, large=large, by=by or invoking_user())
 
 
 def start(order: SnapshotOrder, server: ShareServer) -> None:

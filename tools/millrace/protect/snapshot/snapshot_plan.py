@@ -6,9 +6,9 @@ from typing import Any
 
 from millrace.plan.policy import policy_in_force
 from millrace.protect.snapshot import snapshot_job
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, kind_of
 from millrace.protect.snapshot.snapshot_run import LARGEST
-from millrace.protect.snapshot.snapshot_schedule import KINDS, PERIODS, kind_of, shortest
+from millrace.protect.snapshot.snapshot_schedule import KINDS, PERIODS, shortest
 from millrace.protect.snapshot.snapshot_schedule_model import ScheduleChange, SchedulePlan
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.protect.snapshot.snapshot_thin import room

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from millrace.protect.snapshot import snapshot_counts, snapshot_job
 from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder, kind_of
 from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes
@@ -21,7 +21,7 @@ from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
 from millrace.serve.clone.clone_space import needed
 from millrace.serve.clone.clone_tree import Tally, TreeClone
 from millrace.serve.config import store
-from millrace.serve.config.model import DesiredShare
+from millrace.serve.config.choices import ShareType
 from millrace.serve.share import kept_snapshots, quota
 from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.serve.share.server import ShareServer
@@ -46,6 +46,15 @@ PROJECTS = 3 << 30
 
 
 @dataclass(frozen=True)
+class SnapshotSource:
+    """The open directory that a snapshot is made of, with the quota project and the type of its share."""
+
+    directory: int
+    project: int
+    type: ShareType | None
+
+
+@dataclass(frozen=True)
 class Exactness:
     """How exact a tree is: `moment` in nanoseconds since 1970, where all of it is of one; what is `left` changed."""
 
@@ -54,8 +63,14 @@ class Exactness:
     left: Changes
 
 
-def execute(server: ShareServer, links: Reflinks, clock: ChangeClock) -> SnapshotManifest:
-    """Carry out the order; what the unit runs. Waits for a cleanup.
+CarryOut = Callable[[SnapshotOrder, SnapshotStore, ShareServer, Reflinks, ChangeClock], SnapshotManifest]
+"""What an order asks for is done: its snapshot is returned."""
+
+
+def execute(
+    server: ShareServer, links: Reflinks, clock: ChangeClock, carry_out: CarryOut | None = None
+) -> SnapshotManifest:
+    """Carry out the order; what the unit runs. Waits for a cleanup. `carry_out` is `make` where it is not given.
 
     Refused, Failed: there is no snapshot, and nothing of it remains.
     """
@@ -64,7 +79,7 @@ def execute(server: ShareServer, links: Reflinks, clock: ChangeClock) -> Snapsho
         snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
         snapshots.remove_new(server.run)
         try:
-            return _make(order, snapshots, server, links, clock)
+            return (carry_out or make)(order, snapshots, server, links, clock)
         except (MillraceError, OSError) as error:
             snapshots.remove_new(server.run)
             reason = str(error) if isinstance(error, MillraceError) else describe(error)
@@ -99,26 +114,47 @@ def sweep(server: ShareServer) -> bool:
     return True
 
 
-def _make(
+def make(
     order: SnapshotOrder, snapshots: SnapshotStore, server: ShareServer, links: Reflinks, clock: ChangeClock
 ) -> SnapshotManifest:
+    """Make a snapshot of a share. Refused: there is no such share, or no room. OSError, Failed: the pool fails."""
     share = snapshot_job.present(store.load(), order.share)
+    with clone_place.opened(ClonePlace(order.share, ()), snapshots.mountpoint) as directory:
+        source = SnapshotSource(directory, share.project, share.type)
+        return take(order, source, snapshots, server, links, clock)
+
+
+def take(
+    order: SnapshotOrder,
+    origin: SnapshotSource,
+    snapshots: SnapshotStore,
+    server: ShareServer,
+    links: Reflinks,
+    clock: ChangeClock,
+    bounded: bool = True,
+) -> SnapshotManifest:
+    """Make a snapshot of an open directory.
+
+    Refused: the pool has too little room for it, unless it is not `bounded`. OSError, Failed: the pool fails.
+    """
     writer = SnapshotWriter(order.share)
     with ExitStack() as stack:
-        source = stack.enter_context(clone_place.opened(ClonePlace(order.share, ()), snapshots.mountpoint))
+        source = origin.directory
         counted = clone_tree.count(source, clone_job.threads(), lambda tally: writer(tally.entries))
-        _refuse(order, counted, snapshots.mountpoint)
+        if bounded:
+            refuse_full(order, counted, snapshots.mountpoint)
         own, aside = stack.enter_context(_stage(order, snapshots)), stack.enter_context(_aside(snapshots))
         tree = stack.enter_context(nofollow.directory(SNAPSHOT_TREE, own))
         if quota.enabled(snapshots.mountpoint):
-            links.set_project(tree, PROJECTS + share.project)
+            links.set_project(tree, PROJECTS + origin.project)
         first = clock.mark()
         writer.begin("clone", counted.entries)
         origins: dict[int, int] = {}
 
         def watch() -> None:
             clock.tick()
-            _require_floor(order, snapshots.mountpoint)
+            if bounded:
+                _require_floor(order, snapshots.mountpoint)
 
         def tick(done: int) -> None:
             watch()
@@ -129,7 +165,7 @@ def _make(
         again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share)
         writer.begin("scan", tally.entries)
         exactness = _settle(source, again, first, clock, tick, watch, server.pause)
-        manifest = _manifest(order, share, tally, exactness, first[0], clock.mark()[0])
+        manifest = _manifest(order, origin, tally, exactness, first[0], clock.mark()[0])
         write_model(snapshots.stage / NEW / order.name / MANIFEST, manifest, 0o600)
         snapshots.add(order.share, order.name)
     snapshots.remove_new(server.run)
@@ -162,8 +198,8 @@ def _settle(
     return Exactness(None, taken, changed)
 
 
-def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
-    """Refused: the share has too many files, or the pool too little room."""
+def refuse_full(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
+    """Verify that there is room for what was counted. Refused: there is not, or these are too many files."""
     if counted.entries > LARGEST and not order.large:
         raise Refused(
             f"share {order.share} has {counted.entries} files and directories, and a snapshot takes an inode for each: "
@@ -216,15 +252,15 @@ def _aside(snapshots: SnapshotStore) -> AbstractContextManager[int]:
 
 
 def _manifest(
-    order: SnapshotOrder, share: DesiredShare, tally: Tally, exactness: Exactness, first: int, last: int
+    order: SnapshotOrder, origin: SnapshotSource, tally: Tally, exactness: Exactness, first: int, last: int
 ) -> SnapshotManifest:
     return SnapshotManifest(
         id=order.id,
         share=order.share,
-        project=share.project,
-        type=share.type,
+        project=origin.project,
+        type=origin.type,
         name=order.name,
-        kind=order.kind,
+        kind=kind_of(order.name),
         by=order.by,
         first=_time(first),
         last=_time(last),

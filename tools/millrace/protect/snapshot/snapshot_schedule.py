@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from millrace.protect.snapshot.snapshot_model import SnapshotRow
+from millrace.protect.snapshot.snapshot_model import SnapshotRow, kind_of
 from millrace.protect.snapshot.snapshot_schedule_model import ShareSnapshots, SnapshotCounts
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
 from millrace.system import ages
@@ -20,11 +20,6 @@ PERIODS: dict[ScheduledKind, timedelta] = {
     "monthly": timedelta(days=28),
 }
 KINDS: tuple[ScheduledKind, ...] = get_args(ScheduledKind)
-
-
-def kind_of(name: str) -> str:
-    """Return the kind of a snapshot by its name."""
-    return name.rpartition("-")[2]
 
 
 def made_at(name: str, now: datetime) -> datetime | None:

@@ -34,7 +34,9 @@ from millrace.system.trees import nofollow
 from millrace.system.trees.descend import entries
 
 NEW = "new"
-"""What of the stage is being made; all else there was removed."""
+"""What of the stage is being made; all else there was removed, but for a rollback."""
+ROLLBACK = "rollback"
+"""What of the stage is to be exchanged with a share, or was; rollback_run removes it."""
 SHOWN = 1000
 """Entries of a directory that are shown."""
 
@@ -120,6 +122,16 @@ class SnapshotStore:
             # not while it has another one
             (self.top / share).rmdir()
 
+    def drop_rollback(self) -> None:
+        """Take a rollback that is at its end, or that changed nothing, from its place; the cleanup removes it.
+
+        OSError: the pool fails. Failed: as `require_own`.
+        """
+        self.require_own()
+        if os.path.lexists(self.stage / ROLLBACK):
+            (self.stage / ROLLBACK).rename(self.stage / uuid.uuid4().hex)
+            sync(self.stage)
+
     def remove_new(self, run: Runner) -> None:
         """Remove a snapshot that is not complete. Failed: something of it remains."""
         self.require_own()
@@ -128,9 +140,13 @@ class SnapshotStore:
     def remove_old(self, run: Runner) -> None:
         """Remove what was taken from its place, and what is taken meanwhile. Failed: something of it remains."""
         self.require_own()
-        while rest := [path for path in self.stage.iterdir() if path.name != NEW] if self.stage.is_dir() else []:
+        while rest := self._removed():
             for path in rest:
                 _remove(path, run)
+
+    def _removed(self) -> list[Path]:
+        listed = self.stage.iterdir() if self.stage.is_dir() else ()
+        return [path for path in listed if path.name not in (NEW, ROLLBACK)]
 
 
 def _remove(path: Path, run: Runner) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from millrace.protect.snapshot import snapshot_remove
-from millrace.protect.snapshot.snapshot_model import SnapshotRow
-from millrace.protect.snapshot.snapshot_schedule import KINDS, kind_of, made_at, stamp
+from millrace.protect.snapshot.snapshot_model import SnapshotRow, kind_of
+from millrace.protect.snapshot.snapshot_schedule import KINDS, made_at, stamp
 from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.config import store

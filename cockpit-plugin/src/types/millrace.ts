@@ -5170,9 +5170,9 @@ export interface Outputs {
     "snapshot get": RestoredFile | CloneProgress | Clone;
     "snapshot list": SnapshotList;
     "snapshot remove": SnapshotRemoval;
+    "snapshot rollback": SnapshotProgress | SnapshotRollback;
     "snapshot schedule": ScheduleChange;
     "snapshot schedules": ScheduleList;
-    "snapshot rollback": SnapshotProgress | SnapshotRollback;
     "status": Status;
     "support": SupportArchive;
     "support --list": SupportContents;

@@ -13,7 +13,7 @@ EntryKind = Literal["file", "directory", "link", "other"]
 
 
 def kind_of(name: str) -> SnapshotKind:
-    """Return the kind of a snapshot by its name, which ends with it; what no schedule may remove where it is unknown."""
+    """Return the kind of a snapshot by its name; `manual`, which no schedule removes, where it ends with none."""
     kinds: tuple[SnapshotKind, ...] = get_args(SnapshotKind)
     return next((kind for kind in kinds if name.endswith(f"-{kind}")), "manual")
 

@@ -155,6 +155,11 @@ FAULTS = {
         "firewall",
         "test_firewall.py::test_table_of_another_program_that_drops_closes_the_server",
     ),
+    "snapshots": Fault(
+        "the timer of scheduled snapshots is stopped",
+        "snapshots",
+        "test_snapshots.py::test_upkeep_that_does_not_run_is_a_warning",
+    ),
     "trim": Fault("the timer of trims is stopped", "trim", "test_trim.py::test_trim_of_two_months_ago_is_a_warning"),
     "units": Fault(
         "a unit is stopped, which is no failure: the firewall",

@@ -19,6 +19,7 @@ from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
+from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
 from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import CertificateSettings, Current, Succession
@@ -98,6 +99,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "reset.json": ((f"{STATE}/reset.json", f"{STATE}/reset-last.json"), Reset),
     "returns.json": ((f"{STATE}/returns.json",), Returns),
     "rises.json": ((f"{STATE}/rises.json",), Rises),
+    "rollback.json": (("srv/pool/.millrace-snapshots/.stage/rollback/rollback.json",), RollbackJournal),
     "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
     "snapshot.json": (("srv/pool/.millrace-snapshots/data/20261129T120000Z-manual/manifest.json",), SnapshotManifest),
@@ -179,6 +181,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/assemble/unclean.py": {"unclean.json"},
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
+    "protect/snapshot/rollback_run.py": {"rollback.json"},
     "protect/snapshot/snapshot_run.py": {"snapshot.json"},
     "serve/clone/clone_model.py": {"clone.json"},
     "serve/account/unfinished.py": {"accounts-touched.json"},

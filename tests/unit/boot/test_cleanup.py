@@ -41,6 +41,7 @@ def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> 
         ("measurements", "var/millrace/bench", [BENCH]),
         ("measurements", "var/millrace/tuner", [TUNER]),
         ("snapshot", "pool/.millrace-snapshots/.stage/new", ["snapshot sweep"]),
+        ("snapshot", "pool/.millrace-snapshots/.rollback", ["snapshot sweep"]),
         ("volumes", "pool/.millrace-volumes/stage/0b1e", ["volume sweep"]),
         ("schedule", "pool/.millrace-snapshots/data/20261129T120000Z-hourly", ["snapshot upkeep"]),
     ],

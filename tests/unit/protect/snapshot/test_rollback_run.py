@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share becomes a snapshot of it completely or not at all, and what it held before is a snapshot."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from millrace.protect.snapshot import rollback_run, snapshot_job, snapshot_rollback, snapshot_run
-from millrace.protect.snapshot.rollback_run import JOURNAL
+from millrace.protect.snapshot import (
+    rollback_run,
+    snapshot_rollback,
+    snapshot_run,
+)
 from millrace.protect.snapshot.snapshot_job import ORDER
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
-from millrace.protect.snapshot.snapshot_store import ROLLBACK
 from millrace.serve.clone import clone_job, clone_tree, copy_job
-from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.clone.clone_model import CloneOrder
 from millrace.serve.clone.copy_model import CopyOrder
 from millrace.serve.config import store
@@ -23,54 +21,22 @@ from millrace.serve.share.edit import create_shares, remove_share, set_share
 from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system.errors import BadInput, Failed, Refused
 from millrace.system.jobs import record
-from millrace.system.run import Result
-from tests.fakes.jobs import shown
 from tests.unit.protect.snapshot.conftest import Nas
-
-NAME = "20261129T120000Z-manual"
-KEPT = "20261129T130000Z-before-rollback"
-AT = f"data@{NAME}"
-
-
-class Killed(BaseException):
-    """The process ends here."""
-
-
-@pytest.fixture
-def changed(nas: Nas) -> Nas:
-    """A share with a snapshot, which its clients have changed since."""
-    nas.appliance.TAKEN = (*nas.appliance.TAKEN, "exportfs -f")
-    for states in ("systemctl show --property=ActiveState,Job millrace-", "systemctl show --property=Id,"):
-        nas.appliance.broken[states] = lambda words, _: shown(words[3:])
-    nas.made()
-    (nas.share / "set/one").write_text("changed")
-    (nas.share / "set/deep/two").unlink()
-    (nas.share / "new").write_text("new")
-    nas.share.chmod(0o750)
-    return nas
-
-
-def ordered(nas: Nas) -> SnapshotOrder:
-    order = snapshot_rollback.prepare(snapshot_rollback.forecast(AT, nas.server), nas.server)
-    order = order.model_copy(update={"name": KEPT})
-    ORDER.write(order)
-    return order
-
-
-def executed(nas: Nas) -> SnapshotManifest:
-    return snapshot_run.execute(nas.server, nas.links(), ChangeClock(), rollback_run.carry_out)
-
-
-def contents(top: Path) -> dict[str, str]:
-    return {str(path.relative_to(top)): path.read_text() for path in top.rglob("*") if path.is_file()}
-
-
-BEFORE = {"set/one": "changed", "new": "new"}
-AFTER = {"set/one": "first", "set/deep/two": "second"}
-
-
-def kept(nas: Nas) -> dict[str, str]:
-    return contents(nas.snapshots.place("data", KEPT) / "tree")
+from tests.unit.protect.snapshot.rollbacks import (
+    AFTER,
+    AT,
+    BEFORE,
+    KEPT,
+    NAME,
+    Killed,
+    boot_again,
+    contents,
+    exchanged_alone,
+    executed,
+    kept,
+    ordered,
+    step,
+)
 
 
 def test_share_is_the_snapshot_and_its_former_content_is_kept(changed: Nas) -> None:
@@ -113,22 +79,6 @@ def test_servers_open_the_share_again(changed: Nas) -> None:
     assert changed.appliance.called("exportfs -f") and changed.appliance.called("smbcontrol smbd close-share data")
 
 
-def step(target: object, name: str, after: bool) -> Callable[[pytest.MonkeyPatch], None]:
-    """Cut the rollback where a function is called, or when it has returned."""
-
-    def cut(patch: pytest.MonkeyPatch) -> None:
-        plain = getattr(target, name)
-
-        def killed(*args: object, **named: object) -> object:
-            if after:
-                plain(*args, **named)
-            raise Killed
-
-        patch.setattr(target, name, killed)
-
-    return cut
-
-
 @pytest.mark.parametrize(
     ("cut", "rolled_back"),
     [
@@ -155,6 +105,7 @@ def test_cut_leaves_the_old_or_the_new_share_and_the_next_boot_is_at_the_end(
             executed(changed)
     snapshot_run.end(lambda: changed.server)
     assert contents(changed.share) == (AFTER if rolled_back else BEFORE) and ORDER.get() is None
+    boot_again(changed)
     rollback_run.resume(changed.server)
     assert ORDER.get() == (order if rolled_back else None)
     if rolled_back:
@@ -167,51 +118,24 @@ def test_cut_leaves_the_old_or_the_new_share_and_the_next_boot_is_at_the_end(
 def test_next_snapshot_finishes_a_rollback_that_a_power_cut_ended(
     changed: Nas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordered(changed)
-    with monkeypatch.context() as patch:
-        step(rollback_run, "exchange", True)(patch)
-        with pytest.raises(Killed):
-            executed(changed)
+    exchanged_alone(changed, monkeypatch)
     changed.ordered(7)
     assert executed(changed).name == "20261129T120007Z-manual"
     assert kept(changed) == BEFORE and contents(changed.share) == AFTER
 
 
-def test_rollback_whose_former_content_is_not_kept_says_so_and_is_tried_once_a_boot(changed: Nas) -> None:
-    order = ordered(changed)
-    changed.appliance.broken["exportfs -f"] = Result(1, "", "exportfs: no")
-    with pytest.raises(Failed, match=r"share data is as in .*, but its former files are not a snapshot yet: .*no"):
-        executed(changed)
-    snapshot_run.end(lambda: changed.server)
-    rollback_run.resume(changed.server)
-    assert ORDER.get() is None
-    another_boot = changed.appliance.root / "proc/sys/kernel/random/boot_id"
-    another_boot.parent.mkdir(parents=True)
-    another_boot.write_text("another\n")
-    rollback_run.resume(changed.server)
-    assert ORDER.get() == order
-
-
 def test_rollback_that_is_open_is_not_removed_with_removed_snapshots(
     changed: Nas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordered(changed)
-    with monkeypatch.context() as patch:
-        step(rollback_run, "exchange", True)(patch)
-        with pytest.raises(Killed):
-            executed(changed)
-    assert snapshot_run.sweep(changed.server) and changed.stage() == [ROLLBACK]
-    assert contents(changed.snapshots.stage / ROLLBACK / "tree") == BEFORE
+    exchanged_alone(changed, monkeypatch)
+    assert snapshot_run.sweep(changed.server) and changed.stage() == []
+    assert contents(changed.snapshots.rollback / "tree") == BEFORE
 
 
 def test_share_that_was_removed_meanwhile_leaves_its_former_content(
     changed: Nas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordered(changed)
-    with monkeypatch.context() as patch:
-        step(rollback_run, "exchange", True)(patch)
-        with pytest.raises(Killed):
-            executed(changed)
+    ORDER.write(exchanged_alone(changed, monkeypatch))
     remove_share("data", None, changed.appliance.server)
     executed(changed)
     assert kept(changed) == BEFORE and contents(changed.share) == AFTER
@@ -314,16 +238,3 @@ def test_rollback_is_recorded_as_the_job_that_made_the_snapshot(changed: Nas) ->
     assert last is not None and (last.state, last.what) == ("done", f"share data back to {NAME}")
     *_, ended = snapshot_rollback.follow(order, changed.server)
     assert ended == snapshot_rollback.SnapshotRollback(share="data", snapshot=NAME, kept=KEPT)
-
-
-@pytest.mark.parametrize("text", ["{", '{"order": {"id": "1", "share": "../etc", "name": "x"}}'])
-def test_journal_that_cannot_be_trusted_is_not_followed(changed: Nas, text: str) -> None:
-    ORDER.remove()
-    place = changed.snapshots.stage / ROLLBACK
-    changed.snapshots.stage.mkdir(mode=0o700, exist_ok=True)
-    place.mkdir(mode=0o700)
-    (place / "tree").mkdir()
-    (place / JOURNAL).write_text(text)
-    with pytest.raises(BadInput):
-        rollback_run.resume(changed.server)
-    assert os.path.lexists(place / "tree") and snapshot_job.ORDER.get() is None

@@ -99,7 +99,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "reset.json": ((f"{STATE}/reset.json", f"{STATE}/reset-last.json"), Reset),
     "returns.json": ((f"{STATE}/returns.json",), Returns),
     "rises.json": ((f"{STATE}/rises.json",), Rises),
-    "rollback.json": (("srv/pool/.millrace-snapshots/.stage/rollback/rollback.json",), RollbackJournal),
+    "rollback.json": (("srv/pool/.millrace-snapshots/.rollback/rollback.json",), RollbackJournal),
     "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
     "snapshot.json": (("srv/pool/.millrace-snapshots/data/20261129T120000Z-manual/manifest.json",), SnapshotManifest),

@@ -35,6 +35,13 @@ class RollbackJournal(Contract):
         return self
 
 
+class RollbackTry(Contract):
+    """The rollback whose end was begun last in this boot, by the id of its order; `served`: clients see the share."""
+
+    id: str
+    served: bool
+
+
 class RollbackForecast(Contract):
     """What a rollback does to a share: the snapshot with its files, `bytes` and moment, and how it is served.
 

@@ -7,18 +7,21 @@ them write into a snapshot (no_subtree_check, nfsd(7)). Then it is removed, and 
 
 A power cut before the exchange leaves the share as it was, and one after it the share as the snapshot is: the next boot
 keeps what it held, and then removes it.
+
+A rollback that does not come to its end keeps no snapshot of another share from being made.
 """
 
 import os
-from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 
-from millrace.protect.snapshot import snapshot_job, snapshot_rollback, snapshot_run
+from millrace.protect.snapshot import rollback_try, snapshot_job, snapshot_rollback, snapshot_run
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_job import JOB, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
 from millrace.protect.snapshot.snapshot_run import PROJECTS, SnapshotSource
-from millrace.protect.snapshot.snapshot_store import ROLLBACK, SnapshotStore
+from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.clone.clone_job import Reflinks
@@ -33,13 +36,20 @@ from millrace.serve.share.services import restart_child_quota
 from millrace.system import locks, paths
 from millrace.system.boot import boot_id
 from millrace.system.documents import read_model, write_model
-from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.errors import BadInput, Failed, LaterRelease, MillraceError, Refused
 from millrace.system.files import describe
+from millrace.system.jobs import record
 from millrace.system.jobs.job import no_start
+from millrace.system.text import one_line
 from millrace.system.trees import nofollow
 from millrace.system.trees.exchange import exchange
 
 JOURNAL = "rollback.json"
+LEAST = 2
+"""Percent of the pool, and of its inodes, that stay free while what a share held becomes a snapshot.
+
+The rollback has begun with room for both clones; what clients write since then must not fill the pool.
+"""
 
 
 def carry_out(
@@ -47,16 +57,23 @@ def carry_out(
 ) -> SnapshotManifest:
     """Finish what a power cut ended, and do what an order asks for; return the snapshot that is made.
 
-    Refused, Failed, BadInput, OSError: it cannot be done; a share is as it was, or is rolled back and the sentence says
-    so.
+    A rollback of another share that cannot be finished is a line in the journal, and the snapshot is made. Refused,
+    Failed, BadInput, OSError: it cannot be done; a share is as it was, or is rolled back and the sentence says so.
     """
-    open_journal = exchanged(snapshots)
+    snapshots.require_own()
+    try:
+        open_journal = exchanged(snapshots)
+    except MillraceError as error:
+        if order.rollback is not None:
+            raise
+        _say(str(error))
+        return snapshot_run.make(order, snapshots, server, links, clock)
     if open_journal is None:
         snapshots.drop_rollback()
+    elif open_journal.order.id == order.id:
+        return _finish(open_journal, snapshots, server, links, clock)
     else:
-        kept = _finish(open_journal, snapshots, server, links, clock)
-        if open_journal.order.id == order.id:
-            return kept
+        _finish_before(order, open_journal, snapshots, server, links, clock)
     if order.rollback is None:
         return snapshot_run.make(order, snapshots, server, links, clock)
     journal = _cloned(order, order.rollback, snapshots, server, links)
@@ -64,41 +81,77 @@ def carry_out(
     return _finish(journal, snapshots, server, links, clock)
 
 
-def resume(server: ShareServer) -> None:
-    """Order the end of a rollback that a power cut or a kill ended; what was never exchanged is set aside.
+def resume(server: ShareServer) -> str | None:
+    """Order the end of a rollback that a power cut or a kill ended; what was never exchanged is removed.
 
-    Nothing is done while a snapshot is being made, which does it first. What failed in this boot is not tried again by
-    itself. Failed, BadInput, OSError: the pool fails, or the journal cannot be read.
+    Return why a rollback remains that was tried in this boot: it is not tried again by itself. Nothing is done while a
+    snapshot is being made, which does it first. Failed, BadInput, OSError: the pool fails, or the journal cannot be
+    read.
     """
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
+    snapshots.require_own()
     try:
         with snapshot_job.lock(snapshot_job.UNDER_WAY):
             journal = exchanged(snapshots)
-            if journal is None:
+            if journal is None or (
+                rollback_try.was_begun(journal) and snapshot_job.made(journal.order, server) is not None
+            ):
                 snapshots.drop_rollback()
+                journal = None
     except locks.Busy:
-        return
-    if journal is None or (journal.error is not None and journal.boot == boot_id()):
-        return
-    try:
+        return None
+    if journal is None:
+        snapshots.remove_old(server.run)
+        return None
+    if rollback_try.was_begun(journal):
+        return rollback_try.unfinished(journal)
+    # where another job runs, the next snapshot or the next boot does it
+    with suppress(Refused):
         snapshot_rollback.start(journal.order, server)
-    except Refused:
-        # the next snapshot or the next boot does it
-        return
+    return None
 
 
 def exchanged(snapshots: SnapshotStore) -> RollbackJournal | None:
     """Return the journal of a rollback whose share is exchanged and that is not at its end; None where there is none.
 
-    BadInput: the journal cannot be read. Failed: a directory of it is not of root alone.
+    Failed: it cannot be read, or its directory is not of root alone, and what to do. LaterRelease: a later one wrote
+    it.
     """
-    place = _place(snapshots)
-    snapshots.require_own()
+    place = snapshots.rollback
     nofollow.require_private(place)
-    if not (place / JOURNAL).exists():
-        return None
-    journal = read_model(place / JOURNAL, RollbackJournal)
-    return None if (place / SNAPSHOT_TREE).lstat().st_ino == journal.inode else journal
+    try:
+        if not (place / JOURNAL).exists():
+            return None
+        journal = read_model(place / JOURNAL, RollbackJournal)
+        return None if (place / SNAPSHOT_TREE).lstat().st_ino == journal.inode else journal
+    except LaterRelease:
+        raise
+    except (BadInput, OSError) as error:
+        raise Failed(
+            f"the journal of a rollback cannot be read, and no share can be rolled back: {describe(error)}; examine "
+            f"{place / SNAPSHOT_TREE}, which may be the only copy of files of a share, then remove {place}"
+        ) from error
+
+
+def _finish_before(
+    order: SnapshotOrder,
+    journal: RollbackJournal,
+    snapshots: SnapshotStore,
+    server: ShareServer,
+    links: Reflinks,
+    clock: ChangeClock,
+) -> None:
+    """Finish a rollback before another order. Failed: that needs it, as it is of the same share, or a rollback."""
+    is_needed = order.rollback is not None or order.share == journal.order.share
+    if not is_needed and rollback_try.was_begun(journal):
+        _say(rollback_try.unfinished(journal))
+        return
+    try:
+        _finish(journal, snapshots, server, links, clock)
+    except Failed as failed:
+        if is_needed:
+            raise
+        _say(str(failed))
 
 
 def _cloned(
@@ -126,7 +179,7 @@ def _cloned(
         clone_tree.dress(current, tree)
         inode = os.fstat(tree).st_ino
     journal = RollbackJournal(order=order, project=share.project, type=share.type, inode=inode)
-    write_model(_place(snapshots) / JOURNAL, journal, 0o600)
+    write_model(snapshots.rollback / JOURNAL, journal, 0o600)
     return journal
 
 
@@ -141,7 +194,7 @@ def _exchange(journal: RollbackJournal, snapshots: SnapshotStore, server: ShareS
         if quota.enabled(snapshots.mountpoint):
             # what is counted is another tree: a power cut has the boot count it
             quota.forget(order.share, server.pool)
-        with nofollow.directory(top) as pool, nofollow.directory(_place(snapshots)) as own:
+        with nofollow.directory(top) as pool, nofollow.directory(snapshots.rollback) as own:
             exchange(SNAPSHOT_TREE, own, order.share, pool)
 
 
@@ -150,27 +203,48 @@ def _finish(
 ) -> SnapshotManifest:
     """Serve the share as it is now, and make a snapshot of what it held. Failed: it is not kept yet, and why."""
     order = journal.order
+    problems: list[str] = []
     try:
-        _serve(journal, snapshots, server)
-        with nofollow.directory(_place(snapshots) / SNAPSHOT_TREE) as former:
+        # a kill, and what nobody expected, must not have the cleanup begin again for ever
+        rollback_try.begin(journal)
+        if not rollback_try.is_served(journal):
+            _serve(journal, snapshots, server)
+            rollback_try.serve(journal)
+        with nofollow.directory(snapshots.rollback / SNAPSHOT_TREE) as former:
             if quota.enabled(snapshots.mountpoint):
                 project_walk.count(former, PROJECTS + journal.project, server.projects, clone_job.threads())
-                _count(journal, server)
+                problems = _count(journal, server)
             kept = snapshot_job.made(order, server)
             if kept is None:
                 snapshots.remove_new(server.run)
                 source = SnapshotSource(former, journal.project, journal.type)
-                kept = snapshot_run.take(order, source, snapshots, server, links, clock, bounded=False)
+                kept = snapshot_run.take(order, source, snapshots, server, links, clock, LEAST)
         snapshots.drop_rollback()
     except (MillraceError, OSError) as error:
         reason = describe(error)
-        failed = journal.model_copy(update={"error": reason, "boot": boot_id()})
-        write_model(_place(snapshots) / JOURNAL, failed, 0o600)
-        raise Failed(
-            f"share {order.share} is as in {order.rollback}, but its former files are not a snapshot yet: {reason}; "
-            "the next snapshot, or the next start of the server, continues"
-        ) from error
+        _note(journal.model_copy(update={"error": reason, "boot": boot_id()}), snapshots, server)
+        raise Failed(rollback_try.unfinished(journal, reason)) from error
+    _end(order, problems)
     return kept
+
+
+def _note(failed: RollbackJournal, snapshots: SnapshotStore, server: ShareServer) -> None:
+    """Write why a rollback is not at its end; what was made of its snapshot goes first, as the pool may be full."""
+    with suppress(MillraceError, OSError):
+        snapshots.remove_new(server.run)
+    # the error itself is what is reported
+    with suppress(OSError):
+        write_model(snapshots.rollback / JOURNAL, failed, 0o600)
+
+
+def _end(order: SnapshotOrder, problems: Sequence[str]) -> None:
+    """Report what keeps the limits of the share from being in force, also in the record of its job."""
+    for problem in problems:
+        _say(problem)
+    ordered, job_record = snapshot_job.ORDER.get(), record.load(JOB.kind.name)
+    is_its_job = ordered is not None and ordered.id == order.id
+    if problems and is_its_job and job_record is not None and job_record.state == "running":
+        record.end(job_record, "done", "; ".join(problems))
 
 
 def _serve(journal: RollbackJournal, snapshots: SnapshotStore, server: ShareServer) -> None:
@@ -182,11 +256,15 @@ def _serve(journal: RollbackJournal, snapshots: SnapshotStore, server: ShareServ
         restart_child_quota(server.run)
 
 
-def _count(journal: RollbackJournal, server: ShareServer) -> None:
-    """Count the files of the share to its project. What clients hold is counted by the next rendering of the shares."""
+def _count(journal: RollbackJournal, server: ShareServer) -> list[str]:
+    """Count the files of the share to its project, and set its limits; return what XFS did not accept, in words.
+
+    The next rendering of the shares tries that again.
+    """
     share = _share(journal)
-    if share is not None:
-        server.count([each for each in server.shares(store.load()) if each.name == share.name], {share.name})
+    if share is None:
+        return []
+    return server.count([each for each in server.shares(store.load()) if each.name == share.name], {share.name})
 
 
 def _share(journal: RollbackJournal) -> DesiredShare | None:
@@ -197,11 +275,11 @@ def _share(journal: RollbackJournal) -> DesiredShare | None:
 
 def _stage(snapshots: SnapshotStore) -> AbstractContextManager[int]:
     """Open the empty directory of the rollback."""
-    place = _place(snapshots)
-    for directory in (snapshots.top, snapshots.stage, place, place / SNAPSHOT_TREE):
+    for directory in (snapshots.top, snapshots.rollback, snapshots.rollback / SNAPSHOT_TREE):
         directory.mkdir(mode=0o700, exist_ok=True)
-    return nofollow.directory(place)
+    return nofollow.directory(snapshots.rollback)
 
 
-def _place(snapshots: SnapshotStore) -> Path:
-    return snapshots.stage / ROLLBACK
+def _say(sentence: str) -> None:
+    """Write a sentence to the journal of the unit."""
+    print(f"millrace: {one_line(sentence)}", file=sys.stderr, flush=True)

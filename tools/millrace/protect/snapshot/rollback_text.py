@@ -26,8 +26,10 @@ def before(wanted: RollbackForecast) -> Iterator[str]:
         )
 
 
-def after(ended: SnapshotRollback) -> Iterator[str]:
-    """Yield how it ended."""
+def after(ended: SnapshotRollback, problem: str | None = None) -> Iterator[str]:
+    """Yield how it ended, and the problem that remains."""
     yield f"share {ended.share} is rolled back to {ended.snapshot}"
     undo = command("millrace snapshot rollback", f"{ended.share}@{ended.kept}")
     yield f"its former files are the snapshot {ended.share}@{ended.kept}; to undo the rollback: {undo}"
+    if problem is not None:
+        yield f"warning: {problem}"

@@ -83,6 +83,12 @@ def follow(order: SnapshotOrder, server: ShareServer) -> Iterator[RollbackLine]:
     yield SnapshotRollback(share=order.share, snapshot=str(order.rollback), kept=kept.name)
 
 
+def problem(server: ShareServer) -> str | None:
+    """Return what the limits of the share are not, where the last rollback ended well but for that; None otherwise."""
+    last = JOB.last(server.run)
+    return last.reason if last is not None and last.state == "done" else None
+
+
 def allowed(
     config: Config, name: str, snapshot: str, snapshots: SnapshotStore
 ) -> tuple[DesiredShare, SnapshotManifest]:

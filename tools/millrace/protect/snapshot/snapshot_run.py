@@ -131,18 +131,17 @@ def take(
     server: ShareServer,
     links: Reflinks,
     clock: ChangeClock,
-    bounded: bool = True,
+    floor: int = FLOOR,
 ) -> SnapshotManifest:
-    """Make a snapshot of an open directory.
+    """Make a snapshot of an open directory; `floor` percent of the pool and of its inodes stay free.
 
-    Refused: the pool has too little room for it, unless it is not `bounded`. OSError, Failed: the pool fails.
+    Refused: the pool has too little room for it. OSError, Failed: the pool fails.
     """
     writer = SnapshotWriter(order.share)
     with ExitStack() as stack:
         source = origin.directory
         counted = clone_tree.count(source, clone_job.threads(), lambda tally: writer(tally.entries))
-        if bounded:
-            refuse_full(order, counted, snapshots.mountpoint)
+        refuse_full(order, counted, snapshots.mountpoint, floor)
         own, aside = stack.enter_context(_stage(order, snapshots)), stack.enter_context(_aside(snapshots))
         tree = stack.enter_context(nofollow.directory(SNAPSHOT_TREE, own))
         if quota.enabled(snapshots.mountpoint):
@@ -153,8 +152,7 @@ def take(
 
         def watch() -> None:
             clock.tick()
-            if bounded:
-                _require_floor(order, snapshots.mountpoint)
+            _require_floor(order, snapshots.mountpoint, floor)
 
         def tick(done: int) -> None:
             watch()
@@ -198,8 +196,8 @@ def _settle(
     return Exactness(None, taken, changed)
 
 
-def refuse_full(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
-    """Verify that there is room for what was counted. Refused: there is not, or these are too many files."""
+def refuse_full(order: SnapshotOrder, counted: Tally, mountpoint: str, floor: int = FLOOR) -> None:
+    """Verify that `floor` percent stay free with what was counted. Refused: they do not, or it is too many files."""
     if counted.entries > LARGEST and not order.large:
         raise Refused(
             f"share {order.share} has {counted.entries} files and directories, and a snapshot takes an inode for each: "
@@ -207,30 +205,32 @@ def refuse_full(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
         )
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
     free = pool.f_bavail * pool.f_frsize - needed(counted)
-    if free * 100 < pool.f_blocks * pool.f_frsize * FLOOR:
+    if free * 100 < pool.f_blocks * pool.f_frsize * floor:
         raise Refused(
-            f"less than {FLOOR} % of the pool would be free with a snapshot of {order.share}: remove files, or older "
+            f"less than {floor} % of the pool would be free with a snapshot of {order.share}: remove files, or older "
             "snapshots (millrace snapshot list)"
         )
     # a file system without a limit of inodes has 0 of them
-    if (pool.f_favail - counted.entries) * 100 < pool.f_files * FLOOR:
+    if (pool.f_favail - counted.entries) * 100 < pool.f_files * floor:
         raise Refused(
-            f"less than {FLOOR} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
+            f"less than {floor} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
             "files, or older snapshots (millrace snapshot list)"
         )
 
 
-def _require_floor(order: SnapshotOrder, mountpoint: str) -> None:
+def _require_floor(order: SnapshotOrder, mountpoint: str, floor: int) -> None:
     """Refused: the pool has too little room by now.
 
     What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota
     ends that.
     """
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
-    if pool.f_bavail * 100 < pool.f_blocks * FLOOR:
+    blocks, inodes = pool.f_bavail * 100 < pool.f_blocks * floor, pool.f_favail * 100 < pool.f_files * floor
+    if blocks or inodes:
         raise Refused(
-            f"less than {FLOOR} % of the pool was free while {order.share} was taken: its clients write too much now; "
-            "try again later, or remove older snapshots (millrace snapshot list)"
+            f"less than {floor} % of {'the pool' if blocks else 'the inodes of the pool'} was free while {order.share} "
+            "was taken: its clients write too much now; try again later, or remove older snapshots (millrace snapshot "
+            "list)"
         )
 
 

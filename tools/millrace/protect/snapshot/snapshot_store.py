@@ -2,7 +2,8 @@
 """Where snapshots are: `.millrace-snapshots/SHARE/NAME` on the pool, each with `manifest.json` and `tree`.
 
 What is made or removed is in `.millrace-snapshots/.stage`. A snapshot comes from there, and goes there, in one step:
-what has a name is complete.
+what has a name is complete. A rollback is beside it in `.rollback`, because releases without rollbacks remove all of
+the stage.
 """
 
 import os
@@ -34,9 +35,7 @@ from millrace.system.trees import nofollow
 from millrace.system.trees.descend import entries
 
 NEW = "new"
-"""What of the stage is being made; all else there was removed, but for a rollback."""
-ROLLBACK = "rollback"
-"""What of the stage is to be exchanged with a share, or was; rollback_run removes it."""
+"""What of the stage is being made; all else there was removed."""
 SHOWN = 1000
 """Entries of a directory that are shown."""
 
@@ -48,6 +47,8 @@ class SnapshotStore:
         self.mountpoint = mountpoint
         self.top = kept_snapshots.top(mountpoint)
         self.stage = self.top / ".stage"
+        # what is to be exchanged with a share, or was: the only copy of what clients had, until it is a snapshot
+        self.rollback = self.top / ".rollback"
 
     def require_own(self) -> None:
         """Verify that top and stage are of root alone: on adopted drives a link may lead out of the pool.
@@ -128,9 +129,11 @@ class SnapshotStore:
         OSError: the pool fails. Failed: as `require_own`.
         """
         self.require_own()
-        if os.path.lexists(self.stage / ROLLBACK):
-            (self.stage / ROLLBACK).rename(self.stage / uuid.uuid4().hex)
-            sync(self.stage)
+        if os.path.lexists(self.rollback):
+            self.stage.mkdir(mode=0o700, exist_ok=True)
+            self.rollback.rename(self.stage / uuid.uuid4().hex)
+            for changed in (self.top, self.stage):
+                sync(changed)
 
     def remove_new(self, run: Runner) -> None:
         """Remove a snapshot that is not complete. Failed: something of it remains."""
@@ -146,7 +149,7 @@ class SnapshotStore:
 
     def _removed(self) -> list[Path]:
         listed = self.stage.iterdir() if self.stage.is_dir() else ()
-        return [path for path in listed if path.name not in (NEW, ROLLBACK)]
+        return [path for path in listed if path.name != NEW]
 
 
 def _remove(path: Path, run: Runner) -> None:

@@ -162,7 +162,7 @@ def rollback(place: str, share_again: str | None, show: Output) -> None:
     ended = show.each(snapshot_rollback.follow(order, server), snapshot_bar)
     if not isinstance(ended, SnapshotRollback):
         raise Failed(f"share {wanted.share} is not rolled back: millrace job show snapshot")
-    show.text(rollback_text.after(ended))
+    show.text(rollback_text.after(ended, snapshot_rollback.problem(server)))
 
 
 @snapshot.command()
@@ -189,9 +189,11 @@ def sweep() -> None:
 
     only_root()
     server = this_server()
-    rollback_run.resume(server)
+    # first: a rollback whose journal cannot be read keeps no space from being freed
     if not sweep_snapshots(server):
         click.echo("A snapshot is being made; what it leaves is removed when it has ended.")
+    if remains := rollback_run.resume(server):
+        click.echo(remains)
 
 
 @click.command("snapshot-execute", hidden=True)

@@ -208,7 +208,8 @@ def test_rollback_that_a_power_cut_ended_after_the_exchange_is_finished_by_the_n
     box.machine.wait_agent()
     box.wait_serving()
     assert box.say("ls /srv/pool/data/later 2>/dev/null; ls /srv/pool/data/many-rolled | wc -l") == "20000"
-    finished = f"cat {TOP}/data/*-before-rollback/tree/later && ! test -e {TOP}/.rollback && ! ls {TOP}/.stage/* 2>/dev/null"
+    removed = f"! test -e {TOP}/.rollback && ! ls {TOP}/.stage/* 2>/dev/null"
+    finished = f"cat {TOP}/data/*-before-rollback/tree/later && {removed}"
     box.machine.wait_command(finished, "the end of the rollback", 900)
     box.say("rm -rf /srv/pool/data/many-rolled")
 

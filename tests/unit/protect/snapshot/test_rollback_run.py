@@ -2,6 +2,7 @@
 """A share becomes a snapshot of it completely or not at all, and what it held before is a snapshot."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,20 @@ def test_settings_and_top_directory_of_the_share_stay(changed: Nas) -> None:
     executed(changed)
     assert store.load().share("data") == before
     assert changed.share.stat().st_mode & 0o7777 == 0o750
+
+
+def test_people_who_are_shut_out_while_it_is_cloned_stay_out(changed: Nas, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered(changed)
+    busy = snapshot_rollback.busy
+
+    def closed(*arguments: Any) -> Any:
+        # asked when the clone is complete
+        changed.share.chmod(0o700)
+        return busy(*arguments)
+
+    monkeypatch.setattr(snapshot_rollback, "busy", closed)
+    executed(changed)
+    assert contents(changed.share) == AFTER and changed.share.stat().st_mode & 0o7777 == 0o700
 
 
 def test_former_content_counts_to_the_snapshots_and_the_share_to_its_own_project(changed: Nas) -> None:

@@ -195,6 +195,9 @@ def _exchange(journal: RollbackJournal, snapshots: SnapshotStore, server: ShareS
             # what is counted is another tree: a power cut has the boot count it
             quota.forget(order.share, server.pool)
         with nofollow.directory(top) as pool, nofollow.directory(snapshots.rollback) as own:
+            with nofollow.directory(order.share, pool) as share, nofollow.directory(SNAPSHOT_TREE, own) as tree:
+                # whom the settings have shut out since the clone began stays out
+                clone_tree.dress(share, tree)
             exchange(SNAPSHOT_TREE, own, order.share, pool)
 
 

@@ -17,7 +17,7 @@ def before(wanted: RollbackForecast) -> Iterator[str]:
     )
     yield "All files of the share are exchanged in one step. Its current files become a snapshot."
     yield "Its exports, its limits, its SMB settings and the permissions of its top directory stay."
-    yield "All other owners, permissions and access lists are those of the snapshot: rights that ended since then return."
+    yield "All other permissions and owners are those of the snapshot: rights that were taken away since return."
     if wanted.smb:
         yield "SMB clients are disconnected. They connect again by themselves."
     if wanted.nfs:

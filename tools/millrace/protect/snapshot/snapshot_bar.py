@@ -4,9 +4,6 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
 from millrace.protect.snapshot.snapshot_model import SnapshotProgress
 
 Line = TypeVar("Line")
@@ -15,6 +12,9 @@ _PHASES = {"count": "counted", "clone": "cloned", "scan": "checked for changes"}
 
 def snapshot_bar(lines: Iterable[Line]) -> Line | None:
     """Show lines of progress as they come; return the last line."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
     with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
         task = bar.add_task("starting", total=None)
         last = None

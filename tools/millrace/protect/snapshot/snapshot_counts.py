@@ -18,13 +18,13 @@ def write(mountpoint: str, now: datetime | None = None) -> None:
 def schedules(mountpoint: str) -> ScheduleList:
     """Return the schedules of all shares that have one, with their snapshots. OSError: they cannot be listed."""
     config, record = store.load(), RECORD.get()
-    found = counts(SnapshotStore(mountpoint).rows(config, None), datetime.now(UTC))
+    held = counts(SnapshotStore(mountpoint).rows(config, None), datetime.now(UTC))
     return ScheduleList(
         shares=[
             ScheduledShare(
                 share=share.name,
                 schedule=share.snapshots,
-                snapshots=found.of(share.name),
+                snapshots=held.of(share.name),
                 last=record.last(share.name) if record is not None else None,
             )
             for share in config.shares

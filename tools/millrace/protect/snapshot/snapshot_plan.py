@@ -145,7 +145,7 @@ def _counted(share: DesiredShare, server: ShareServer) -> Tally:
 def _rate(manifest: SnapshotManifest | None) -> float | None:
     """Files and directories a second of the last snapshot of the share, else of the last clone; None is not known."""
     if manifest is not None:
-        seconds = (ages.when(manifest.last) - ages.when(manifest.first)).total_seconds()
+        seconds = ages.until(manifest.last, manifest.first).total_seconds()
         if seconds >= 1 and manifest.entries >= USUAL_RATE:
             return manifest.entries / seconds
     return rate()

@@ -58,12 +58,12 @@ def search(pool: Pool, run: Runner, pause: Pause = time.sleep) -> DamagedFiles:
     for _ in JOB.follow(JOB.glance, run, pause):
         # `job follow` shows it
         pass
-    found = RESULT.get()
-    if found is None:
+    result = RESULT.get()
+    if result is None:
         last = JOB.last(run)
         reason = last.reason if last is not None and last.reason else JOB.last_line(run)
         raise Failed(f"the files in damaged areas are not known: {reason}")
-    return found
+    return result
 
 
 def execute(pool: Pool, run: Runner) -> DamagedFiles:

@@ -19,7 +19,7 @@ from millrace.protect.snapshot.snapshot_schedule_model import (
     ShareSnapshots,
     SnapshotCounts,
 )
-from millrace.serve.config import files
+from millrace.serve.config import files, store
 from millrace.serve.config.model import first_config
 from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import paths
@@ -102,11 +102,51 @@ def test_boot_that_was_just_now_has_missed_nothing(host: Host) -> None:
 
 
 def test_removal_for_free_space_is_reported_for_a_day(host: Host) -> None:
-    recorded(floor=FloorRemoval(at=ago(hours=1), removed=3, floor=12, is_enough=False))
+    recorded(floor=FloorRemoval(since=ago(hours=3), at=ago(hours=1), removed=3, floor=12, is_enough=False))
     finding = only(snapshots.check(host))
-    assert finding.kind == "floor" and "3 scheduled snapshots were removed" in finding.sentence
-    recorded(floor=FloorRemoval(at=ago(hours=30), removed=3, floor=12, is_enough=True))
+    assert finding.kind == "floor" and "3 scheduled snapshots were removed from" in finding.sentence
+    recorded(floor=FloorRemoval(since=ago(hours=31), at=ago(hours=30), removed=3, floor=12, is_enough=True))
     assert only(snapshots.check(host)).level is Level.OK
+
+
+def test_removal_in_vain_says_that_the_other_snapshots_stay(host: Host) -> None:
+    at = ago(hours=1)
+    recorded(floor=FloorRemoval(since=at, at=at, removed=3, floor=12, is_enough=False, is_vain=True))
+    assert "freed next to nothing" in only(snapshots.check(host)).sentence
+
+
+def changed(what: str, schedule: SnapshotSchedule | None) -> None:
+    """A change of the share, as it is recorded."""
+    store.change(
+        "admin",
+        what,
+        lambda old: old.model_copy(update={"shares": [old.shares[0].model_copy(update={"snapshots": schedule})]}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "kinds"), [("share set data", ["lost"]), ("snapshot schedule data: none", [])], ids=["dropped", "--off"]
+)
+def test_schedule_that_an_earlier_version_dropped_is_a_warning(
+    host: Host, monkeypatch: pytest.MonkeyPatch, what: str, kinds: list[str]
+) -> None:
+    monkeypatch.setattr("millrace.serve.config.audit_log.note", lambda text: None)
+    recorded()
+    changed("snapshot schedule data: 24 hourly, 7 daily", SnapshotSchedule(hourly=24, daily=7))
+    changed(what, None)
+    changed("share set data", None)
+    findings = snapshots.check(host)
+    assert [finding.kind for finding in findings] == kinds
+    assert all("--hourly 24 --daily 7" in (finding.todo or "") for finding in findings)
+
+
+def test_schedule_that_ended_long_ago_is_no_warning(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millrace.serve.config.audit_log.note", lambda text: None)
+    changed("snapshot schedule data: 24 hourly", SnapshotSchedule(hourly=24))
+    changed("share set data", None)
+    held = ShareSnapshots(share="data", held={"hourly": 3}, newest={"hourly": ago(days=8), "manual": ago(days=1)})
+    COUNTS.write(SnapshotCounts(at=ago(days=8), shares=[held]))
+    assert snapshots.check(host) == []
 
 
 def test_metrics_have_the_newest_and_the_number_of_each_kind(host: Host) -> None:

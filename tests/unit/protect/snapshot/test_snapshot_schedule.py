@@ -7,7 +7,7 @@ import pytest
 
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotRow
 from millrace.protect.snapshot.snapshot_schedule import counts, due, made_at
-from millrace.protect.snapshot.snapshot_thin import removable, surplus
+from millrace.protect.snapshot.snapshot_thin import removable, spare, surplus
 from millrace.serve.config.schedule import SnapshotSchedule
 
 NOW = datetime(2026, 11, 30, 12, 5, tzinfo=UTC)
@@ -95,6 +95,14 @@ def test_snapshot_of_an_unknown_time_or_of_a_former_share_or_damaged_is_not_remo
 def test_clock_that_runs_ahead_removes_no_more_than_the_schedule_does() -> None:
     rows = [row("hourly", hours=2), row("hourly", hours=1)]
     assert surplus(ALL, rows, NOW + timedelta(days=4000)) == []
+
+
+def test_newest_of_each_kind_stays_for_free_space() -> None:
+    rows = [row("monthly", days=40), row("daily", days=3), row("daily", days=1), row("hourly", hours=1)]
+    assert [each.name for each in spare(rows, NOW)] == [name("daily", days=3)]
+    # one that cannot be read is none
+    damaged = row("daily", is_complete=False, hours=20)
+    assert [each.name for each in spare([*rows[:3], damaged, rows[3]], NOW)] == [name("daily", days=3)]
 
 
 def test_counts_have_kinds_and_the_newest_of_each() -> None:

@@ -12,7 +12,7 @@ from millrace.cli.program import run
 from millrace.protect.snapshot import snapshot_job, snapshot_run
 from millrace.protect.snapshot.snapshot_plan import plan, set_schedule
 from millrace.protect.snapshot.snapshot_schedule_model import COUNTS, RECORD
-from millrace.protect.snapshot.snapshot_thin import hold_floor
+from millrace.protect.snapshot.snapshot_thin import MOST, hold_floor
 from millrace.protect.snapshot.snapshot_upkeep import upkeep
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.config import store
@@ -43,8 +43,11 @@ class Systemd(JobManager):
     def __init__(self, nas: Nas) -> None:
         super().__init__(UNIT)
         self._nas = nas
+        self.ntp = "NTP=yes\nNTPSynchronized=yes\n"
 
     def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        if argv == ["timedatectl", "show", "--property=NTP", "--property=NTPSynchronized"]:
+            return Result(0, self.ntp, "")
         return (
             super().__call__(argv, stdin)
             if argv[0] in ("systemctl", "journalctl")
@@ -151,13 +154,23 @@ def test_snapshot_that_another_job_keeps_from_its_start_stays_due(
     assert said == f"data@{names(nas)[0]} is made"
 
 
+@pytest.fixture
+def held(nas: Nas, server: ShareServer, hour: Callable[[], list[str]]) -> Callable[[int], list[str]]:
+    """Make so many hourly snapshots, and return their names."""
+
+    def held(number: int) -> list[str]:
+        scheduled(server, hourly=168)
+        for _ in range(number):
+            hour()
+        return names(nas)
+
+    return held
+
+
 def test_floor_removes_the_oldest_until_it_holds_and_never_the_last(
-    nas: Nas, server: ShareServer, hour: Callable[[], list[str]], clock: Clock
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], clock: Clock
 ) -> None:
-    scheduled(server, hourly=5)
-    for _ in range(3):
-        hour()
-    before = names(nas)
+    before = held(3)
     nas.space.free = 11
     removal = hold_floor(12, replace(server, pause=lambda _: setattr(nas.space, "free", 13)), clock.now)
     assert removal is not None and (removal.removed, removal.is_enough) == (1, True)
@@ -166,6 +179,115 @@ def test_floor_removes_the_oldest_until_it_holds_and_never_the_last(
     removal = hold_floor(12, server, clock.now)
     assert removal is not None and not removal.is_enough and names(nas) == before[2:]
     assert hold_floor(12, server, clock.now) is None
+
+
+def test_floor_keeps_the_newest_of_each_kind(
+    nas: Nas, server: ShareServer, hour: Callable[[], list[str]], clock: Clock
+) -> None:
+    scheduled(server, hourly=168, daily=300)
+    for _ in range(4):
+        hour()
+    daily = [name for name in names(nas) if name.endswith("daily")]
+    nas.space.free = 11
+    hold_floor(12, server, clock.now)
+    assert [name for name in names(nas) if name.endswith("daily")] == daily[-1:] and len(names(nas)) == 2
+
+
+def test_nothing_is_made_below_the_floor(nas: Nas, server: ShareServer, clock: Clock) -> None:
+    scheduled(server, hourly=2)
+    nas.space.free = 11
+    [said] = upkeep(server, lambda: clock.now)
+    record = RECORD.read().last("data")
+    assert "less than 12 % of the pool" in said and names(nas) == []
+    assert record is not None and record.problem is not None and "remove files" in record.problem
+
+
+def test_removal_that_frees_nothing_ends_after_three_and_is_not_repeated(
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], clock: Clock
+) -> None:
+    before = held(9)
+    nas.space.free = 10
+    upkeep(server, lambda: clock.now)
+    upkeep(server, lambda: clock.now)
+    removal = RECORD.read().floor
+    assert names(nas) == before[3:]
+    assert removal is not None and (removal.removed, removal.is_vain, removal.is_enough) == (3, True, False)
+    # twice as much is missing
+    nas.space.free = 8
+    upkeep(server, lambda: clock.now)
+    removal = RECORD.read().floor
+    assert names(nas) == before[6:] and removal is not None and removal.removed == 6
+    clock.forward(days=2)
+    upkeep(server, lambda: clock.now)
+    removal = RECORD.read().floor
+    assert names(nas) == before[8:] and removal is not None and removal.removed == 2
+
+
+def test_upkeep_removes_no_more_than_its_bound_and_adds_to_the_record(
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], clock: Clock
+) -> None:
+    before = held(12)
+    nas.space.inodes = 20_000
+    # each removal gains a little of what is missing
+    gaining = replace(server, pause=lambda _: setattr(nas.space, "inodes", nas.space.inodes + 1000))
+    upkeep(gaining, lambda: clock.now)
+    removal = RECORD.read().floor
+    assert names(nas) == before[MOST:]
+    assert removal is not None and (removal.removed, removal.is_vain) == (MOST, False)
+    clock.forward(minutes=15)
+    upkeep(gaining, lambda: clock.now)
+    added = RECORD.read().floor
+    assert names(nas) == before[-1:]
+    assert added is not None and (added.removed, added.since) == (11, removal.since) and added.at > removal.at
+
+
+def test_removal_is_recorded_before_its_space_is_waited_for(
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], clock: Clock
+) -> None:
+    held(3)
+    nas.space.free = 11
+
+    def power_cut(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        upkeep(replace(server, pause=power_cut), lambda: clock.now)
+    removal = RECORD.read().floor
+    assert removal is not None and removal.removed == 1
+
+
+@pytest.mark.parametrize(("ahead", "uptime", "problem"), [(0, 60, False), (1, 60, True), (1, 90_000, True)])
+def test_clock_that_is_not_known_makes_and_thins_nothing(
+    nas: Nas,
+    server: ShareServer,
+    held: Callable[[int], list[str]],
+    systemd: Systemd,
+    clock: Clock,
+    ahead: int,
+    uptime: float,
+    problem: bool,
+) -> None:
+    before = held(2)
+    scheduled(server, hourly=1)
+    systemd.ntp = "NTP=yes\nNTPSynchronized=no\n"
+    clock.forward(days=-ahead)
+    [said] = upkeep(server, lambda: clock.now, lambda: uptime)
+    record = RECORD.read().last("data")
+    assert names(nas) == before and "the clock is not synchronised" in said
+    assert record is not None and (record.problem is not None) is problem
+
+
+@pytest.mark.parametrize(
+    ("ntp", "uptime"),
+    [("NTP=yes\nNTPSynchronized=no", 7200), ("NTP=no\nNTPSynchronized=no", 60), ("NTP=yes\nNTPSynchronized=yes", 60)],
+    ids=["no time server", "set by hand", "synchronised"],
+)
+def test_clock_that_is_as_right_as_it_gets_makes_snapshots(
+    nas: Nas, server: ShareServer, systemd: Systemd, clock: Clock, ntp: str, uptime: float
+) -> None:
+    scheduled(server, hourly=1)
+    systemd.ntp = ntp
+    assert len(upkeep(server, lambda: clock.now, lambda: uptime)) == 1 and len(names(nas)) == 1
 
 
 def test_clock_that_was_ahead_neither_removes_nor_blocks(
@@ -201,6 +323,12 @@ def test_schedule_that_cannot_hold_is_refused(nas: Nas, server: ShareServer, mon
     assert daily.obstacle is not None and "add --large" in daily.obstacle
     many = plan(share, SnapshotSchedule(daily=300, large=True), server)
     assert many.obstacle is not None and "keep fewer snapshots" in many.obstacle
+    nas.space.inodes = 30_000_000
+    monkeypatch.setattr("millrace.serve.share.quota.inodes_used", lambda *_: 4_000_000)
+    inodes = plan(share, SnapshotSchedule(daily=9), server)
+    assert inodes.obstacle is not None and "36000000 inodes" in inodes.obstacle
+    assert plan(share, SnapshotSchedule(daily=7), server).obstacle is None
+    monkeypatch.setattr("millrace.serve.share.quota.inodes_used", lambda *_: 20_000_000)
     with pytest.raises(Refused, match="longer than the period"):
         scheduled(server, hourly=24)
     assert store.load().share("data") == share

@@ -11,7 +11,7 @@ from millrace.protect.snapshot.snapshot_run import LARGEST
 from millrace.protect.snapshot.snapshot_schedule import KINDS, PERIODS, shortest
 from millrace.protect.snapshot.snapshot_schedule_model import ScheduleChange, SchedulePlan
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
-from millrace.protect.snapshot.snapshot_thin import room
+from millrace.protect.snapshot.snapshot_thin import inodes, room
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_model import USUAL_RATE, rate
 from millrace.serve.clone.clone_place import ClonePlace
@@ -77,10 +77,12 @@ def plan(share: DesiredShare, schedule: SnapshotSchedule, server: ShareServer) -
         floor=floor,
         obstacle=None,
     )
-    return planned.model_copy(update={"obstacle": _obstacle(planned, schedule, metadata * max(kept - made, 1))})
+    left = inodes(floor, snapshots.mountpoint)
+    return planned.model_copy(update={"obstacle": _obstacle(planned, schedule, max(kept - made, 1), left)})
 
 
-def _obstacle(planned: SchedulePlan, schedule: SnapshotSchedule, added: int) -> str | None:
+def _obstacle(planned: SchedulePlan, schedule: SnapshotSchedule, added: int, left: int | None) -> str | None:
+    """Why a schedule that adds so many snapshots cannot hold; `left` are the free inodes above the floor."""
     kind = shortest(schedule)
     if planned.seconds >= PERIODS[kind].total_seconds():
         return (
@@ -92,11 +94,17 @@ def _obstacle(planned: SchedulePlan, schedule: SnapshotSchedule, added: int) -> 
             f"share {planned.share} has {planned.entries} files and directories, and each snapshot takes an inode for "
             f"each, about {size(planned.metadata)} of the pool; add --large to set this schedule"
         )
-    if added > planned.free:
+    if added * planned.metadata > planned.free:
         return (
             f"{planned.kept} snapshots of {planned.share} take {size(planned.held)} for the metadata of their files, "
             f"and the pool has {size(planned.free)} above the {planned.floor} % that stay free (policy: "
             "snapshots.free): keep fewer snapshots"
+        )
+    if left is not None and added * planned.entries > left:
+        return (
+            f"{planned.kept} snapshots of {planned.share} take {planned.kept * planned.entries} inodes, and the pool "
+            f"has {max(left, 0)} above the {planned.floor} % that stay free (policy: snapshots.free): keep fewer "
+            "snapshots"
         )
     return None
 

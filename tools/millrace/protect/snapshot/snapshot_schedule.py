@@ -24,12 +24,14 @@ KINDS: tuple[ScheduledKind, ...] = get_args(ScheduledKind)
 
 def made_at(name: str, now: datetime) -> datetime | None:
     """Return when a snapshot was made, by its name; None where that is not known, as the clock was wrong then."""
-    try:
-        at = datetime.strptime(name.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    except ValueError:
-        # digits that are no time
-        return None
-    return None if ages.age(at, now) is None else at
+    at = _named(name)
+    return None if at is None or ages.age(at, now) is None else at
+
+
+def is_ahead(name: str, now: datetime) -> bool:
+    """Whether the time in the name of a snapshot has yet to come: the clock is wrong, or was when it was made."""
+    at = _named(name)
+    return at is not None and ages.is_ahead(at, now)
 
 
 def counts_as(kind: ScheduledKind) -> tuple[ScheduledKind, ...]:
@@ -75,6 +77,14 @@ def counts(rows: Sequence[SnapshotRow], now: datetime) -> SnapshotCounts:
 def stamp(now: datetime) -> str:
     """Return a moment as documents have it, ISO 8601 in UTC."""
     return now.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _named(name: str) -> datetime | None:
+    try:
+        return datetime.strptime(name.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        # digits that are no time
+        return None
 
 
 def _begins(kind: ScheduledKind, at: datetime) -> tuple[int, ...]:

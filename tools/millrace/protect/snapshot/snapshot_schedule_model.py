@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules of snapshots: the plan of a schedule, how the last attempt ended, and how many snapshots there are."""
 
+from datetime import timedelta
 from typing import Literal
 
 from pydantic import Field
@@ -56,15 +57,19 @@ class ScheduleTry(Contract):
 
 
 class FloorRemoval(Contract):
-    """Scheduled snapshots that were removed for free space. `is_enough`: the floor of so many percent held then.
+    """Scheduled snapshots that were removed for free space, from `since` to `at` (ISO 8601 in UTC).
 
-    `at` is ISO 8601 in UTC.
+    `is_enough`: the floor of so many percent held then. `is_vain`: the last ones freed next to nothing, and `lacking`
+    percent of the pool or of its inodes were missing after that.
     """
 
+    since: str
     at: str
     removed: Count
     floor: Count
     is_enough: bool
+    is_vain: bool = False
+    lacking: float = 0.0
 
 
 class ScheduleRecord(Contract):
@@ -119,6 +124,9 @@ class ScheduleList(Contract):
     schema_version: Literal[1] = 1
     shares: list[ScheduledShare]
 
+
+NEWS = timedelta(days=1)
+"""For so long a removal for free space is reported, and a removal in vain is not repeated."""
 
 COUNTS = Document(job_paths.snapshot_counts_file, SnapshotCounts)
 RECORD = Document(job_paths.snapshot_schedule_file, ScheduleRecord)

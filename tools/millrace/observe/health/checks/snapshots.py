@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are scheduled snapshots made in time, and is there room for them? Read from records: no check opens the pool."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from millrace.observe.health.host import Host
 from millrace.observe.health.model import HealthFinding, Level
 from millrace.protect.snapshot.snapshot_schedule import PERIODS, counts_as, shortest
 from millrace.protect.snapshot.snapshot_schedule_model import (
     COUNTS,
+    NEWS,
     RECORD,
     ScheduleRecord,
     ScheduleTry,
     SnapshotCounts,
 )
-from millrace.serve.config import store
+from millrace.serve.config import history, store
+from millrace.serve.config.history import RecordedChange
+from millrace.serve.config.model import Config
 from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
 from millrace.system import ages
 from millrace.system.command import command
@@ -26,20 +31,24 @@ LATE = 2
 UNIT = "millrace-cleanup@schedule.service"
 SILENT = timedelta(hours=1)
 """The timer starts the unit every quarter of an hour; after a boot it may take so long, too."""
-NEWS = timedelta(days=1)
-"""For so long a removal for free space is reported."""
+LOST = timedelta(days=7)
+"""For so long after its last snapshot a schedule that no longer exists is reported."""
 SCHEDULES = "millrace snapshot schedules"
+SET = "snapshot schedule "
+"""The words of a change that sets or ends a schedule begin so."""
 
 
 def check(host: Host) -> list[HealthFinding]:
     """Return what is wrong with scheduled snapshots, else one finding; nothing where no share has a schedule."""
     if host.pool is None:
         return []
-    shares = [(share.name, share.snapshots) for share in store.read().config.shares if share.snapshots is not None]
-    if not shares:
-        return []
+    config = store.read().config
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
-    findings = _floor(record, now)
+    shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
+    findings = _lost(config, held, now)
+    if not shares:
+        return findings
+    findings += _floor(record, now)
     if host.uptime > SILENT.total_seconds():
         findings += _silent(host, record, now)
     for share, schedule in shares:
@@ -102,13 +111,45 @@ def _seconds(kind: ScheduledKind) -> float:
     return PERIODS[kind].total_seconds() + (3 * 86400 if kind == "monthly" else 0)
 
 
+def _lost(config: Config, held: SnapshotCounts | None, now: datetime) -> list[HealthFinding]:
+    """Schedules that ended otherwise than by --off: a version that does not know them drops them at its next change."""
+    without = [share.name for share in config.shares if share.snapshots is None]
+    recent = [share for share in without if held is not None and _had_schedule(held.of(share).newest, now)]
+    changes = history.changes(config.serial) if recent else []
+    return [finding for share in recent for finding in _dropped(share, changes)]
+
+
+def _had_schedule(newest: Mapping[str, str], now: datetime) -> bool:
+    return any(kind in PERIODS and ages.is_recent(at, LOST, now) for kind, at in newest.items())
+
+
+def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFinding]:
+    for change, before in pairwise(changes):
+        known = before.config.share(share)
+        if known is None or known.snapshots is None:
+            continue
+        if change.what.startswith(SET):
+            return []
+        sentence = f"Share {share} lost its schedule of snapshots in a change of {moment(change.when)}."
+        options = [f"--{kind} {number}" for kind, number in known.snapshots.kept.items() if number]
+        again = command("millrace snapshot schedule", share, options=[*options, *["--large"] * known.snapshots.large])
+        return [
+            _warning("lost", share, sentence, f"Earlier versions of Millrace drop schedules; set it again: {again}")
+        ]
+    return []
+
+
 def _floor(record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:
     removal = record.floor if record is not None else None
     if removal is None or not ages.is_recent(removal.at, NEWS, now):
         return []
     what = "1 scheduled snapshot was" if removal.removed == 1 else f"{removal.removed} scheduled snapshots were"
-    left = "" if removal.is_enough else " There is still less: no other one may be removed."
-    sentence = f"{what} removed {moment(removal.at)}, as less than {removal.floor} % of the pool was free.{left}"
+    first, last = moment(removal.since), moment(removal.at)
+    time = last if first == last else f"from {first} to {last}"
+    left = "" if removal.is_enough else " There is still less."
+    if removal.is_vain:
+        left = " There is still less: the removal freed next to nothing, so the other snapshots stay for now."
+    sentence = f"{what} removed {time}, as less than {removal.floor} % of the pool or its inodes was free.{left}"
     todo = "Remove files, keep fewer snapshots (millrace snapshot schedule), or set snapshots.free of the policy"
     return [_warning("floor", "", sentence, todo)]
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.snapshot import snapshot_job, snapshot_run
+from millrace.protect.snapshot import snapshot_job, snapshot_run, snapshot_thin
 from millrace.protect.snapshot.snapshot_plan import plan, set_schedule
 from millrace.protect.snapshot.snapshot_schedule_model import COUNTS, RECORD
-from millrace.protect.snapshot.snapshot_thin import MOST, hold_floor
+from millrace.protect.snapshot.snapshot_thin import MOST, hold_floor, removable
 from millrace.protect.snapshot.snapshot_upkeep import upkeep
 from millrace.serve.clone.clone_again import ChangeClock
 from millrace.serve.config import store
@@ -191,6 +191,31 @@ def test_floor_keeps_the_newest_of_each_kind(
     nas.space.free = 11
     hold_floor(12, server, clock.now)
     assert [name for name in names(nas) if name.endswith("daily")] == daily[-1:] and len(names(nas)) == 2
+
+
+def test_newest_scheduled_one_stays_beside_a_younger_one_of_a_user(
+    nas: Nas, server: ShareServer, held: Callable[[int], list[str]], clock: Clock
+) -> None:
+    made = held(1)
+    rows = nas.snapshots.rows(store.load(), "data")
+    # what a user makes, or a rollback, may hold the damage
+    later = f"{clock.now:%Y%m%dT%H%M%SZ}-before-rollback"
+    user = rows[0].model_copy(update={"name": later})
+    assert removable([*rows, user], clock.now + timedelta(hours=1)) == [] and names(nas) == made
+
+
+def test_error_of_one_share_leaves_the_others_their_snapshots(
+    nas: Nas, server: ShareServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduled(server, hourly=2)
+
+    def vanished(*_: object) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(snapshot_thin, "thin", vanished)
+    [said] = upkeep(server, lambda: clock.now)
+    assert said.startswith("data: ") and "No such file or directory" in said
+    assert COUNTS.read().of("data").held == {"hourly": 1}
 
 
 def test_nothing_is_made_below_the_floor(nas: Nas, server: ShareServer, clock: Clock) -> None:

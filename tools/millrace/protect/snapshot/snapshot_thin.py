@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which scheduled snapshots are removed: those that the schedule keeps no longer, and the oldest for free space.
 
-Never one that is not older than the newest complete one of its share, none of a share of an earlier time, none that a
-user made, and none whose time is not known: a clock that was wrong removes nothing. For free space the newest complete
-one of each kind stays, too.
+Never one that is not older than the newest complete scheduled one of its share, none of a share of an earlier time,
+none that a user made, and none whose time is not known: a clock that was wrong removes nothing. For free space the
+newest complete one of each kind stays, too.
 """
 
 import os
@@ -34,13 +34,10 @@ GAIN = 0.02
 
 def removable(rows: Sequence[SnapshotRow], now: datetime) -> list[SnapshotRow]:
     """Return the scheduled snapshots of one share that may be removed, the oldest first."""
-    newest = max((at for row in rows if (at := _complete(row, now))), default=None)
-    old = [
-        (at, row)
-        for row in rows
-        if kind_of(row.name) in KINDS and (at := _complete(row, now)) and newest is not None and at < newest
-    ]
-    return [row for _, row in sorted(old, key=lambda pair: pair[0])]
+    # what a user, or a rollback, makes may hold what a schedule is to bring back
+    made = [(at, row) for row in rows if kind_of(row.name) in KINDS and (at := _complete(row, now))]
+    newest = max((at for at, _ in made), default=None)
+    return [row for at, row in sorted(made, key=lambda pair: pair[0]) if newest is not None and at < newest]
 
 
 def spare(rows: Sequence[SnapshotRow], now: datetime) -> list[SnapshotRow]:
@@ -154,7 +151,7 @@ def _complete(row: SnapshotRow, now: datetime) -> datetime | None:
 def _remove(row: SnapshotRow, server: ShareServer) -> bool:
     try:
         snapshot_remove.remove(f"{row.share}@{row.name}", server)
-    except Refused:
+    except (Refused, FileNotFoundError):
         # it is being read, or was removed meanwhile
         return False
     return True

@@ -19,6 +19,7 @@ from millrace.serve.config.schedule import ScheduledKind
 from millrace.serve.share.server import ShareServer
 from millrace.system import ages, locks, paths
 from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.files import describe
 from millrace.system.jobs.job import SERVER
 from millrace.system.users import only_root
 
@@ -44,7 +45,11 @@ def upkeep(
         removed, done = _hold(server, now(), snapshot_thin.MOST)
         doubt = _doubt(server, now(), uptime())
         for name in [share.name for share in store.load().shares if share.snapshots is not None]:
-            done += _share(name, server, now, doubt)
+            try:
+                done += _share(name, server, now, doubt)
+            except (MillraceError, OSError) as error:
+                # the other shares have theirs
+                done.append(f"{name}: {describe(error)}")
         done += _hold(server, now(), snapshot_thin.MOST - removed)[1]
         snapshot_counts.write(server.pool.filesystem.mountpoint, now())
     return done

@@ -92,8 +92,8 @@ def hold_floor(
             lambda: lacking(floor, snapshots.mountpoint), lambda percent: percent <= 0, FREEING, server.pause
         )
         vain = vain + 1 if before - after < before * GAIN else 0
-        found = {"is_enough": after <= 0, "is_vain": vain >= VAIN and after > 0, "lacking": max(after, 0.0)}
-        removal = removal.model_copy(update=found)
+        outcome = {"is_enough": after <= 0, "is_vain": vain >= VAIN and after > 0, "lacking": max(after, 0.0)}
+        removal = removal.model_copy(update=outcome)
         note(removal)
         if after <= 0 or vain >= VAIN or removal.removed >= most:
             break

@@ -86,7 +86,7 @@ def test_decision_is_explained(box: Box) -> None:
     assert "RAID5" in said or "raid5" in said
 
 
-# by hand: it takes CI more minutes than it has; its rows of soak are green
+# by hand: it takes more minutes than CI has
 @pytest.mark.soak
 def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
     pool = box.say("sha256sum /var/lib/millrace/pool.json")
@@ -141,7 +141,7 @@ def interrupts_follow_the_policy(box: Box) -> None:
     assert box.say(f"{coalescing}; {rings}") == drivers
 
 
-# by hand: it takes CI more minutes than it has; its rows of soak are green
+# by hand: it takes more minutes than CI has
 @pytest.mark.soak
 def test_tuning_is_tried_again_unless_it_hangs(box: Box) -> None:
     added = "/run/systemd/system/millrace-tune.service.d"

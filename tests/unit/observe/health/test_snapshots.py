@@ -109,6 +109,12 @@ def test_removal_for_free_space_is_reported_for_a_day(host: Host) -> None:
     assert only(snapshots.check(host)).level is Level.OK
 
 
+def test_removal_for_free_space_is_reported_where_every_schedule_has_ended(host: Host) -> None:
+    write_model(files.config_file(), first_config())
+    recorded(floor=FloorRemoval(since=ago(hours=3), at=ago(hours=1), removed=3, floor=12, is_enough=True))
+    assert "floor" in {finding.kind for finding in snapshots.check(host)}
+
+
 def test_removal_in_vain_says_that_the_other_snapshots_stay(host: Host) -> None:
     at = ago(hours=1)
     recorded(floor=FloorRemoval(since=at, at=at, removed=3, floor=12, is_enough=False, is_vain=True))

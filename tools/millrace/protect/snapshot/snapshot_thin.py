@@ -76,7 +76,7 @@ def hold_floor(
     """Remove the oldest scheduled snapshots of all shares until `floor` percent of the pool and its inodes are free.
 
     Ends after `most` removals, and after `VAIN` in a row that gain next to nothing. `note` gets how it stands after
-    each. None where nothing was to do. Failed: what was removed frees no space. OSError: the pool cannot be asked.
+    each. None where nothing was to do. OSError: the pool cannot be asked.
     """
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     before = lacking(floor, snapshots.mountpoint)

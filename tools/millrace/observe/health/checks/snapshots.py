@@ -45,10 +45,10 @@ def check(host: Host) -> list[HealthFinding]:
     config = store.read().config
     now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
     shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
-    findings = _lost(config, held, now)
+    # snapshots of a schedule that ended are removed for free space, too
+    findings = [*_lost(config, held, now), *_floor(record, now)]
     if not shares:
         return findings
-    findings += _floor(record, now)
     if host.uptime > SILENT.total_seconds():
         findings += _silent(host, record, now)
     for share, schedule in shares:

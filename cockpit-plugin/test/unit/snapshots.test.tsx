@@ -79,8 +79,25 @@ test("a schedule is set after its plan", async () => {
     await waitFor(() => expect(argv("snapshot schedule")).not.toContain("--dry-run"));
 });
 
+test("a locked snapshot and one that is to be removed say so, and the removal is cancelled", async () => {
+    const at = "2026-11-29T12:00:00+00:00";
+    says("snapshot list", { schema_version: 1, problem: null, snapshots: [
+        { ...row(MANUAL, MANIFEST), lock: { share: "models", name: MANUAL, by: "admin", at, until: "2027-01-31T00:00:00+00:00", left: 9 } },
+        { ...row(HOURLY, MANIFEST), removal: { share: "models", name: HOURLY, by: "mallory", at, left: 9, due: "2026-11-30T12:00:00+00:00" } },
+    ] });
+    says("snapshot keep", { schema_version: 1, share: "models", name: HOURLY, by: "mallory" });
+    const user = userEvent.setup({ delay: null });
+    render(<StatusProvider><Shares /></StatusProvider>);
+    const part = within(await screen.findByTestId("share-snapshots"));
+    expect(await part.findByText(/^will be removed .*, ordered by mallory$/)).toBeDefined();
+    expect(part.getByText(/^locked until /)).toBeDefined();
+    expect(part.queryByRole("button", { name: `Remove the snapshot ${MANUAL}` })).toBeNull();
+    await user.click(part.getByRole("button", { name: `Keep the snapshot ${HOURLY}` }));
+    await waitFor(() => expect(argv("snapshot keep")).toEqual(["snapshot", "keep", `models@${HOURLY}`, "--json"]));
+});
+
 test("a snapshot is removed when its name is typed", async () => {
-    says("snapshot remove", { schema_version: 1, share: "models", name: HOURLY });
+    says("snapshot remove", { schema_version: 1, share: "models", name: HOURLY, by: "admin", due: "2026-11-30T12:00:00+00:00", left: 86400 });
     const { user, part } = await panel();
     await user.click(part.getByRole("button", { name: `Remove the snapshot ${HOURLY}` }));
     const remove = await screen.findByRole("button", { name: "Remove snapshot" });

@@ -124,6 +124,7 @@ OPERATOR = frozenset(
         "snapshot browse",
         "snapshot create",
         "snapshot get",
+        "snapshot keep",
         "update apply",
         "update check",
         "update reboot",

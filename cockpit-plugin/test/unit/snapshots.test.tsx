@@ -15,9 +15,9 @@ const MANUAL = "20261128T120000Z-manual";
 const MANIFEST: SnapshotManifest = {
     schema_version: 1, id: "a", share: "models", project: 1002, name: HOURLY, kind: "hourly", by: "the server",
     first: "2026-11-29T12:00:00.000+00:00", last: "2026-11-29T12:00:01.000+00:00", moment: "2026-11-29T12:00:01.000+00:00",
-    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed",
+    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed", bare_count: 0, bare: [],
 };
-const row = (name: string, manifest: SnapshotManifest | null): SnapshotRow => ({ share: "models", name, former: false, manifest, problem: null });
+const row = (name: string, manifest: SnapshotManifest | null): SnapshotRow => ({ share: "models", name, former: false, manifest, problem: null, removal: null, lock: null });
 const PLANNED: ScheduleChange = {
     schema_version: 1, share: "models", schedule: { hourly: 24, daily: 14, weekly: 8, monthly: 0, large: false },
     plan: {
@@ -38,7 +38,7 @@ beforeEach(() => {
         connections: { clients: [], files: [], open_files: 0 }, verification: null,
     });
     says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
-    says("snapshot list", { schema_version: 1, snapshots: [row(MANUAL, { ...MANIFEST, name: MANUAL, kind: "manual", moment: null, changed_count: 3 }), row(HOURLY, MANIFEST)] });
+    says("snapshot list", { schema_version: 1, problem: null, snapshots: [row(MANUAL, { ...MANIFEST, name: MANUAL, kind: "manual", moment: null, changed_count: 3 }), row(HOURLY, MANIFEST)] });
     open(["shares", "show", "models"]);
 });
 

@@ -51,7 +51,8 @@ def place(manifest: dict[str, Any]) -> str:
 
 def pass_time(box: Box) -> None:
     """Let the time pass that ordered removals and locks still take: the record has it, which root can write."""
-    box.say(f"sed -i 's/\"left\": [0-9]*/\"left\": 0/' {RECORD}")
+    box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of an upkeep by the timer", 600)
+    box.say(f'sed -i \'s/"left": [0-9]*/"left": 0/\' {RECORD}')
     box.say(f"systemctl start {UPKEEP}")
     box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
 

@@ -42,8 +42,8 @@ function exactness({ manifest }: SnapshotRow): string {
 }
 
 function fate({ removal, lock }: SnapshotRow): string {
-    if (lock) return format(_("locked until $0"), moment(lock.until));
-    if (removal) return format(_("will be removed $0, ordered by $1"), moment(removal.due), removal.by);
+    if (lock !== null) return format(_("locked until $0"), moment(lock.until));
+    if (removal !== null) return format(_("will be removed $0, ordered by $1"), moment(removal.due), removal.by);
     return "";
 }
 
@@ -76,8 +76,8 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
     const stays = useChange("snapshot keep");
     const keep = async ({ share: of, name }: SnapshotRow) => { if (await stays.go([`${of}@${name}`]) !== undefined) reload(); };
     const action = (row: SnapshotRow) => {
-        if (row.lock) return "";
-        if (row.removal) {
+        if (row.lock !== null) return "";
+        if (row.removal !== null) {
             return (
                 <AdminButton least="operator" variant="link" size="sm" isDisabled={stays.busy} aria-label={format(_("Keep the snapshot $0"), row.name)}
                     onClick={() => void keep(row)}>{_("Keep")}</AdminButton>
@@ -112,7 +112,7 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
                     <Loaded of={found} what={_("Loading snapshots")}>
                         {({ snapshots, problem }) => (
                             <>
-                                {problem && <Alert isInline variant="warning" title={_("Removals and locks are not known")}>{problem}</Alert>}
+                                {problem !== null && <Alert isInline variant="warning" title={_("Removals and locks are not known")}>{problem}</Alert>}
                                 {snapshots.length === 0 ? <p>{_("There is no snapshot of this share.")}</p>
                                     : <DataTable label={_("Snapshots")} columns={columns} rows={[...snapshots].reverse()} rowKey={({ name }) => name} />}
                             </>

@@ -159,7 +159,9 @@ def test_schedule_that_ended_long_ago_is_no_warning(host: Host, monkeypatch: pyt
 def ordered(removals: int, problem: str | None = None, locked: int = 0) -> None:
     names = [f"20261129T12000{number}Z-manual" for number in range(removals)]
     waiting = [
-        OrderedRemoval(share="data", name=name, by="mallory", at=ago(hours=1), left=HOUR, due="2026-12-01T10:00:00+00:00")
+        OrderedRemoval(
+            share="data", name=name, by="mallory", at=ago(hours=1), left=HOUR, due="2026-12-01T10:00:00+00:00"
+        )
         for name in names
     ]
     held = ShareSnapshots(share="data", held={"manual": 2}, newest={}, removals=removals, locked=locked)

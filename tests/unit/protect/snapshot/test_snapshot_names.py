@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.protect.snapshot import snapshot_remove, snapshot_verbs
+from millrace.protect.snapshot import rollback_run, snapshot_remove, snapshot_verbs
 from millrace.serve.config import store
 from millrace.serve.share import kept_snapshots
 from millrace.system.errors import BadInput, Failed, MillraceError
@@ -92,6 +92,21 @@ def test_manifest_of_a_hostile_drive_is_neither_followed_nor_waited_for(
     with pytest.raises(BadInput):
         nas.snapshots.manifest("data", NAME)
     assert kept_snapshots.type_of("data", NAME, "/srv/pool") is None
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "dangling"])
+def test_journal_of_a_rollback_on_a_hostile_drive_is_neither_followed_nor_waited_for(
+    nas: Nas, tmp_path: Path, kind: str
+) -> None:
+    nas.made()
+    nas.snapshots.rollback.mkdir(mode=0o700)
+    journal = nas.snapshots.rollback / rollback_run.JOURNAL
+    if kind == "pipe":
+        os.mkfifo(journal)
+    else:
+        journal.symlink_to(tmp_path if kind == "link" else tmp_path / "none")
+    with pytest.raises(Failed, match="the journal of a rollback cannot be read"):
+        rollback_run.exchanged(nas.snapshots)
 
 
 @pytest.mark.parametrize("link", ["data", f"data/{NAME}"])

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.snapshot import removal_record, snapshot_remove, snapshot_thin
-from millrace.protect.snapshot.removal_record import RemovalClock
+from millrace.protect.snapshot import kept_removals, snapshot_remove, snapshot_thin
+from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_model import SnapshotRow
 from millrace.protect.snapshot.snapshot_schedule_model import COUNTS, FloorRemoval
 from millrace.serve.config import store
@@ -75,13 +75,13 @@ def test_removal_waits_for_the_time_of_the_policy(nas: Nas, server: ShareServer,
     hands.run(0.2)
     [done] = upkeep(server, hands)
     assert done.startswith(f"{AT} is removed, as ") and not is_there()
-    assert removal_record.read(POOL, hands.clock).removals == []
+    assert kept_removals.read(POOL, hands.clock).removals == []
 
 
 def test_removal_waits_longer_on_request_and_never_shorter(server: ShareServer, hands: Hands) -> None:
     with pytest.raises(BadInput, match="24 hours or more"):
         snapshot_remove.order(AT, 1, server, hands.clock)
-    assert removal_record.read(POOL, hands.clock).removals == []
+    assert kept_removals.read(POOL, hands.clock).removals == []
     assert snapshot_remove.order(AT, 48, server, hands.clock).left == 48 * HOUR
 
 
@@ -104,7 +104,7 @@ def test_boot_and_time_without_power_do_not_count(server: ShareServer, hands: Ha
     # a server that runs for a year gets the pool of another one
     hands.boot, hands.running = "second", 365 * 24 * HOUR
     assert upkeep(server, hands) == []
-    [waiting] = removal_record.read(POOL, hands.clock).removals
+    [waiting] = kept_removals.read(POOL, hands.clock).removals
     assert waiting.left == 12 * HOUR
     hands.run(12)
     assert len(upkeep(server, hands)) == 1 and not is_there()
@@ -145,18 +145,18 @@ def test_lock_only_gets_longer(server: ShareServer, hands: Hands) -> None:
     snapshot_remove.lock(AT, "2027-01-31", server, hands.clock)
     with pytest.raises(Refused, match="a lock only gets longer"):
         snapshot_remove.lock(AT, "2027-01-30", server, hands.clock)
-    left = removal_record.read(POOL, hands.clock).locks[0].left
+    left = kept_removals.read(POOL, hands.clock).locks[0].left
     # a later date by a clock that was set ahead
     hands.now = datetime(2027, 2, 1, tzinfo=UTC)
     snapshot_remove.lock(AT, "2027-02-02", server, hands.clock)
-    assert removal_record.read(POOL, hands.clock).locks[0].left == left
+    assert kept_removals.read(POOL, hands.clock).locks[0].left == left
 
 
 @pytest.mark.parametrize("until", ["yesterday", "2026-11-01", "2040-01-01", ""])
 def test_lock_until_no_date_to_come_is_bad_input(server: ShareServer, hands: Hands, until: str) -> None:
     with pytest.raises(BadInput):
         snapshot_remove.lock(AT, until, server, hands.clock)
-    assert removal_record.read(POOL, hands.clock).locks == []
+    assert kept_removals.read(POOL, hands.clock).locks == []
 
 
 def test_schedule_and_floor_pass_over_a_locked_snapshot(nas: Nas, server: ShareServer) -> None:
@@ -210,7 +210,7 @@ def test_name_in_the_record_that_leads_elsewhere_is_refused(nas: Nas, server: Sh
 def test_removal_of_a_snapshot_that_is_gone_is_forgotten(nas: Nas, server: ShareServer, hands: Hands) -> None:
     snapshot_remove.order(AT, None, server, hands.clock)
     snapshot_remove.remove(AT, server)
-    assert removal_record.read(POOL, hands.clock).removals == []
+    assert kept_removals.read(POOL, hands.clock).removals == []
 
 
 def test_upkeep_writes_nothing_where_nothing_is_ordered(nas: Nas, server: ShareServer, hands: Hands) -> None:
@@ -224,9 +224,11 @@ def test_upkeep_writes_nothing_where_nothing_is_ordered(nas: Nas, server: ShareS
 
 
 def test_what_the_floor_removed_is_kept_on_the_pool(server: ShareServer, hands: Hands) -> None:
-    removed = FloorRemoval(since="2026-11-29T12:00:00+00:00", at="2026-11-29T12:00:00+00:00", removed=3, floor=12, is_enough=True)
-    removal_record.keep_floor(POOL, removed)
-    assert removal_record.read(POOL, hands.clock).floor == removed
+    removed = FloorRemoval(
+        since="2026-11-29T12:00:00+00:00", at="2026-11-29T12:00:00+00:00", removed=3, floor=12, is_enough=True
+    )
+    kept_removals.keep_floor(POOL, removed)
+    assert kept_removals.read(POOL, hands.clock).floor == removed
 
 
 def test_commands_order_keep_and_lock(

@@ -10,7 +10,7 @@ import pytest
 
 from millrace.cli.program import run
 from millrace.protect.snapshot import snapshot_job, snapshot_remove, snapshot_run, snapshot_thin
-from millrace.protect.snapshot.removal_record import RemovalClock
+from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_plan import plan, set_schedule
 from millrace.protect.snapshot.snapshot_schedule_model import COUNTS, RECORD
 from millrace.protect.snapshot.snapshot_thin import MOST, hold_floor, removable

@@ -48,7 +48,7 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
-from millrace.protect.snapshot.removal_record import RemovalRecord
+from millrace.protect.snapshot.kept_removals import RemovalRecord
 from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotManifest, SnapshotOrder
 from millrace.protect.snapshot.snapshot_schedule_model import FloorRemoval

@@ -8,8 +8,8 @@ schedule or the floor of free space removes does not wait.
 from datetime import datetime, timedelta
 
 from millrace.plan.policy import policy_in_force
-from millrace.protect.snapshot import removal_record, snapshot_counts, snapshot_job
-from millrace.protect.snapshot.removal_record import RemovalClock, RemovalRecord
+from millrace.protect.snapshot import kept_removals, snapshot_counts, snapshot_job
+from millrace.protect.snapshot.kept_removals import RemovalClock, RemovalRecord
 from millrace.protect.snapshot.snapshot_model import OrderedRemoval, SnapshotKept, SnapshotLocked, SnapshotRemoval
 from millrace.protect.snapshot.snapshot_schedule import stamp
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
@@ -18,7 +18,8 @@ from millrace.serve.share.kept_snapshots import SnapshotLock
 from millrace.serve.share.server import ShareServer
 from millrace.system import ages
 from millrace.system.command import command
-from millrace.system.errors import BadInput, Refused
+from millrace.system.errors import BadInput, MillraceError, Refused
+from millrace.system.files import describe
 from millrace.system.text import moment, one_line, shown
 from millrace.system.users import invoking_user, only_root
 
@@ -35,8 +36,8 @@ def remove(text: str, server: ShareServer) -> None:
     only_root()
     snapshots = _store(server)
     share, name = _whole(text, snapshots)
-    with removal_record.alone():
-        _remove(share, name, removal_record.read(snapshots.mountpoint, RemovalClock()), server)
+    with kept_removals.alone():
+        _remove(share, name, kept_removals.read(snapshots.mountpoint, RemovalClock()), server)
 
 
 def order(text: str, hours: int | None, server: ShareServer, clock: RemovalClock | None = None) -> SnapshotRemoval:
@@ -53,17 +54,17 @@ def order(text: str, hours: int | None, server: ShareServer, clock: RemovalClock
         raise BadInput(f"a removal takes {least} hours or more (policy: snapshots.removal_delay): nothing was changed")
     seconds, now, by = (hours or least) * 3600, clock.now(), invoking_user()
     due = stamp(now + timedelta(seconds=seconds))
-    with removal_record.alone():
-        record = removal_record.read(snapshots.mountpoint, clock)
+    with kept_removals.alone():
+        record = kept_removals.read(snapshots.mountpoint, clock)
         _refuse_locked(share, name, record)
         if (before := record.removal(share, name)) is not None:
             raise Refused(
-                f"{share}@{name} will be removed at {moment(before.due)}: {one_line(before.by)} ordered it; to keep it: "
-                f"{command('millrace snapshot keep', text)}"
+                f"{share}@{name} will be removed at {moment(before.due)}: {one_line(before.by)} ordered it; to keep "
+                f"it: {command('millrace snapshot keep', text)}"
             )
         ordered = OrderedRemoval(share=share, name=name, by=by, at=stamp(now), left=seconds, due=due)
         removals = [*record.removals, ordered]
-        removal_record.write(snapshots.mountpoint, record.model_copy(update={"removals": removals}))
+        kept_removals.write(snapshots.mountpoint, record.model_copy(update={"removals": removals}))
     # health reports it from these
     snapshot_counts.write(snapshots.mountpoint)
     return SnapshotRemoval(share=share, name=name, by=by, due=due, left=seconds)
@@ -77,12 +78,12 @@ def keep(text: str, server: ShareServer, clock: RemovalClock | None = None) -> S
     only_root()
     snapshots = _store(server)
     share, name = _whole(text, snapshots)
-    with removal_record.alone():
-        record = removal_record.read(snapshots.mountpoint, clock or RemovalClock())
+    with kept_removals.alone():
+        record = kept_removals.read(snapshots.mountpoint, clock or RemovalClock())
         ordered = record.removal(share, name)
         if ordered is None:
             raise Refused(f"nobody has ordered the removal of {share}@{name}: nothing was changed")
-        removal_record.write(snapshots.mountpoint, record.without(share, name))
+        kept_removals.write(snapshots.mountpoint, record.without(share, name))
     snapshot_counts.write(snapshots.mountpoint)
     return SnapshotKept(share=share, name=name, by=ordered.by)
 
@@ -101,9 +102,11 @@ def lock(text: str, until: str, server: ShareServer, clock: RemovalClock | None 
     if span <= timedelta():
         raise BadInput(f"{moment(stamp(at))} is over: lock it until a later date")
     if span > LONGEST:
-        raise BadInput(f"a lock is for {LONGEST.days} days at most, as nobody can end it: lock it until an earlier date")
-    with removal_record.alone():
-        record = removal_record.read(snapshots.mountpoint, clock)
+        raise BadInput(
+            f"a lock is for {LONGEST.days} days at most, as nobody can end it: lock it until an earlier date"
+        )
+    with kept_removals.alone():
+        record = kept_removals.read(snapshots.mountpoint, clock)
         before = record.lock(share, name)
         if before is not None and ages.when(before.until) >= at:
             raise Refused(f"{share}@{name} is locked until {moment(before.until)} already: a lock only gets longer")
@@ -111,7 +114,7 @@ def lock(text: str, until: str, server: ShareServer, clock: RemovalClock | None 
         made = SnapshotLock(share=share, name=name, by=invoking_user(), at=stamp(now), until=stamp(at), left=left)
         locks = [*(each for each in record.locks if each is not before), made]
         after = record.without(share, name).model_copy(update={"locks": locks})
-        removal_record.write(snapshots.mountpoint, after)
+        kept_removals.write(snapshots.mountpoint, after)
     snapshot_counts.write(snapshots.mountpoint)
     cancelled = record.removal(share, name) is not None
     return SnapshotLocked(share=share, name=name, until=made.until, cancelled=cancelled)
@@ -120,21 +123,21 @@ def lock(text: str, until: str, server: ShareServer, clock: RemovalClock | None 
 def carry_out(server: ShareServer, clock: RemovalClock) -> list[str]:
     """Count down what is ordered and locked, and remove what is due; return what was done, in words.
 
-    Refused: the record cannot be read. OSError, Failed: the pool fails.
+    Refused: the record cannot be read. OSError: the pool fails.
     """
     snapshots, done = _store(server), list[str]()
-    with removal_record.alone():
-        record = removal_record.read(snapshots.mountpoint, clock)
+    with kept_removals.alone():
+        record = kept_removals.read(snapshots.mountpoint, clock)
         for each in [each for each in record.removals if not each.left]:
             try:
                 _remove(each.share, each.name, record, server)
-            except Refused as refused:
-                # it is being read, and stays due
-                done.append(f"{each.share}@{each.name} is not removed yet: {refused}")
+            except (MillraceError, OSError) as error:
+                # it is being read, or the pool fails, and it stays due
+                done.append(f"{each.share}@{each.name} is not removed yet: {describe(error)}")
                 continue
             record = record.without(each.share, each.name)
             done.append(f"{each.share}@{each.name} is removed, as {each.by} ordered {moment(each.at)}")
-        removal_record.write(snapshots.mountpoint, record)
+        kept_removals.write(snapshots.mountpoint, record)
     return done
 
 
@@ -177,4 +180,3 @@ def _date(text: str) -> datetime:
 
 def _store(server: ShareServer) -> SnapshotStore:
     return SnapshotStore(server.pool.filesystem.mountpoint)
-

@@ -13,8 +13,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace.protect.snapshot import removal_record
-from millrace.protect.snapshot.removal_record import RemovalClock, RemovalRecord
+from millrace.protect.snapshot import kept_removals
+from millrace.protect.snapshot.kept_removals import RemovalClock, RemovalRecord
 from millrace.protect.snapshot.snapshot_model import (
     EntryKind,
     SnapshotDirectory,
@@ -27,6 +27,7 @@ from millrace.serve.clone import clone_place
 from millrace.serve.clone.clone_place import ClonePlace
 from millrace.serve.config.model import Config
 from millrace.serve.share import kept_snapshots
+from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.system.command import command
 from millrace.system.errors import BadInput, Refused
 from millrace.system.files import sync
@@ -67,13 +68,13 @@ class SnapshotStore:
         """Return what a snapshot is. BadInput: its manifest cannot be read, or is that of another one."""
         manifest = kept_snapshots.read_manifest(share, name, self.mountpoint, SnapshotManifest)
         if (manifest.share, manifest.name) != (share, name):
-            raise BadInput(f"{self.place(share, name)} has the manifest of another snapshot")
+            raise BadInput(f"{self.place(share, name) / MANIFEST} is the manifest of another snapshot")
         return manifest
 
     def listed(self, config: Config, share: str | None) -> SnapshotList:
         """Return all snapshots, or those of one share, with what is to be removed or locked. OSError: as `rows`."""
         try:
-            record, problem = removal_record.read(self.mountpoint, RemovalClock()), None
+            record, problem = kept_removals.read(self.mountpoint, RemovalClock()), None
         except Refused as refused:
             record, problem = RemovalRecord(), str(refused)
         rows = [

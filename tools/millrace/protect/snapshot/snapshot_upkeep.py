@@ -11,13 +11,13 @@ from datetime import datetime
 
 from millrace.plan.policy import policy_in_force
 from millrace.protect.snapshot import (
-    removal_record,
+    kept_removals,
     snapshot_counts,
     snapshot_job,
     snapshot_remove,
     snapshot_thin,
 )
-from millrace.protect.snapshot.removal_record import RemovalClock
+from millrace.protect.snapshot.kept_removals import RemovalClock
 from millrace.protect.snapshot.snapshot_schedule import due, is_ahead, stamp
 from millrace.protect.snapshot.snapshot_schedule_model import NEWS, RECORD, FloorRemoval, ScheduleRecord, ScheduleTry
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
@@ -70,7 +70,7 @@ def _begin(server: ShareServer, now: datetime) -> None:
     if RECORD.get() is None:
         with suppress(Refused):
             # what the floor removed is reported for a day, also after a start
-            kept = removal_record.read(server.pool.filesystem.mountpoint, RemovalClock())
+            kept = kept_removals.read(server.pool.filesystem.mountpoint, RemovalClock())
             RECORD.write(ScheduleRecord(checked=stamp(now), floor=kept.floor))
     _note(stamp(now))
 
@@ -171,7 +171,7 @@ def _hold(server: ShareServer, now: datetime, most: int) -> tuple[int, list[str]
         _note(stamp(now), removal, before)
         # of a pool that takes nothing more it is known until the next start
         with suppress(MillraceError, OSError):
-            removal_record.keep_floor(server.pool.filesystem.mountpoint, _record().floor)
+            kept_removals.keep_floor(server.pool.filesystem.mountpoint, _record().floor)
 
     removal = snapshot_thin.hold_floor(floor, server, now, most, note)
     if removal is None:

@@ -216,8 +216,8 @@ def _made(manifest: "SnapshotManifest") -> Iterator[str]:
     if manifest.bare_count:
         which = "file or directory has" if manifest.bare_count == 1 else "files or directories have"
         yield (
-            f"{manifest.bare_count} {which} more than 64 KiB of names of attributes, which are not in the snapshot; the "
-            "access lists are:"
+            f"{manifest.bare_count} {which} more than 64 KiB of names of attributes, which are not in the snapshot; "
+            "the access lists are:"
         )
         yield from (f"  {name}" for name in manifest.bare[:10])
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ordered removals and locks of snapshots, on the pool beside the snapshots: each with the time that it still takes.
 
-That time passes only while a server runs with the pool, as CLOCK_BOOTTIME counts it: whoever sets the clock ten years
+That time passes only while a server runs with the pool, as CLOCK_BOOTTIME counts it: a clock that is set ten years
 ahead ends no lock and hastens no removal. The time from a boot to its first look is not counted, nor is the time from
 the last look to the end of a boot.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A snapshot is removed: its name at once, its blocks by the cleanup. One that is locked stays, whoever asks for it.
+"""A snapshot is removed: its name at once, its blocks by the cleanup. A locked snapshot stays.
 
-What a user asks for waits for the time of the policy, in which everybody is told and anybody can keep it. What a
-schedule or the floor of free space removes does not wait.
+A removal that a user orders waits for the time of the policy: health reports it meanwhile, and it can be cancelled.
+Removals by a schedule or by the floor of free space do not wait.
 """
 
 from datetime import datetime, timedelta

@@ -197,7 +197,7 @@ def test_what_cannot_be_compared_is_refused(here: Nas, capsys: pytest.CaptureFix
     for words, sentence in (
         (["data"], "data is no snapshot"),
         ([AT, "data"], "data is no snapshot"),
-        ([f"{AT}/nothing"], "does not exist"),
+        ([f"{AT}/nothing"], "is not a directory"),
         ([AT, other], "are of two shares"),
     ):
         assert run(["snapshot", "compare", *words]) != 0

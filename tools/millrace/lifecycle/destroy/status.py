@@ -72,12 +72,12 @@ def obstacle(pool: Pool | None, config: Config, run: Runner) -> str | None:
         return JOB.busy if JOB.runs(run) else None
     if pool is None:
         return NO_POOL
+    if locked := _locked(pool):
+        return locked
     if sealed := next((share.name for share in config.shares if share.sealed), None):
         return f"share {sealed} is sealed: unseal it first: {command('millrace share unseal', sealed)}"
     if (trial := records.trial()) is not None:
         return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"
-    if locked := _locked(pool):
-        return locked
     blocker = pairs.obstacle("destroy", run, allowed=ENDED)
     return blocker.sentence if blocker else None
 

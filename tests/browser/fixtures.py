@@ -46,7 +46,7 @@ def admin(open_browser: OpenBrowser) -> User:
 
 @pytest.fixture(autouse=True)
 def no_browser_errors(users: list[User]) -> Iterator[None]:
-    """In no story does the browser report an error of our pages. Without a page none is told: each would wait minutes."""
+    """The browser reports no error of our pages. After a page was lost no story begins: each would wait minutes."""
     if lost := [user.name for user in users if user.lost]:
         pytest.fail(f"the page of {', '.join(lost)} did not come in an earlier story", pytrace=False)
     yield

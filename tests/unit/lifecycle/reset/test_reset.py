@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from millrace.lifecycle.adopt import restore, search
-from millrace.lifecycle.keep import forget, generations
+from millrace.lifecycle.keep import forget, generation_store
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.reset import reset
 from millrace.lifecycle.reset.firmware import VARIABLES
@@ -29,7 +29,7 @@ from tests.unit.lifecycle.reset.conftest import Reset, ask_firmware
 
 
 def newest(server: Reset) -> Generation:
-    found = generations.newest(server.where)
+    found = generation_store.newest(server.where)
     assert found is not None
     return found.generation
 
@@ -75,7 +75,7 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
     everything = b"".join(newest(server).stored.values())
     for secret in (b"anna", b"$y$", b"SID", b"NT hash", b"authority"):
         assert secret not in everything, only
-    latest = generations.newest(server.where)
+    latest = generation_store.newest(server.where)
     assert latest is not None
     config, pool = search.config_of(latest), search.pool_of(latest)
     restore.verify(latest.generation.manifest, latest.generation.readable())

@@ -9,7 +9,7 @@ from itertools import repeat
 
 from millrace.lifecycle.keep import forget, keeping
 from millrace.lifecycle.keep.model import Forgotten
-from millrace.lifecycle.reset import firmware, kept, obstacles
+from millrace.lifecycle.reset import firmware, kept_state, obstacles
 from millrace.lifecycle.reset.model import ResetFailed
 from millrace.lifecycle.reset.reset_job import JOB
 from millrace.lifecycle.update import update_job
@@ -138,7 +138,7 @@ def _record(reset: Reset, pool: Pool | None, run: Runner, pause: Callable[[float
     if pool is None or reset.what == "forget":
         return
     try:
-        kept.keep_now(pool, run, pause)
+        kept_state.keep_now(pool, run, pause)
     except BaseException:
         # no reset began
         if before is None:

@@ -18,10 +18,11 @@ from millrace.system.documents import write_model
 from millrace.system.errors import Failed, Refused
 from millrace.system.model_errors import sentence
 from millrace.system.run import Runner, last_words
+from millrace.system.units import SHARES, TUNE
 from millrace.system.users import invoking_user, only_root
 from millrace.tune import settings as tuning
 
-UNITS = ("millrace-share.service", "millrace-tune.service")
+UNITS = (SHARES, TUNE)
 """What renders nfs.conf, and what sets the rest."""
 
 

@@ -13,8 +13,8 @@ from millrace.lifecycle.adopt import restore, search
 from millrace.lifecycle.keep import forget, generation_store
 from millrace.lifecycle.keep.generation import Generation
 from millrace.lifecycle.reset import reset
-from millrace.lifecycle.reset.firmware import VARIABLES
 from millrace.lifecycle.reset.reset_job import JOB
+from millrace.lifecycle.reset.reset_request import VARIABLES
 from millrace.lifecycle.update import update_job
 from millrace.serve.config import reset_journal, store
 from millrace.serve.config.model import Config, DesiredShare, Group, Smb
@@ -276,7 +276,7 @@ def test_variables_that_cannot_be_written_are_named(server: Reset, monkeypatch: 
     class ReadOnly:
         f_flag = found.f_flag | os.ST_RDONLY
 
-    monkeypatch.setattr("millrace.lifecycle.reset.firmware.os.statvfs", lambda where: ReadOnly())
+    monkeypatch.setattr("millrace.lifecycle.reset.reset_request.os.statvfs", lambda where: ReadOnly())
     with pytest.raises(Refused, match="EFI variables of this server cannot be written"):
         server.reset("keep")
 

@@ -73,7 +73,7 @@ def _document(record: TunerRun, run: Runner) -> MeasuredPolicy:
     """What is to be written: each level of the winner that would be another one without it."""
     basis = tuning.current(load_pool(), run).settings.basis
     if basis is None:
-        raise Refused("the settings of this server were not computed: `millrace tune --diff` says why")
+        raise Refused("the settings of this server were not computed: `millrace tune --diff` shows the reason")
     _same_hardware(record, basis)
     assert record.outcome is not None
     without = settings_of(basis.model_copy(update={"policy": _without(basis.policy)}))

@@ -112,7 +112,7 @@ def _dropped(host: Host) -> list[HealthFinding]:
         host.absent(
             NAME,
             " ".join(sentences),
-            f"systemctl restart {SHARES}; if it fails: exportfs -ra says why",
+            f"systemctl restart {SHARES}; if it fails: exportfs -ra shows the reason",
             kind="not-exported",
         )
     ]

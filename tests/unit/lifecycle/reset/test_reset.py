@@ -120,7 +120,8 @@ def killed(*_: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["keep.generations.write", "keep.forget._remove_others", "keep.forget.sync", "reset.firmware.request"]
+    "place",
+    ["keep.generation_store.write", "keep.forget._remove_others", "keep.forget.sync", "reset.reset_request.request"],
 )
 def test_reset_that_is_killed_goes_on_at_the_next_boot(
     server: Reset, monkeypatch: pytest.MonkeyPatch, place: str

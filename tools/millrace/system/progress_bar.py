@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bar on stderr for a job that is followed on a terminal."""
+"""The bar of one job on a terminal: what it does, and how much of it is done."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
@@ -8,26 +8,25 @@ Line = TypeVar("Line")
 
 
 class BarState(NamedTuple):
-    """What a bar shows: words, and how much of the total is done; a total of None is not known yet."""
+    """What a bar shows: its words, and `done` of `total`; both in one unit, or None where it is not known."""
 
     words: str
-    done: int
+    done: int | None
     total: int | None
 
 
-def progress_bar(lines: Iterable[Line], state: Callable[[Line], BarState | None], first: str) -> Line | None:
-    """Show the state of each line as it comes, `first` before; return the last line.
+def progress_bar(lines: Iterable[Line], state: Callable[[Line], BarState | None], before: str) -> Line | None:
+    """Show a bar on stderr until the lines end; return the last one.
 
-    `state` is None of a line that is no progress.
+    `state` is what a line changes; None where it is no progress, such as the result. `before` is shown until the first.
     """
-    # rich takes a tenth of a second, and most verbs show no bar
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task(first, total=None)
+        task = bar.add_task(before, total=None)
         last = None
         for last in lines:
-            if (shown := state(last)) is not None:
-                bar.update(task, description=shown.words, completed=shown.done, total=shown.total)
+            if (now := state(last)) is not None:
+                bar.update(task, description=now.words, completed=now.done, total=now.total)
     return last

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Libraries for programs of Debian, in the package beside the modules: two for smbd, and a module of PAM.
 
-An environment file tells the unit of smbd what to preload; smb.conf names the module of its VFS. The profile of the module of PAM
-is read by pam-auth-update, which mkosi.postinst.chroot runs.
+An environment file tells the unit of smbd what to preload; smb.conf names the module of its VFS. pam-auth-update, which
+mkosi.postinst.chroot runs, reads the profile of the module of PAM.
 """
 
 import shutil

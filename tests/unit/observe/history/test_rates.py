@@ -56,7 +56,9 @@ def test_mean_is_unknown_where_nothing_was_asked() -> None:
 
 def test_connections_of_a_client_are_added() -> None:
     before = Readings(
-        uptime=0, sources=SOURCES, streams={"a": CounterStream(of="client/10.0.0.1", source="clients", began=0, read=100, written=0)}
+        uptime=0,
+        sources=SOURCES,
+        streams={"a": CounterStream(of="client/10.0.0.1", source="clients", began=0, read=100, written=0)},
     )
     more = {
         "a": CounterStream(of="client/10.0.0.1", source="clients", began=0, read=400, written=0),

@@ -156,7 +156,9 @@ def test_profile_of_shares_that_cannot_be_read_leaves_the_others(box: Box, capsy
     tools.broken["smbstatus --profile --json"] = Result(1, "", "lock failed\n")
     worked(box, 2, run=tools)
     said = capsys.readouterr().err
-    assert said == "millrace: the history has no smb-shares: smbstatus does not show the profile of shares: lock failed\n"
+    assert (
+        said == "millrace: the history has no smb-shares: smbstatus does not show the profile of shares: lock failed\n"
+    )
     assert ("nfs-read", "") in kept()
 
 

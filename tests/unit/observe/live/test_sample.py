@@ -143,7 +143,9 @@ class TestCounters:
         found, _ = counters.smb(printing(text))
         assert found == counters.ProtocolCounters(0, 0, 0, 0, 0.0)
 
-    @pytest.mark.parametrize("said", ["", "Failed to initialise profile memory\n", "smb2_read_count: 1\nsmb2_read_outbytes: x\n"])
+    @pytest.mark.parametrize(
+        "said", ["", "Failed to initialise profile memory\n", "smb2_read_count: 1\nsmb2_read_outbytes: x\n"]
+    )
     def test_a_profile_that_cannot_be_read_is_not_known(self, said: str) -> None:
         assert counters.smb(printing(said)) == (
             None,

@@ -312,6 +312,8 @@ test("the page of a share says who may, where it is, what is connected and when 
     expect(connected.getByText("10.0.0.5")).toBeDefined();
     expect(connected.getByText("plan.txt")).toBeDefined();
     expect(within(screen.getByTestId("share-verified")).getByText(/^Served, verified Nov 20/)).toBeDefined();
+    expect(screen.getByTestId("share-history")).toBeDefined();
+    expect(argv("history")).toEqual(["history", "share:models", "--since", "24h", "--json"]);
 });
 
 test("clients of a share are disconnected, and one share is verified", async () => {

@@ -15,6 +15,8 @@ from millrace.system.names import share_name, snapshot_name
 
 MANIFEST = "manifest.json"
 """What a snapshot is, beside its tree."""
+SNAPSHOT_TREE = "tree"
+"""The directory in that of a snapshot that has what the share held."""
 
 
 class SnapshotOrigin(Contract):
@@ -22,6 +24,7 @@ class SnapshotOrigin(Contract):
 
     schema_version: Literal[1] = 1
     type: ShareType | None = None
+    project: int | None = None
 
 
 def top(mountpoint: str) -> Path:
@@ -41,10 +44,14 @@ def names(share: str, mountpoint: str) -> list[str]:
 
 def type_of(share: str, name: str, mountpoint: str) -> ShareType | None:
     """Return the type that a share had when a snapshot of it was made; None where that is not known."""
-    try:
-        return read_model(top(mountpoint) / share / name / MANIFEST, SnapshotOrigin).type
-    except (BadInput, OSError):
-        return None
+    origin = _origin(share, name, mountpoint)
+    return None if origin is None else origin.type
+
+
+def project_of(share: str, name: str, mountpoint: str) -> int | None:
+    """Return the quota project of the share that a snapshot was made of; None where that is not known."""
+    origin = _origin(share, name, mountpoint)
+    return None if origin is None else origin.project
 
 
 def remain(share: str, mountpoint: str) -> Iterator[str]:
@@ -56,6 +63,13 @@ def remain(share: str, mountpoint: str) -> Iterator[str]:
         which = "1 snapshot" if number == 1 else f"{number} snapshots"
         listed = command("millrace snapshot list", share)
         yield f"{which} of {share} remain{'s' if number == 1 else ''}, with the files in it: {listed}"
+
+
+def _origin(share: str, name: str, mountpoint: str) -> SnapshotOrigin | None:
+    try:
+        return read_model(top(mountpoint) / share / name / MANIFEST, SnapshotOrigin)
+    except (BadInput, OSError):
+        return None
 
 
 def _listed(directory: Path) -> list[str]:

@@ -13,7 +13,7 @@ from millrace.serve.render.registry import FileEntry, RenderedService, Settled
 from millrace.serve.share import (
     client_snapshots,
     directories,
-    exports,
+    export_table,
     file_sids,
     machine_sid,
     nfs,
@@ -89,14 +89,14 @@ def services(
     """
 
     def export(settled: Settled) -> bool:
-        foreign = exports.foreign_files()
+        foreign = export_table.foreign_files()
         settled.warnings.extend(
             f"{path} is not managed by Millrace and is served in addition to the shares" for path in foreign
         )
         if not is_active(NFS, run):
             return False
         exported = client_snapshots.exportable(shares, pool.filesystem.mountpoint)
-        settled.warnings.extend(exports.reload([] if nfs.EXPORTS in settled.kept else exported, run))
+        settled.warnings.extend(export_table.reload([] if nfs.EXPORTS in settled.kept else exported, run))
         return True
 
     def serve_smb(settled: Settled) -> bool:

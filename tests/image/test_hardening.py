@@ -20,11 +20,14 @@ SETUID = {
 # Exposure of the daemons that clients talk to, in tenths; Debian's units as they come have 94. sshd is not among them:
 # what it starts inherits every limit, and an administrator's shell has none.
 DAEMONS = {
+    "cockpit.service": 9,
+    "cockpit-wsinstance-http.service": 17,
+    "cockpit-wsinstance-https@.service": 17,
     "gssproxy.service": 27,
     "mdmonitor.service": 24,
     "nfs-idmapd.service": 25,
     # in the host's mount namespace, where the kernel looks up exports
-    "nfs-mountd.service": 41,
+    "nfs-mountd.service": 40,
     # prunes its own bounding set, which takes CAP_SETPCAP
     "nfsdcld.service": 23,
     "rpc-gssd.service": 28,

@@ -20,3 +20,19 @@ def test_download_ends_at_the_largest_file_of_a_release() -> None:
 def test_users_mount_nothing_and_filters_are_hardened() -> None:
     assert 'KERNEL=="fuse", MODE="0600", OPTIONS+="static_node=fuse"' in UDEV.read_text().splitlines()
     assert "net.core.bpf_jit_harden = 1" in SYSCTL.read_text().splitlines()
+
+
+def test_mount_daemon_reaches_no_other_host_and_keeps_the_mounts_of_the_server() -> None:
+    found = unit("nfs-mountd.service")
+    assert (found["IPAddressDeny"], found["IPAddressAllow"], found["UMask"]) == (["any"], ["localhost"], ["0077"])
+    # it opens no port, and where it stands the kernel looks up exports (systemd.exec(5): each of these makes a namespace)
+    assert found["ExecStart"] == ["/usr/sbin/rpc.mountd --no-nfs-version 2 --no-nfs-version 3"]
+    mounting = {"ProtectSystem", "ProtectHome", "ProtectHostname", "PrivateDevices", "ProtectKernelTunables"}
+    assert not (mounting | {"InaccessiblePaths", "ReadWritePaths", "PrivateMounts"}) & set(found)
+
+
+def test_web_server_has_no_capability_and_makes_no_namespace() -> None:
+    for name in ("cockpit.service", "cockpit-wsinstance-http.service", "cockpit-wsinstance-https@.service"):
+        found = unit(name)
+        assert "CapabilityBoundingSet" in found and found["CapabilityBoundingSet"] == []
+        assert (found["RestrictNamespaces"], found["SystemCallFilter"]) == (["yes"], ["@system-service"])

@@ -88,6 +88,17 @@ def test_what_a_daemon_may_write_is_there_before_it_starts(tree: Path, unit: str
     assert {path for paths in wanted for path in paths if not path.startswith("-")} <= made
 
 
+def test_profiles_are_compiled_and_their_programs_are_there(tree: Path) -> None:
+    made = tree / "usr/lib/millrace/apparmor"
+    policy, text = (made / "policy").read_bytes(), (made / "profiles").read_text()
+    profiles = dict(re.findall(r"^profile (\S+) (\S+) ", text, re.MULTILINE))
+    assert len(profiles) == 7 and len(policy) < 1 << 20
+    assert all(policy.count(name.encode() + b"\0") >= 1 for name in profiles)
+    assert all((tree / path.lstrip("/")).is_file() for path in profiles.values())
+    # nothing in the image changes them
+    assert not (tree / "usr/sbin/apparmor_parser").exists()
+
+
 def test_boot_menu_takes_no_command_line(output: Path) -> None:
     with (
         next(output.glob("millrace_*.esp.raw")).open("rb") as file,

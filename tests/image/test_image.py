@@ -115,6 +115,7 @@ EXPOSURE = {
     "millrace-boot-check.service": 30,
     "millrace-trial.service": 30,
     "millrace-documents.service": 14,
+    "millrace-confine.service": 13,
 }
 
 # What is there at the build, or made by the program that uses it. By the beginning of the path.

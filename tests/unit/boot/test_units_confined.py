@@ -25,7 +25,7 @@ def test_users_mount_nothing_and_filters_are_hardened() -> None:
 def test_mount_daemon_reaches_no_other_host_and_keeps_the_mounts_of_the_server() -> None:
     found = unit("nfs-mountd.service")
     assert (found["IPAddressDeny"], found["IPAddressAllow"], found["UMask"]) == (["any"], ["localhost"], ["0077"])
-    # it opens no port, and where it stands the kernel looks up exports (systemd.exec(5): each of these makes a namespace)
+    # It opens no port. Where it stands the kernel looks up exports; each of these makes a namespace (systemd.exec(5)).
     assert found["ExecStart"] == ["/usr/sbin/rpc.mountd --no-nfs-version 2 --no-nfs-version 3"]
     mounting = {"ProtectSystem", "ProtectHome", "ProtectHostname", "PrivateDevices", "ProtectKernelTunables"}
     assert not (mounting | {"InaccessiblePaths", "ReadWritePaths", "PrivateMounts"}) & set(found)

@@ -7,7 +7,10 @@ import pytest
 
 from host import layout, qemu
 from tests.vm import given_up
+from tests.vm.answers import pytest_runtest_call, pytest_runtest_makereport
 from vm import accel
+
+__all__ = ["pytest_runtest_call", "pytest_runtest_makereport"]
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,9 @@ SYSTEM = 'iframe.container-frame[name="cockpit1:localhost/system"]'
 def test_system_page_has_no_button_that_leads_nowhere(admin: User) -> None:
     admin.page.goto(f"{admin.console.url}/system")
     system = admin.page.frame_locator(SYSTEM)
-    expect(system.locator("#system_information_hostname_text")).to_be_visible()
-    for part in ("#system_information_domain_button", "#tuned-status-button", ".system-usage .pf-v6-c-card__footer"):
+    expect(system.locator("#system_information_systime_button")).to_be_visible()
+    hidden = ("#system_information_hostname_button", "#system_information_domain_button", "#tuned-status-button")
+    for part in (*hidden, ".system-usage .pf-v6-c-card__footer"):
         expect(system.locator(part).and_(system.locator(":visible"))).to_have_count(0)
     expect(system.locator(".ct-exclamation-circle").and_(system.locator(":visible"))).to_have_count(0)
     expect(system.locator("#motd-box")).to_have_count(0)
@@ -30,7 +31,7 @@ def test_system_page_has_no_button_that_leads_nowhere(admin: User) -> None:
 @pytest.mark.soak
 def test_search_of_the_menu_finds_our_nouns(admin: User) -> None:
     search = admin.page.get_by_placeholder("Search")
-    for word, page in (("alert", "Millrace"), ("factory", "Millrace"), ("hostname", "System")):
+    for word, page in (("alert", "Millrace"), ("factory", "Millrace"), ("hostname", "Millrace"), ("shut down", "System")):
         search.fill(word)
         expect(admin.page.locator("#host-apps").get_by_role("link", name=re.compile(page)).first).to_be_visible()
     search.fill("")

@@ -14,6 +14,8 @@ from tests.unit.boot.units import names, settings
 INITRD = REPO / "mkosi.initrd.conf/mkosi.extra/usr/lib"
 SCRIPT = INITRD / "millrace/seal-root"
 UNITS = INITRD / "systemd/system"
+# the mark of the first boot, as the image has it
+FIRST = REPO / "mkosi.extra/usr/lib/millrace/recovery-key-wanted"
 KEY = "kncdvjht-lbrgeeki-hjjdvuvk"
 
 
@@ -43,7 +45,7 @@ class Initrd:
         self.program(self.programs / "systemd-cryptenroll", said)
         return self
 
-    def wanted(self, mark: str = "") -> "Initrd":
+    def wanted(self, mark: str = FIRST.read_text()) -> "Initrd":
         (self.root / "sysroot/var/lib/millrace/recovery-key-wanted").write_text(mark)
         (self.root / "usr/lib/os-release").write_text('ID=debian\nIMAGE_VERSION="0.2.0"\n')
         return self

@@ -1,73 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/run` reports a service as up once it responds in its own protocol."""
+"""What a failed story says of a server that no longer answers, and that those after it do not wait for it."""
 
-import socket
-import struct
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from vm import answers
+from host.junit import without_timer
+from vm.machine import NO_TIMER
+
+pytest_plugins = ["pytester"]
+
+STORIES = """
+import pytest
+from millrace.system.errors import Failed
+
+class Machine:
+    pid, running, asked = 7, True, 0
+
+    def run(self, command, seconds):
+        self.asked += 1
+        if not ANSWERS:
+            raise Failed("box: no answer. NO_TIMER box")
+
+class Box:
+    machine = Machine()
+
+@pytest.fixture(scope="module")
+def box():
+    return Box()
+
+def test_browser_waits(box):
+    assert "shown" == ""
+
+def test_next(box):
+    pass
+
+@pytest.fixture
+def started_again(box):
+    assert box.machine.asked == 1
+    box.machine.pid = 8
+
+def test_after_a_new_start(box, started_again):
+    pass
+
+def test_without_a_server():
+    pass
+"""
 
 
-@contextmanager
-def serving(reply: Callable[[bytes], bytes]) -> Iterator[int]:
-    """Serve one connection on loopback with `reply` to its first message."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                if answer := reply(connection.recv(4096)):
-                    connection.sendall(answer)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield int(listener.getsockname()[1])
-        thread.join(10)
+def outcomes(pytester: pytest.Pytester, answers: bool) -> tuple[dict[str, int], Path]:
+    """Run stories on a server that answers or does not; return how many passed and failed, and the report."""
+    pytester.makepyfile(STORIES.replace("ANSWERS", str(answers)).replace("NO_TIMER", NO_TIMER))
+    report = pytester.path / "report.xml"
+    plugins = ("-p", "tests.vm.answers", "-p", "no:cacheprovider", f"--junit-xml={report}")
+    return pytester.runpytest_inprocess(*plugins).parseoutcomes(), report
 
 
-def framed(body: bytes, mark: int = 0) -> bytes:
-    return struct.pack(">I", mark | len(body)) + body
+def test_stories_after_a_silent_server_fail_at_once_and_are_run_again(pytester: pytest.Pytester) -> None:
+    counts, report = outcomes(pytester, answers=False)
+    assert counts == {"passed": 2, "failed": 2}
+    names = {node.partition("::")[2] for node in without_timer(report)}
+    assert names == {"test_browser_waits", "test_next"}
 
 
-def rpc(call: bytes, verdict: int) -> bytes:
-    (xid,) = struct.unpack_from(">I", call, 4)
-    return framed(struct.pack(">IIIIII", xid, 1, 0, 0, 0, verdict), 0x80000000)
-
-
-def negotiated(call: bytes) -> bytes:
-    assert call[4:8] == b"\xfeSMB"
-    return framed(call[4:68])
-
-
-def test_an_nfs_server_that_answers_null_is_up() -> None:
-    with serving(lambda call: rpc(call, 0)) as port:
-        assert answers.nfs(port)
-
-
-def test_a_server_without_nfs_version_4_is_not_up() -> None:
-    program_mismatch = 2
-    with serving(lambda call: rpc(call, program_mismatch)) as port:
-        assert not answers.nfs(port)
-
-
-def test_an_smb_server_that_negotiates_is_up() -> None:
-    with serving(negotiated) as port:
-        assert answers.smb(port)
-
-
-@pytest.mark.parametrize("ask", [answers.nfs, answers.smb, answers.cockpit])
-@pytest.mark.parametrize("reply", [b"", b"\x00\x00\x00\x04nope", b"HTTP/1.1 200 OK\r\n\r\ncockpit"])
-def test_an_open_port_alone_proves_nothing(ask: Callable[[int], bool], reply: bytes) -> None:
-    with serving(lambda _: reply) as port:
-        assert not ask(port)
-
-
-@pytest.mark.parametrize("ask", [answers.nfs, answers.smb, answers.cockpit])
-def test_a_closed_port_is_not_up(ask: Callable[[int], bool]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = int(listener.getsockname()[1])
-    assert not ask(port)
+def test_story_that_fails_beside_a_server_that_answers_is_alone(pytester: pytest.Pytester) -> None:
+    counts, report = outcomes(pytester, answers=True)
+    assert counts == {"passed": 3, "failed": 1}
+    assert without_timer(report) == frozenset()

@@ -156,11 +156,22 @@ def test_data_that_waits_for_its_end(serving: Path) -> None:
     assert "left by an interruption: old-77" in sentences(shares.check(host()))
 
 
+APPLIED = "systemctl show --property=ActiveState --value millrace-share.service"
+
+
+@pytest.mark.parametrize("state", ["inactive", "activating"])
+def test_directory_that_the_boot_has_not_made_yet_is_not_missing(serving: Path, state: str) -> None:
+    wanted(shares=[DesiredShare(name="plans", type="mixed", project=1001).model_dump()])
+    (serving / "srv/pool/plans").rmdir()
+    starting = Host(Tools({**WELL, APPLIED: Result(0, f"{state}\n", "")}))
+    assert [finding.level for finding in shares.check(starting)] == [Level.OK]
+
+
 def test_share_whose_directory_is_gone_is_a_failure(serving: Path) -> None:
     wanted(shares=[DesiredShare(name="plans", type="mixed", project=1001).model_dump()])
     assert [finding.level for finding in shares.check(host())] == [Level.OK]
     (serving / "srv/pool/plans").rmdir()
-    said = sentences(shares.check(host()))
+    said = sentences(shares.check(Host(Tools({**WELL, APPLIED: Result(0, "active\n", "")}))))
     assert said.startswith("FAIL: The directory of plans is missing in /srv/pool: clients get errors.")
     assert "millrace share remove plans" in said
     # a pool that is not mounted is for another check

@@ -27,6 +27,7 @@ from millrace.system.smb_passwords import DIRECT
 from millrace.system.trees import nofollow
 
 NAME = "shares"
+APPLIED = "millrace-share.service"
 
 
 def check(host: Host) -> list[HealthFinding]:
@@ -44,7 +45,7 @@ def check(host: Host) -> list[HealthFinding]:
     # A pool that has failed, or hangs, is not looked into.
     failed = filesystem.unserved(host, NAME, "Users of the shares")
     mountpoint = host.pool.filesystem.mountpoint
-    findings += failed or [*_lost(loaded.config, mountpoint), *_deleted(mountpoint), *_rules(loaded.config, mountpoint)]
+    findings += failed or [*_lost(host, loaded.config, mountpoint), *_deleted(mountpoint), *_rules(loaded.config, mountpoint)]
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
     return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
@@ -184,13 +185,14 @@ def _accounts(config: Config) -> list[HealthFinding]:
     ]
 
 
-def _lost(config: Config, mountpoint: str) -> list[HealthFinding]:
+def _lost(host: Host, config: Config, mountpoint: str) -> list[HealthFinding]:
     """Shares without their directory: exports and smb.conf name it all the same."""
     if mounted(mountpoint) is None:
         return []
     top = paths.ROOT / mountpoint.lstrip("/")
     lost = [share.name for share in config.shares if not (top / share.name).is_dir()]
-    if not lost:
+    # a new pool has none of them until the shares are applied
+    if not lost or host.active_state(APPLIED) in ("inactive", "activating"):
         return []
     sentence = f"The directory of {several(lost)} is missing in {mountpoint}: clients get errors."
     todo = (

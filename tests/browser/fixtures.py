@@ -46,7 +46,9 @@ def admin(open_browser: OpenBrowser) -> User:
 
 @pytest.fixture(autouse=True)
 def no_browser_errors(users: list[User]) -> Iterator[None]:
-    """In no story does the browser report an error of our pages."""
+    """In no story does the browser report an error of our pages. Without a page none is told: each would wait minutes."""
+    if lost := [user.name for user in users if user.lost]:
+        pytest.fail(f"the page of {', '.join(lost)} did not come in an earlier story", pytrace=False)
     yield
     heard = [one for user in users for one in user.noise.heard]
     for user in users:

@@ -48,6 +48,8 @@ class User:
         self.context.add_init_script(STILL)
         self.noise = Noise(self.context)
         self.page: Page = self.context.new_page()
+        # That the page of an earlier story did not come.
+        self.lost = False
         # The command lines of what our pages started.
         self.started: list[list[str]] = []
         self.page.on("websocket", lambda socket: socket.on("framesent", self._sent))
@@ -89,7 +91,9 @@ class User:
 
     def wait_for_page(self) -> None:
         """Wait until the first page is loaded."""
+        self.lost = True
         self.page.locator(f"{FRAME}[data-loaded]").wait_for()
+        self.lost = False
         expect(self.ours.get_by_role("heading", level=1)).to_be_visible()
 
     def sign_in(self, rights: bool = True) -> None:

@@ -25,12 +25,16 @@ def test_the_same_job_in_two_boots_is_the_same(run: control.Run) -> None:
     assert run.drift <= 0.02
 
 
+# by hand: the longest of these, for which CI has no minutes
+@pytest.mark.soak
 @pytest.mark.parametrize("test", ["4 KiB into allocated space, fsync", "4 KiB appended, fsync"])
 @pytest.mark.parametrize("inside", ["tuned, log inside", "stock"])
 def test_a_log_on_drives_of_its_own_commits_faster(log: Result, test: str, inside: str) -> None:
     assert log.ratio(test, "tuned", inside) >= 1.8
 
 
+# by hand: the longest of these, for which CI has no minutes
+@pytest.mark.soak
 def test_a_commit_costs_the_log_drives_one_write_each(log: Result) -> None:
     row = log.row("4 KiB appended, fsync", "tuned")
     assert row.log.writes / row.operations == pytest.approx(2, abs=0.1)

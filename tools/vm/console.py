@@ -24,13 +24,17 @@ ATTEMPTS = 3
 
 @dataclass
 class SignIn:
-    """How a sign-in ended: the HTTP status, the prompts on the way, the cookie of the session if there is one."""
+    """How a sign-in ended: the HTTP status, the prompts on the way, the cookie of the session if there is one.
+
+    `conversation` names one that waits for an answer; None of one that has ended.
+    """
 
     status: int
     reason: str
     prompts: list[str] = field(default_factory=list)
     cookie: str | None = None
     body: dict[str, Any] = field(default_factory=dict)
+    conversation: str | None = None
 
 
 def sign_in(port: int, user: str, password: str, answers: Sequence[str] = (), tls: bool = True) -> SignIn:
@@ -38,20 +42,26 @@ def sign_in(port: int, user: str, password: str, answers: Sequence[str] = (), tl
 
     It ends at the first prompt without an answer. Without `tls` it is the server behind the one that does TLS.
     """
+    first = f"Basic {_encoded(f'{user}:{password}')}"
     for _ in range(ATTEMPTS - 1):
         with suppress(http.client.RemoteDisconnected):
-            return _conversation(port, user, password, answers, tls)
-    return _conversation(port, user, password, answers, tls)
+            return _conversation(port, first, answers, tls)
+    return _conversation(port, first, answers, tls)
 
 
-def _conversation(port: int, user: str, password: str, answers: Sequence[str], tls: bool) -> SignIn:
+def go_on(port: int, asked: SignIn, answers: Sequence[str]) -> SignIn:
+    """Answer a sign-in that ended at a prompt, on another connection, as a browser may after a pause."""
+    left = list(answers)
+    return _conversation(port, f"X-Conversation {asked.conversation} {_encoded(left.pop(0))}", left, tls=True)
+
+
+def _conversation(port: int, authorization: str, answers: Sequence[str], tls: bool) -> SignIn:
     connection = (
         http.client.HTTPSConnection("127.0.0.1", port, timeout=TIMEOUT, context=_context())
         if tls
         else http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     )
     try:
-        authorization = f"Basic {_encoded(f'{user}:{password}')}"
         prompts: list[str] = []
         left = list(answers)
         while True:
@@ -65,16 +75,18 @@ def _conversation(port: int, user: str, password: str, answers: Sequence[str], t
             conversation, prompt = pending
             prompts.append(prompt)
             if not left:
-                return _end(answer, body, prompts)
+                return _end(answer, body, prompts, conversation)
             authorization = f"X-Conversation {conversation} {_encoded(left.pop(0))}"
     finally:
         connection.close()
 
 
-def _end(answer: http.client.HTTPResponse, body: bytes, prompts: list[str]) -> SignIn:
+def _end(
+    answer: http.client.HTTPResponse, body: bytes, prompts: list[str], conversation: str | None = None
+) -> SignIn:
     cookie = answer.getheader("Set-Cookie", "").partition(";")[0]
     parsed = json.loads(body) if answer.status == http.client.OK else {}
-    return SignIn(answer.status, answer.reason, prompts, cookie or None, parsed)
+    return SignIn(answer.status, answer.reason, prompts, cookie or None, parsed, conversation)
 
 
 def _prompt(header: str) -> tuple[str, str] | None:

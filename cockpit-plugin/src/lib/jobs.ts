@@ -21,6 +21,7 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "drive-test": return _("Test of drives");
     case "erase": return _("Erasure of a drive");
     case "rescue": return _("Rescue of the pool");
+    case "revive": return _("Revival of the pool");
     case "adopt": return _("Adoption of the pool");
     case "clone": return _("Clone of a share");
     case "copy": return _("Copy from another server");
@@ -31,6 +32,8 @@ export function jobTitle(name: CurrentJob["name"]): string {
     case "update-download": return _("Download of an update");
     case "update": return _("Update");
     case "scrub": return _("Checks of the arrays");
+    case "damaged-files": return _("Search for damaged files");
+    case "unclean": return _("Search after an unclean start");
     case "trim": return _("Trim");
     case "reset": return _("Factory reset");
     case "destroy": return _("Destruction of the pool");
@@ -56,6 +59,8 @@ export function whyNot({ name, why }: CurrentJob): string | null {
     case "drive-change": return _("It cannot be stopped: the array would keep less redundancy.");
     case "erase": return _("It cannot be stopped: a drive that was erased in part is of no use.");
     case "rescue": return _("It cannot be stopped: the pool would be left halfway.");
+    case "revive": return _("It cannot be stopped: the pool would be left halfway.");
+    case "unclean": return _("It cannot be stopped: missing members are added after it. To add them now: millrace pool acknowledge");
     case "adopt": return _("It cannot be stopped: this server would have a part of the state of the pool.");
     case "update": return _("It cannot be stopped: half a version is of no use.");
     case "reset": return _("It cannot be stopped: the server restarts at once.");

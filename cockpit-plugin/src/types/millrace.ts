@@ -717,7 +717,7 @@ export interface CopyReport {
  * server restarts. `cancellable` says whether it can be cancelled now, `why` why it never can.
  */
 export interface CurrentJob {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -821,6 +821,7 @@ export interface DesiredRoute {
  * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
  * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
  * changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
+ * `snapshots` are those that are made by themselves; None is none.
  *
  * `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
  * files (`own`, also of a state from before there was this field), or the members of `group` while all others read
@@ -841,6 +842,7 @@ export interface DesiredShare {
     child_size: number | null;
     writing: "together" | "own" | "some";
     group: string | null;
+    snapshots: SnapshotSchedule | null;
 }
 
 /** A VLAN on a port, by its MAC address, or on a bond, by its name, which `parent_name` has of both. */
@@ -880,7 +882,7 @@ export interface DestroyStatus {
     volumes: DestroyedVolume[];
     drives: DestroyedDrive[];
     clients: ClientSession[];
-    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy")[];
+    jobs: ("provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy")[];
     obstacle: string | null;
     in_use: string | null;
     last: Destruction | null;
@@ -1836,7 +1838,7 @@ export interface JobList {
 
 /** The last job of a kind, or the one that runs; `reason` is why it did not end well. Times are ISO 8601 in UTC. */
 export interface JobStatus {
-    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "trim" | "reset" | "destroy";
+    name: "provision" | "drive-change" | "erase" | "drive-test" | "rescue" | "revive" | "adopt" | "clone" | "copy" | "snapshot" | "permissions" | "benchmark" | "tuner" | "update-download" | "update" | "scrub" | "damaged-files" | "unclean" | "trim" | "reset" | "destroy";
     title: string;
     what: string;
     state: "running" | "waiting" | "done" | "failed" | "cancelled" | "interrupted";
@@ -3507,6 +3509,63 @@ export interface RuntimePolicy {
     measured: MeasuredPolicy | null;
 }
 
+/** A schedule that is set, or that would be with --dry-run; `plan` is null where a schedule ends. */
+export interface ScheduleChange {
+    schema_version: 1;
+    share: string;
+    schedule: SnapshotSchedule | null;
+    plan: SchedulePlan | null;
+}
+
+/** The schedules of all shares that have one. */
+export interface ScheduleList {
+    schema_version: 1;
+    shares: ScheduledShare[];
+}
+
+/**
+ * What a schedule will cost, before its first snapshot.
+ *
+ * A snapshot has `entries` files and directories, takes about so many `seconds` (by an earlier snapshot or clone where
+ * `measured`), and its `metadata` in bytes of the pool. When all `kept` snapshots are there, they hold `held` bytes of
+ * metadata, and what clients changed or removed since the oldest of them. `free` are bytes of the pool above the
+ * floor of the policy, of `floor` percent. `obstacle` is why such a schedule cannot hold.
+ */
+export interface SchedulePlan {
+    share: string;
+    schedule: SnapshotSchedule | null;
+    entries: number;
+    seconds: number;
+    measured: boolean;
+    metadata: number;
+    kept: number;
+    held: number;
+    free: number;
+    floor: number;
+    obstacle: string | null;
+}
+
+/**
+ * How the last scheduled snapshot of a share ended; `seconds` is how long the last complete one took.
+ *
+ * `at` is ISO 8601 in UTC. `problem` is why there is none, null where it is complete.
+ */
+export interface ScheduleTry {
+    share: string;
+    kind: "hourly" | "daily" | "weekly" | "monthly";
+    at: string;
+    seconds: number | null;
+    problem: string | null;
+}
+
+/** The schedule of a share, its snapshots, and how the last scheduled one ended. */
+export interface ScheduledShare {
+    share: string;
+    schedule: SnapshotSchedule;
+    snapshots: ShareSnapshots;
+    last: ScheduleTry | null;
+}
+
 /**
  * JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
  *
@@ -3756,7 +3815,7 @@ export type Severity = "info" | "warn" | "fail";
  * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
  * limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
  * it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
- * `group` are the users who write, `gid` is its number, null where a domain knows it.
+ * `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule.
  */
 export interface Share {
     name: string;
@@ -3781,6 +3840,7 @@ export interface Share {
     writing: "together" | "own" | "some" | null;
     group: string | null;
     gid: number | null;
+    snapshots: SnapshotSchedule | null;
 }
 
 /** One SMB client that has a share open. `since` is ISO 8601 with its zone; `files` the number of its open files. */
@@ -3861,6 +3921,17 @@ export interface ShareLogEntry {
 export interface ShareLogLoss {
     at: string;
     lines: number;
+}
+
+/**
+ * The snapshots of a share by kind: how many, and when the newest was made (ISO 8601 in UTC).
+ *
+ * Those of a former share of this name do not count, nor those whose time has yet to come by the clock.
+ */
+export interface ShareSnapshots {
+    share: string;
+    held: Record<string, number>;
+    newest: Record<string, string>;
 }
 
 /** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
@@ -4030,7 +4101,7 @@ export interface SnapshotManifest {
     share: string;
     project: number;
     name: string;
-    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly";
+    kind: "manual" | "hourly" | "daily" | "weekly" | "monthly" | "before-rollback";
     by: string;
     first: string;
     last: string;
@@ -4061,6 +4132,14 @@ export interface SnapshotRemoval {
     name: string;
 }
 
+/** A share that is what a snapshot of it was; what it held before is the snapshot `kept`. */
+export interface SnapshotRollback {
+    schema_version: 1;
+    share: string;
+    snapshot: string;
+    kept: string;
+}
+
 /**
  * One snapshot. `manifest` is null where it cannot be read, and `problem` says why.
  *
@@ -4073,6 +4152,19 @@ export interface SnapshotRow {
     former: boolean;
     manifest: SnapshotManifest | null;
     problem: string | null;
+}
+
+/**
+ * How many snapshots of each kind are kept; none of a kind is made where that is 0.
+ *
+ * `large`: also of a share with more files and directories than snapshots are made of without a question.
+ */
+export interface SnapshotSchedule {
+    hourly: number;
+    daily: number;
+    weekly: number;
+    monthly: number;
+    large: boolean;
 }
 
 /** Bytes of a mounted file system. */
@@ -5078,6 +5170,9 @@ export interface Outputs {
     "snapshot get": RestoredFile | CloneProgress | Clone;
     "snapshot list": SnapshotList;
     "snapshot remove": SnapshotRemoval;
+    "snapshot rollback": SnapshotProgress | SnapshotRollback;
+    "snapshot schedule": ScheduleChange;
+    "snapshot schedules": ScheduleList;
     "status": Status;
     "support": SupportArchive;
     "support --list": SupportContents;
@@ -5120,4 +5215,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "tuner follow" | "tuner run" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "drive test" | "install write" | "job follow" | "pool destroy" | "pool grow" | "share clone" | "share copy" | "share permissions" | "snapshot create" | "snapshot get" | "snapshot rollback" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -31,7 +31,12 @@ def test_system_page_has_no_button_that_leads_nowhere(admin: User) -> None:
 @pytest.mark.soak
 def test_search_of_the_menu_finds_our_nouns(admin: User) -> None:
     search = admin.page.get_by_placeholder("Search")
-    for word, page in (("alert", "Millrace"), ("factory", "Millrace"), ("hostname", "Millrace"), ("shut down", "System")):
+    for word, page in (
+        ("alert", "Millrace"),
+        ("factory", "Millrace"),
+        ("hostname", "Millrace"),
+        ("shut down", "System"),
+    ):
         search.fill(word)
         expect(admin.page.locator("#host-apps").get_by_role("link", name=re.compile(page)).first).to_be_visible()
     search.fill("")

@@ -109,7 +109,7 @@ class Tools(Hardware, Commands):
 
     def _systemctl(self, words: list[str], _: str) -> Result:
         if asks_states(words) and words[-1] in UNITS:
-            return shown(words[2:], self.jobs)
+            return shown(words[2:], dict.fromkeys(self.activating, "activating") | self.jobs)
         if "--property=ActiveState,Job" in words:
             return Result(0, f"ActiveState={'activating' if words[-1] in self.activating else 'active'}\nJob=\n", "")
         return (

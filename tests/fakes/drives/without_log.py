@@ -27,7 +27,10 @@ REPAIR = "Phase 1 - find and verify superblock...\nPhase 7 - verify and correct 
 
 
 class WithoutLog(World):
-    """A World that `without_log` went on with. `busy`: the pool is in use. `files` are seen while it is judged."""
+    """A World that `without_log` went on with. `busy`: the pool is in use. `files` are seen while it is judged.
+
+    `unit` is what the unit `name_of_unit` does.
+    """
 
     TAKEN: ClassVar[Iterable[str]] = (
         *Tools.TAKEN,
@@ -36,6 +39,8 @@ class WithoutLog(World):
         "systemctl restart millrace-assemble.service",
         "systemctl reset-failed millrace-rescue.service",
         "systemctl start --no-block millrace-rescue.service",
+        "systemctl reset-failed millrace-pool-change@revive.service",
+        "systemctl start --no-block millrace-pool-change@revive.service",
         "systemctl show --property=ActiveState,Job millrace-rescue.service",
         "systemctl show --property=ActiveState,Job nfs-server.service",
         "systemctl show --property=ActiveState,Job smbd.service",
@@ -63,6 +68,7 @@ class WithoutLog(World):
         self.repairs = 0
         self.pulled: dict[str, Disk] = {}
         self.unit: Callable[[], object] = lambda: None
+        self.name_of_unit = RESCUE
         self.unit_runs = self.unit_hangs = False
         self.unit_failed: str | None = None
         self.states: dict[str, str] = {}
@@ -106,8 +112,8 @@ class WithoutLog(World):
             self.points.discard(POOL)
             self._write_table()
             return GOOD
-        if words[-1] == RESCUE:
-            return self._rescue(words[0])
+        if words[-1] == self.name_of_unit and words[0] != "--no-block":
+            return self._job(words[0])
         if asks_states(words) and len(words) > 3:
             return shown(words[2:], self.jobs)
         if words == ["restart", "millrace-assemble.service"]:
@@ -119,8 +125,8 @@ class WithoutLog(World):
             return Result(0, f"ActiveState={self.states[words[-1]]}\nJob=\n", "")
         return super()._systemctl(words, stdin)
 
-    def _rescue(self, verb: str) -> Result:
-        """The unit of a confirmed step: started, it carries it out at once."""
+    def _job(self, verb: str) -> Result:
+        """The unit of a confirmed step, or of another job of the pool: started, it carries it out at once."""
         if verb == "show":
             return Result(0, f"ActiveState={'activating' if self.unit_runs else 'inactive'}\nJob=\n", "")
         if verb == "start" and not self.unit_hangs:

@@ -28,7 +28,7 @@ def ran(root: Path, what: str, left: tuple[str, ...] = (), failing: str = "") ->
     return done.returncode, said.read_text().splitlines() if said.exists() else []
 
 
-@pytest.mark.parametrize("what", ["clone", "measurements", "snapshot", "volumes"])
+@pytest.mark.parametrize("what", ["clone", "measurements", "schedule", "snapshot", "volumes"])
 def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> None:
     assert ran(tmp_path, what, ("pool/.millrace-volumes/stage", "pool/.millrace-snapshots/.stage")) == (0, [])
 
@@ -41,7 +41,9 @@ def test_nothing_is_started_where_nothing_is_left(tmp_path: Path, what: str) -> 
         ("measurements", "var/millrace/bench", [BENCH]),
         ("measurements", "var/millrace/tuner", [TUNER]),
         ("snapshot", "pool/.millrace-snapshots/.stage/new", ["snapshot sweep"]),
+        ("snapshot", "pool/.millrace-snapshots/.rollback", ["snapshot sweep"]),
         ("volumes", "pool/.millrace-volumes/stage/0b1e", ["volume sweep"]),
+        ("schedule", "pool/.millrace-snapshots/data/20261129T120000Z-hourly", ["snapshot upkeep"]),
     ],
 )
 def test_what_is_left_is_removed_by_its_verb(tmp_path: Path, what: str, left: str, verbs: list[str]) -> None:
@@ -52,6 +54,19 @@ def test_what_is_left_is_removed_by_its_verb(tmp_path: Path, what: str, left: st
 def test_cleanup_that_fails_keeps_the_next_one_from_nothing_and_is_reported(tmp_path: Path, failing: str) -> None:
     left = ("var/millrace/bench", "var/millrace/tuner")
     assert ran(tmp_path, "measurements", left, failing) == (1, [BENCH, TUNER])
+
+
+def test_schedule_without_a_snapshot_is_carried_out(tmp_path: Path) -> None:
+    (tmp_path / "var/millrace").mkdir(parents=True)
+    (tmp_path / "var/millrace/config.json").write_text('{"shares": [{"snapshots": {"hourly": 24}}]}')
+    assert ran(tmp_path, "schedule") == (0, ["snapshot upkeep"])
+
+
+def test_timer_of_schedules_is_up_only_while_shares_are_served() -> None:
+    timer = unit("millrace-upkeep@snapshot.timer")
+    assert timer["Unit"] == ["millrace-cleanup@schedule.service"] and timer["OnCalendar"][-1] == "*:1/15"
+    assert timer["PartOf"] == ["millrace-serving.target"] == timer["After"]
+    assert "millrace-upkeep@snapshot.timer" in names(unit("millrace-serving.target"), "Wants")
 
 
 def test_unknown_name_is_refused(tmp_path: Path) -> None:

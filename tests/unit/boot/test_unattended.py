@@ -190,3 +190,10 @@ def test_check_of_a_new_version_that_hangs_does_not_fail_before_its_boot_is_ende
     # a job that failed has no time limit any more, and nothing would reboot
     assert unit("boot-complete.target")["JobTimeoutAction"] == ["reboot"]
     assert minutes("millrace-boot-check.service", "TimeoutStartSec") > minutes("boot-complete.target", "JobTimeoutSec")
+
+
+def test_sign_in_that_waits_for_an_answer_does_not_end_with_the_web_server() -> None:
+    # Cockpit's default are 90 s; its own limit for an answer is in cockpit.conf
+    [line] = unit("cockpit-wsinstance-https@.service")["Environment"]
+    name, _, seconds = line.partition("=")
+    assert (name, int(seconds) >= 3600) == ("COCKPIT_WS_PROCESS_IDLE", True)

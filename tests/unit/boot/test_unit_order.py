@@ -150,5 +150,6 @@ def test_search_for_damaged_files_takes_no_memory_of_servers_and_keeps_no_member
     assert found["MemoryMax"] == ["1G"]
     # also where it is killed for that
     assert found["ExecStopPost"] == [
-        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-replace@boot.service"
+        "/usr/bin/millrace pool unclean-cleanup",
+        "-/usr/bin/systemctl start --no-block millrace-readd.service millrace-replace@boot.service",
     ]

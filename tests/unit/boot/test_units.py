@@ -330,7 +330,11 @@ def test_directories_of_root_on_the_pool_are_there_before_smbd_hides_them() -> N
 
 
 @pytest.mark.parametrize(
-    "job", ["bench", "copy", "erase", "permissions", "reflink@", "rescue", "reset", "tuner", "update-download"]
+    "job",
+    [
+        *("bench", "copy", "erase", "permissions", "pool-change@", "reflink@", "rescue", "reset", "scrub-files"),
+        *("tuner", "update-download"),
+    ],
 )
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
@@ -353,6 +357,8 @@ def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
         ("bench", "bench sweep"),
         ("tuner", "tuner restore"),
         ("copy", "share copy-cleanup"),
+        ("pool-change@revive", "pool revive-cleanup"),
+        ("scrub-files", "pool scrub files-cleanup"),
         ("reflink@", "share %i-end"),
         ("permissions", "share permissions-cleanup"),
         ("update", "update install-cleanup"),

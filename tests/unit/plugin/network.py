@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from millrace.serve.network import listing, record, trial
+from millrace.serve.network import network_state, record, trial
 from millrace.serve.network.edit import LinkSettings, add_bond, add_vlan, set_dns, set_link, set_routes
 from millrace.serve.network.path_mtu import path_mtu
 from millrace.system import nfs_client, paths
@@ -41,14 +41,14 @@ def _said(network: Network, patch: pytest.MonkeyPatch) -> Iterator[tuple[str, Ba
     trial.confirm(host)
     set_routes(["10.2.0.0/16=10.1.0.2"], host)
     trial.confirm(host)
-    yield "network-show.plain.json", listing.found(network)
+    yield "network-show.plain.json", network_state.found(network)
     yield "network-vlan.json", add_vlan("enp1s0", 100, LinkSettings(("10.9.0.1/24",), mtu=9000), host)
-    yield "network-show.waiting.json", listing.found(network)
+    yield "network-show.waiting.json", network_state.found(network)
     yield "network-confirm.json", trial.confirm(host)
     network.partner = PARTNER
     add_bond("bond0", ["enp2s0"], "lacp", LinkSettings(("10.3.0.1/24",)), host)
     trial.confirm(host)
-    yield "network-show.json", listing.found(network)
+    yield "network-show.json", network_state.found(network)
     yield "network-path-mtu.json", path_mtu("10.9.0.20", network)
     network.path = 1500
     yield "network-path-mtu.less.json", path_mtu("10.9.0.20", network)
@@ -57,4 +57,4 @@ def _said(network: Network, patch: pytest.MonkeyPatch) -> Iterator[tuple[str, Ba
     set_dns([], [], host, lambda server: True)
     network.clock += trial.TO_CONFIRM
     trial.expire(host)
-    yield "network-show.rolled-back.json", listing.found(network)
+    yield "network-show.rolled-back.json", network_state.found(network)

@@ -202,7 +202,7 @@ def test_no_module_pads_columns_by_itself() -> None:
 # What draws bars on stderr while something goes on; it is imported when that begins.
 BARS = {
     "measure/bench/report/text.py",
-    "protect/snapshot/snapshot_verbs.py",
+    "protect/snapshot/snapshot_bar.py",
     "serve/clone/clone_verbs.py",
     "serve/clone/copy_verbs.py",
     "storage/drive_test/testing_text.py",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vm import console
-from vm.console import sign_in
+from vm.console import go_on, sign_in
 
 ONE_TIME, OWN = "abcd-efgh", "correct-horse"
 PROMPTS = ("Current password: ", "New password: ", "Retype new password: ")
@@ -33,11 +33,12 @@ class Cockpit:
 
     said: list[str]
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        Cockpit.said = []
+    def __init__(self, *_: Any, **__: Any) -> None: ...
 
     def request(self, method: str, path: str, headers: dict[str, str]) -> None:
         kind, *rest = headers["Authorization"].split()
+        if kind == "Basic":
+            Cockpit.said = []
         Cockpit.said.append(b64decode(rest[-1]).decode())
         assert (kind, rest[0]) == ("Basic", rest[0]) or (kind, rest[0]) == ("X-Conversation", "ID")
 
@@ -66,6 +67,15 @@ def test_a_conversation_goes_on_to_its_end() -> None:
 def test_it_ends_where_nothing_more_is_to_be_said() -> None:
     asked = sign_in(9090, "admin", ONE_TIME)
     assert (asked.status, asked.cookie, asked.prompts) == (401, None, ["Current password: "])
+
+
+def test_a_conversation_goes_on_where_it_stood() -> None:
+    asked = sign_in(9090, "admin", ONE_TIME)
+    later = go_on(9090, asked, [ONE_TIME])
+    assert (later.status, later.prompts, later.conversation) == (401, ["New password: "], "ID")
+    done = go_on(9090, later, [OWN, OWN])
+    assert (done.status, done.cookie, done.conversation) == (200, "cockpit=abc", None)
+    assert Cockpit.said == [f"admin:{ONE_TIME}", ONE_TIME, OWN, OWN]
 
 
 @pytest.mark.parametrize(("user", "status"), [("root", 403), ("admin", 401)])

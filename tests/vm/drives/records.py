@@ -77,7 +77,7 @@ def wait_revived(box: Box) -> None:
     print(box.say(f"dmesg | grep -c '{broken}'; systemctl is-active millrace-serving.target; true"))
     try:
         box.machine.wait_command(
-            "journalctl -b -o cat -u millrace-revive | grep -q 'is mounted and served'", "the revival", 1800
+            "journalctl -b -o cat -u millrace-pool-change@revive | grep -q 'is mounted and served'", "the revival", 1800
         )
     finally:
         show(box)

@@ -13,6 +13,9 @@ from tests.vm.blocks import BLOCK, BLOCKS
 from tests.vm.box import Box
 from tests.vm.drives.conftest import MD, SMALL, new_drive
 
+# by hand: a server of its own, for which CI has no minutes
+pytestmark = pytest.mark.soak
+
 LOG = MD.replace("millrace-data", "millrace-log")
 NEW = [f"MRN0000000000{number}" for number in range(4)]
 POLICY = "/etc/millrace/policy.toml"
@@ -143,7 +146,6 @@ def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> 
     assert box.say("ls /var/lib/millrace/drive-change.json 2>&1; true").endswith("No such file or directory")
 
 
-@pytest.mark.soak
 def test_member_that_takes_seconds_for_its_requests_loses_nothing(box: Box, dead: str) -> None:
     device = f"/dev/{row(box, NEW[0])['name']}"
     read = f"for i in 1 2 3 4 5 6; do dd if={device} bs=4k count=6 iflag=direct status=none | wc -c; done"
@@ -164,7 +166,6 @@ def test_member_that_takes_seconds_for_its_requests_loses_nothing(box: Box, dead
     assert "I/O error" not in box.say("journalctl -k -b -o cat | tail -n 40")
 
 
-@pytest.mark.soak
 def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box: Box, dead: str) -> None:
     old = box.recorded("data")[1]
     box.machine.pull(SMALL.serial)
@@ -208,7 +209,6 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     assert {finding["level"] for finding in findings} == {"OK"}, findings
 
 
-@pytest.mark.soak
 def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
     """In the bay of the drive that was copied."""
     (old,) = [drive.serial for drive in box.machine.server.drives if drive.serial not in {*box.recorded("data"), *NEW}]
@@ -225,7 +225,6 @@ def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
     show(box)
 
 
-@pytest.mark.soak
 def test_drive_that_was_taken_out_is_left_alone_when_it_is_back(box: Box, dead: str) -> None:
     box.machine.pull(NEW[2])
     box.machine.put_in(NEW[2])
@@ -237,7 +236,6 @@ def test_drive_that_was_taken_out_is_left_alone_when_it_is_back(box: Box, dead: 
     assert NEW[2] not in box.members_by_serial("data")
 
 
-@pytest.mark.soak
 def test_blank_drive_in_the_bay_of_a_dead_one_takes_its_place_where_the_policy_allows_it(box: Box, dead: str) -> None:
     box.machine.run(f"mkdir -p /etc/millrace; cat > {POLICY}", stdin='[drives]\nreplace = "same-bay"\n')
     old = box.recorded("data")[2]

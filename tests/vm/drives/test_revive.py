@@ -90,6 +90,29 @@ def test_drives_that_come_after_the_assembly_has_failed_are_started(box: Box) ->
     assert set(states(box).values()) == {"in-sync"}
 
 
+def test_revival_that_an_administrator_confirms_is_a_job(box: Box) -> None:
+    gone, wrong = broken_while_degraded(box)
+    box.say("systemctl mask --runtime --now millrace-readd")
+    try:
+        put_in(box, [gone, wrong])
+        # its terminal is closed at once
+        box.say("systemd-run --unit=ordered millrace pool revive --yes")
+        started = 'millrace job show revive --json | grep -qE \'"by": *"root"\''
+        box.machine.wait_command(started, "the job", 120)
+        box.say("systemctl kill --signal=KILL ordered.service")
+        ended = 'millrace job show revive --json | grep -qE \'"state": *"done"\''
+        box.machine.wait_command(ended, "the end of the revival", 600)
+    finally:
+        box.say("systemctl unmask --runtime millrace-readd; systemctl start --no-block millrace-readd")
+    box.wait_serving()
+    see_records(box)
+    job = box.shown("job show revive --json")
+    assert (job["by"], job["cancellable"]) == ("root", False)
+    wait_in_sync(box)
+    assert set(states(box).values()) == {"in-sync"}
+    acknowledge(box)
+
+
 def test_power_that_goes_within_a_revival_loses_nothing(box: Box) -> None:
     gone, wrong = broken_while_degraded(box)
     last = last_record(box)
@@ -111,13 +134,14 @@ def test_power_that_goes_within_a_revival_loses_nothing(box: Box) -> None:
 
 def test_array_that_somebody_forced_is_found(box: Box) -> None:
     old, late = broken_while_degraded(box)
-    box.say("systemctl mask --runtime millrace-readd millrace-revive; systemctl stop srv-pool.mount", seconds=300)
+    units = "millrace-readd millrace-pool-change@revive"
+    box.say(f"systemctl mask --runtime {units}; systemctl stop srv-pool.mount", seconds=300)
     put_in(box, [old, late])
     box.machine.wait_command("test $(ls /dev/disk/by-partlabel/millrace-data-* | wc -l) -eq 5", "all drives", 120)
     # what people do, and what the manual warns of
     data = "$(ls /dev/disk/by-partlabel/millrace-data-*)"
     box.say(f"mdadm --stop /dev/md/millrace-data; mdadm --assemble --force --run /dev/md/millrace-data {data}")
-    box.say("systemctl unmask millrace-readd millrace-revive; systemctl restart millrace-assemble", seconds=600)
+    box.say(f"systemctl unmask --runtime {units}; systemctl restart millrace-assemble", seconds=600)
     box.say("systemctl start millrace-serving.target; cat /proc/mdstat", seconds=600)
     box.wait_serving()
     show(box)

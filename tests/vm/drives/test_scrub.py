@@ -12,6 +12,9 @@ import pytest
 from tests.vm.box import Box
 from tests.vm.drives.conftest import EXPORT, FIVE, MD
 
+# by hand: a server of its own, for which CI has no minutes
+pytestmark = pytest.mark.soak
+
 UNIT = "millrace-scrub.service"
 MEMBERS = len(FIVE.drives)
 # KiB/s of each drive: a check of these takes minutes, or one, or as long as the server needs.
@@ -62,7 +65,6 @@ def test_only_one_program_checks_arrays(box: Box) -> None:
     assert [one["kept"]["array"] for one in status["arrays"]] == ["log", "data"]
 
 
-@pytest.mark.soak
 def test_stopped_check_goes_on_from_where_it_was(box: Box) -> None:
     planned = box.array_sysfs("data", "md/sync_speed_max").split()[0]
     box.millrace("pool scrub start")
@@ -150,11 +152,13 @@ def test_damaged_file_is_named_by_its_parents(box: Box) -> None:
         assert named["files"] == ["data/names/deep/vic\\ntim", "data/names/link"]
         assert (named["complete"], named["notes"]) == (True, [])
         box.say(f"mv {EXPORT}/names/deep {EXPORT}/names/moved; rm {EXPORT}/names/link")
-        # with the rights of the unit that a check starts
-        box.say("systemctl start --wait millrace-scrub-files.service")
+        # with the rights of the unit, which a check starts as well
+        assert box.shown("pool scrub files --json")["files"] == ["data/names/moved/vic\\ntim"]
         said = box.say("journalctl -b -o cat -u millrace-scrub-files.service")
         print(said)
         assert "data/names/moved/vic\\ntim" in said
+        job = box.shown("job show damaged-files --json")
+        assert (job["state"], job["by"]) == ("done", "root")
         box.say(f"mv {EXPORT}/names/moved {EXPORT}/names/deep")
     box.say(f"rm -r {EXPORT}/names")
 
@@ -187,7 +191,6 @@ def seconds(box: Box) -> float:
     return int(box.say(timed, seconds=600)) / 10**9
 
 
-@pytest.mark.soak
 def test_name_among_many_files_takes_as_long_as_among_few(box: Box) -> None:
     few_at, many = f"{EXPORT}/few", f"{EXPORT}/many"
     with damaged(box, few_at):
@@ -211,7 +214,6 @@ def test_name_among_many_files_takes_as_long_as_among_few(box: Box) -> None:
         box.machine.run(f"rm -rf {few_at} {many}", seconds=3600)
 
 
-@pytest.mark.soak
 def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     write_parity(box, "victim")
     assert check_all(box)["mismatches"] == BLOCK // 512
@@ -240,7 +242,6 @@ def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     assert check_all(box)["mismatches"] == 0
 
 
-@pytest.mark.soak
 def test_place_in_a_mirror_is_found_by_reading_again(box: Box) -> None:
     """The kernel logs none; the last block of the half that a repair overwrites."""
     log = f"/sys/class/block/{box.say('basename $(readlink /dev/md/millrace-log)')}/md"
@@ -260,7 +261,6 @@ def test_place_in_a_mirror_is_found_by_reading_again(box: Box) -> None:
     assert findings(box)["scrub"]["level"] == "OK"
 
 
-@pytest.mark.soak
 def test_file_system_is_checked_online(box: Box) -> None:
     box.say("systemd-analyze verify --man=no millrace-xfs-scrub.service millrace-upkeep@xfs-scrub.timer")
     assert box.say("systemctl is-enabled xfs_scrub_all.timer; true") == "masked"
@@ -276,7 +276,6 @@ def floor(box: Box) -> int:
     return int(box.array_sysfs("data", "md/sync_speed_min").split()[0])
 
 
-@pytest.mark.soak
 def test_floor_of_a_rebuild_rises_with_a_lost_member_and_with_the_priority(box: Box) -> None:
     most = box.plan["md"]["sync_speed_max"]
     retuned = f"grep -qx '{{}} (local)' {MD}/sync_speed_min"

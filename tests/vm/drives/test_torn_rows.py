@@ -105,6 +105,8 @@ def searched(box: Box) -> dict[str, Any]:
     print(box.say("cat /var/lib/millrace/unclean.json; journalctl -b -k -o cat | grep 'md[0-9]*:' | tail -30"))
     shown = box.millrace("pool unclean")
     print(shown.out, shown.err)
+    job = box.shown("job show unclean --json")
+    assert (job["state"], job["by"], job["cancellable"]) == ("done", "the server", False)
     return dict(box.shown("pool unclean --json"))
 
 

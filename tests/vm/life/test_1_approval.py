@@ -1,12 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Twelve blank drives without an approval: a plan is shown, nothing is written until its hash is approved."""
 
+import time
+
 import pytest
 
 from tests.vm.box import ADMIN_PASSWORD, Box
 from tests.vm.life.words import SERVER
 from vm.accel import Accel
-from vm.console import sign_in
+from vm.console import SignIn, go_on, sign_in
+
+# Seconds: cockpit-ws without a session ends after 90 by default (Cockpit 372, src/ws/cockpitauth.c), and with it each
+# sign-in that waits for an answer.
+THOUGHT = 100.0
+
+
+@pytest.fixture(scope="module")
+def pondering(box: Box, port: int, one_time: str) -> tuple[float, SignIn]:
+    """A person who has signed in with the one-time password and thinks of another one, since that time."""
+    asked = sign_in(port, "admin", one_time)
+    return time.monotonic(), go_on(port, asked, [one_time])
+
+
+def test_first_sign_in_asks_for_a_password_of_ones_own(pondering: tuple[float, SignIn]) -> None:
+    _, asked = pondering
+    assert (asked.status, len(asked.prompts), "New password" in asked.prompts[0]) == (401, 1, True)
 
 
 def test_plan_is_on_the_console_and_in_the_journal(box: Box, digest: str) -> None:
@@ -71,3 +89,11 @@ def test_hash_of_an_outdated_plan_is_refused(box: Box, digest: str) -> None:
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
     assert box.say("for d in /dev/nvme*n1; do cmp -n 16777216 $d /dev/zero || echo $d; done") == ""
     box.machine.put_in(serial)
+
+
+def test_person_may_think_of_a_password_for_minutes(port: int, pondering: tuple[float, SignIn]) -> None:
+    began, asked = pondering
+    time.sleep(max(0.0, began + THOUGHT - time.monotonic()))
+    # too short to be taken: the account keeps its one-time password
+    refused = go_on(port, asked, ["short"])
+    assert (refused.status, len(refused.prompts)) == (401, 1), refused.reason

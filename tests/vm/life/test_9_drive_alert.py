@@ -13,7 +13,8 @@ from tests.vm.life.words import EXPORT, SERVER, warn
 from tests.vm.webhook import ROUTE, Webhook, webhook
 from vm.machine import Machine
 
-pytestmark = pytest.mark.usefixtures("in_use")
+# by hand: eleven minutes, which CI does not have
+pytestmark = [pytest.mark.usefixtures("in_use"), pytest.mark.soak]
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
@@ -138,7 +139,6 @@ def test_alert_ends_once(hook: Webhook) -> None:
     assert events(hook) == ["opened", "closed"]
 
 
-@pytest.mark.soak
 def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
     box: Box, hook: Webhook, drive: dict[str, Any]
 ) -> None:

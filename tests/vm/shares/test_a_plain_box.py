@@ -4,6 +4,8 @@
 Afterwards what is hot-plugged: a port that comes, and the way back to the defaults.
 """
 
+import pytest
+
 from tests.vm import alone, oneshots, promises
 from tests.vm.box import Box
 from tests.vm.card import card_put_in
@@ -84,6 +86,8 @@ def test_decision_is_explained(box: Box) -> None:
     assert "RAID5" in said or "raid5" in said
 
 
+# by hand: it takes more minutes than CI has
+@pytest.mark.soak
 def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
     pool = box.say("sha256sum /var/lib/millrace/pool.json")
     with card_put_in(box):
@@ -137,6 +141,8 @@ def interrupts_follow_the_policy(box: Box) -> None:
     assert box.say(f"{coalescing}; {rings}") == drivers
 
 
+# by hand: it takes more minutes than CI has
+@pytest.mark.soak
 def test_tuning_is_tried_again_unless_it_hangs(box: Box) -> None:
     added = "/run/systemd/system/millrace-tune.service.d"
 

@@ -58,6 +58,8 @@ def test_size_above_that_of_the_pool_is_refused(box: Box) -> None:
     assert share["size"] == 96 << 20
 
 
+# by hand: it takes more minutes than CI has
+@pytest.mark.soak
 def test_policy_is_set_applied_and_taken_back(box: Box) -> None:
     there = box.say(f"test -e {POLICY} && cat {POLICY} || true")
     threads = box.say("nfsdctl threads")
@@ -80,6 +82,8 @@ def test_policy_is_set_applied_and_taken_back(box: Box) -> None:
     assert there in box.say(f"cat {POLICY}")
 
 
+# by hand: it takes more minutes than CI has
+@pytest.mark.soak
 def test_policy_that_is_edited_wrong_stays_out_of_force_and_is_named(box: Box) -> None:
     box.millrace("policy set md.discard=never", seconds=600)
     kept = box.say(f"cat {POLICY}")

@@ -38,6 +38,8 @@ def port(box: Box) -> Iterator[str]:
     )
 
 
+# by hand: it takes more minutes than CI has
+@pytest.mark.soak
 def test_change_that_nobody_confirms_is_rolled_back(box: Box, port: str) -> None:
     said = box.millrace(f"network set {port} --address {SERVER_ADDRESSES[1]}/24 --address 10.77.1.11/24", seconds=600)
     assert "Rolled back in 60 s unless confirmed: millrace network confirm" in said.out

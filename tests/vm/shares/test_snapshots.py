@@ -15,6 +15,15 @@ pytestmark = pytest.mark.usefixtures("models")
 TOP = "/srv/pool/.millrace-snapshots"
 MIB = 1 << 20
 HELD = ("held-first", "held-second")
+UPKEEP = "millrace-cleanup@schedule.service"
+# The newest scheduled snapshot of the share data gets the name and the manifest of some hours ago.
+AGED = """
+cd /srv/pool/.millrace-snapshots/data
+new=$(ls -d *-hourly | tail -n 1)
+old=$(date -u -d '{hour} hours ago' +%Y%m%dT%H%M%SZ)-hourly
+sed -i "s/$new/$old/" $new/manifest.json
+mv $new $old
+"""
 # The second file gets each version when the server has it of the first one.
 HOLDER = """
 import os, sys, time
@@ -153,6 +162,58 @@ def test_snapshot_that_a_power_cut_ended_is_cleaned_up_by_the_next_boot(box: Box
     assert box.shown("job show snapshot --json")["state"] == "interrupted"
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_share_that_is_rolled_back_is_seen_by_clients_as_it_was(box: Box, client: Machine) -> None:
+    for share in ("data", "models"):
+        with nfs(client, share) as where:
+            client.run(f"mkdir {where}/roll; echo first > {where}/roll/file; echo kept > {where}/roll/second; sync")
+    snapshots = {share: made(box, share) for share in ("data", "models")}
+    with nfs(client, "data") as where:
+        client.run(f"echo changed > {where}/roll/file; rm {where}/roll/second; echo new > {where}/roll/new; sync")
+        settings = box.shown("share show data --json")
+        box.millrace(f"snapshot rollback {place(snapshots['data'])} --share-again data", seconds=900)
+        # until then the client may read former files by the handles that it has
+        box.machine.wait_command(f"! ls {TOP}/.stage/* 2>/dev/null", "the removal of the former files", 600)
+        stale = client.run(f"ls {where}/roll", seconds=300, check=False)
+        assert stale.status != 0 and "Stale file handle" in stale.err, stale
+    with nfs(client, "data") as where:
+        assert client.run(f"cd {where}/roll && cat *").out == "first\nkept\n"
+        client.run(f"echo again > {where}/roll/again; mv {where}/roll/again {where}/again; rm {where}/again")
+    assert box.shown("share show data --json")["share"] == settings["share"]
+    [kept] = [row for row in box.shown("snapshot list data --json")["snapshots"] if row["name"].endswith("rollback")]
+    assert box.say(f"cd {TOP}/data/{kept['name']}/tree/roll && cat file new") == "changed\nnew"
+    with smb(client, "models") as where:
+        client.run(f"echo changed > {where}/roll/file; sync")
+        box.millrace(f"snapshot rollback {place(snapshots['models'])} --share-again models", seconds=900)
+        client.wait_command(f"grep first {where}/roll/file", "the file over the new connection", 300)
+    box.say("rm -rf /srv/pool/data/roll /srv/pool/models/roll")
+    for row in box.shown("snapshot list models --json")["snapshots"]:
+        box.millrace(f"snapshot remove models@{row['name']}", seconds=600)
+
+
+# by hand: it starts the server once more
+@pytest.mark.soak
+def test_rollback_that_a_power_cut_ended_after_the_exchange_is_finished_by_the_next_boot(box: Box) -> None:
+    box.say("mkdir /srv/pool/data/many-rolled && cd /srv/pool/data/many-rolled && seq 20000 | xargs touch", seconds=600)
+    manifest = made(box)
+    box.say("echo later > /srv/pool/data/later; sync -f /srv/pool")
+    box.say(
+        f"systemd-run --quiet --collect millrace snapshot rollback {place(manifest)} --share-again data;"
+        f" while test -e /srv/pool/data/later; do :; done; sync -f /srv/pool",
+        seconds=900,
+    )
+    box.machine.power_cut()
+    box.machine.start()
+    box.machine.wait_agent()
+    box.wait_serving()
+    assert box.say("ls /srv/pool/data/later 2>/dev/null; ls /srv/pool/data/many-rolled | wc -l") == "20000"
+    removed = f"! test -e {TOP}/.rollback && ! ls {TOP}/.stage/* 2>/dev/null"
+    finished = f"cat {TOP}/data/*-before-rollback/tree/later && {removed}"
+    box.machine.wait_command(finished, "the end of the rollback", 900)
+    box.say("rm -rf /srv/pool/data/many-rolled")
+
+
 def test_removed_snapshots_free_their_space(box: Box) -> None:
     box.say("head -c 64M /dev/urandom > /srv/pool/data/large; sync -f /srv/pool", seconds=600)
     made(box)
@@ -165,3 +226,30 @@ def test_removed_snapshots_free_their_space(box: Box) -> None:
     freed = f"test $(df --output=used -B1 /srv/pool | tail -n 1) -lt {before - 64 * MIB}"
     box.machine.wait_command(f"sync -f /srv/pool; {freed}", "the space of the snapshots", 300)
     assert box.shown("snapshot list data --json")["snapshots"] == []
+
+
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_schedule_makes_hourly_snapshots_and_thins_them(box: Box) -> None:
+    planned = box.shown("snapshot schedule data --hourly 2 --dry-run --json")["plan"]
+    assert planned["obstacle"] is None and planned["kept"] == 2 and planned["entries"] > 0, planned
+    manual = made(box)
+    box.millrace("snapshot schedule data --hourly 2", seconds=600)
+    try:
+        assert box.shown("share show data --json")["share"]["snapshots"]["hourly"] == 2
+        box.machine.wait_command(f"ls -d {TOP}/data/*-hourly", "the first scheduled snapshot", 600)
+        box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
+        box.say("systemctl is-active millrace-upkeep@snapshot.timer")
+        for hour in (3, 2):
+            # the clock stays: what was made now is made older by its name
+            box.say(AGED.format(hour=hour), seconds=600)
+            box.say(f"systemctl start {UPKEEP}")
+            box.machine.wait_command(f"! systemctl is-active --quiet {UPKEEP}", "the end of the upkeep", 600)
+        names = [row["name"] for row in box.shown("snapshot list data --json")["snapshots"]]
+        assert manual["name"] in names and len([name for name in names if name.endswith("-hourly")]) == 2, names
+        [listed] = box.shown("snapshot schedules --json")["shares"]
+        assert listed["last"]["problem"] is None and listed["snapshots"]["held"]["hourly"] == 2, listed
+        assert not [each for each in box.failed_units() if "cleanup" in each]
+    finally:
+        box.millrace("snapshot schedule data --off", seconds=600)
+    assert box.shown("snapshot schedules --json")["shares"] == []

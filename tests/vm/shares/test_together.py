@@ -207,6 +207,8 @@ def test_an_access_list_that_denies_is_refused_and_one_that_allows_counts(
         assert place.smb("omar", "echo b > listed") and place.nfs("omar", "echo b > listed")
 
 
+# by hand: it takes more minutes than CI has
+@pytest.mark.soak
 def test_what_was_there_before_follows_the_rule_when_asked(
     box: Box, client: Machine, people: dict[str, Person]
 ) -> None:

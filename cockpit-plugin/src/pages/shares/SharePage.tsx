@@ -18,6 +18,7 @@ import { useAdmin } from "../../lib/permission";
 import { go, link } from "../../lib/route";
 import { CHANGE_SECONDS } from "../../lib/seconds";
 import { AccessLogPanel } from "./AccessLogPanel";
+import { SnapshotsPanel } from "./SnapshotsPanel";
 import { servedState } from "./verified";
 import { cachingWord, denialsWord, typeWord, writingMeaning } from "./words";
 
@@ -161,6 +162,7 @@ export function SharePage({ name, onChanged, ...actions }: ShareActions & { name
                         <WherePart {...details} />
                         <ConnectedPart details={details} onChanged={changed} />
                         <VerifiedPart details={details} onChanged={changed} />
+                        <SnapshotsPanel share={details.share} onChanged={changed} />
                         {details.share.smb !== null && <AccessLogPanel share={details.share} onChanged={changed} />}
                         {details.share.smb === null && details.share.nfs && (
                             <Panel title={_("Access log")} wide><p>{_("The NFS server of Linux records no accesses. For a record, serve the share over SMB only.")}</p></Panel>

@@ -60,7 +60,10 @@ export function PoolPage({ live, health }: { live: CurrentJob[]; health: Health 
             <Adopted done={here.data?.adopted ?? null} />
             <CameHome elsewhere={here.data?.elsewhere ?? null} onDone={decided} />
             <ChangePanel progress={progress} arrays={arrays} />
+            <JobPanel kind="revive" />
+            <JobPanel kind="unclean" />
             <JobPanel kind="erase" />
+            <JobPanel kind="damaged-files" />
             <JobPanel kind="trim" />
             <JobPanel kind="destroy" onEnded={askAgain} />
             <DriveAttention rows={drives.data?.drives ?? []} />

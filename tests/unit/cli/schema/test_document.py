@@ -64,8 +64,8 @@ def test_streams_are_the_verbs_that_report_progress() -> None:
     assert LINES == [
         "approve", "bench follow", "bench run", "drive add", "drive erase", "drive remove", "drive replace",
         "drive resume", "drive test", "install write", "job follow", "pool destroy", "pool grow", "share clone",
-        "share copy", "share permissions", "snapshot create", "snapshot get", "tuner follow", "tuner run",
-        "update upload", "watch",
+        "share copy", "share permissions", "snapshot create", "snapshot get", "snapshot rollback", "tuner follow",
+        "tuner run", "update upload", "watch",
     ]  # fmt: skip
 
 

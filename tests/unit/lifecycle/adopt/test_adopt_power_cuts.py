@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.lifecycle.adopt import adopt as adopting
-from millrace.lifecycle.adopt import adopt_paths, journal, search, verbs
+from millrace.lifecycle.adopt import adopt_paths, adoption_journal, search, verbs
 from millrace.lifecycle.adopt.model import Adoption, SearchResult
 from millrace.lifecycle.adopt.search import Seen
 from millrace.lifecycle.adopt.search_result import refuse_if_pool
@@ -102,12 +102,12 @@ def test_journal_that_survived_pool_json_never_restores_the_state_again(
     wire(monkeypatch, drive)
     assert by_hand().exit_code == 0
     adoption = Adoption(pool=pool().filesystem_uuid, generation=3, by="anna", at="2026-11-24", secrets=True, ports={})
-    journal.begin(adoption, states.packed(states.kept()))
+    adoption_journal.begin(adoption, states.packed(states.kept()))
     write_model(files.config_file(), store.read().config.model_copy(update={"serial": 8}))
     mounts.unmount_all(root)
     with pytest.raises(Refused, match="has a pool already"):
         by_hand()
-    assert journal.under_way() is None
+    assert adoption_journal.under_way() is None
     boot(drive)
     assert store.read().config.serial == 8
     assert not paths.adoption_file().exists() and not adopt_paths.state_file().exists()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner
 
-from millrace.lifecycle.adopt import adopt, again, journal, verbs
+from millrace.lifecycle.adopt import adopt, adoption_journal, again, verbs
 from millrace.lifecycle.keep import generations, home
 from millrace.lifecycle.keep.model import Forgotten, KeepStatus
 from millrace.serve.account import accounts
@@ -98,7 +98,7 @@ def came_home(root: Path) -> Path:
 def test_state_of_the_pool_replaces_that_of_the_boot_drive(came_home: Path) -> None:
     tools = Accounts()
     adoption = again.begin(tools, "admin", "2026-11-28T07:00:00+00:00", None)
-    assert adoption.again and journal.is_under_way() and not paths.pool_file().exists()
+    assert adoption.again and adoption_journal.is_under_way() and not paths.pool_file().exists()
     done = adopt.finish(adoption, tools)
     assert done.generation == 5 and load_pool() == pool()
     assert [(user.name, user.uid) for user in store.read().config.users] == [("anna", 3000)]
@@ -130,7 +130,7 @@ def test_user_who_cannot_be_removed_stops_the_adoption_until_it_is_repeated(
         adopt.finish(begun, tools)
     # the others are removed nevertheless, and who was a user is still known
     assert tools.users == {"anna"} and [user.name for user in store.read().config.users] == ["anna", "bert"]
-    adoption = journal.under_way()
+    adoption = adoption_journal.under_way()
     assert adoption is not None and "still run" in (adoption.problem or "")
     tools.log_out()
     adopt.finish(adoption, tools)
@@ -148,7 +148,7 @@ def test_power_cut_in_an_adoption_goes_on_with_it(came_home: Path, monkeypatch: 
         patch.setattr(adopt, "save_pool", cut)
         with pytest.raises(PowerCut):
             adopt.finish(begun, tools)
-    adoption = journal.under_way()
+    adoption = adoption_journal.under_way()
     assert adoption is not None and adoption.again
     adopt.finish(adoption, tools)
     assert load_pool() == pool() and not paths.adoption_file().exists()

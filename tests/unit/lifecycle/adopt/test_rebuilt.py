@@ -11,7 +11,7 @@ from uuid import uuid5
 
 import pytest
 
-from millrace.lifecycle.adopt import adopt, adopt_paths, journal, search, text
+from millrace.lifecycle.adopt import adopt, adopt_paths, adoption_journal, search, text
 from millrace.lifecycle.keep import generation
 from millrace.serve.config.model import Config
 from millrace.serve.render import rendered
@@ -88,7 +88,7 @@ def shares(finder: Finder, projects: dict[str, tuple[int, int]], **known: tuple[
 def begun(finder: Finder) -> tuple[Pool, Config, dict[str, bytes]]:
     """What an adoption restores."""
     adoption = adopt.begin(finder, finder, "auto", "admin", None)
-    assert journal.under_way() == adoption
+    assert adoption_journal.under_way() == adoption
     stored = generation.unpack(adopt_paths.state_file().read_bytes()).stored
     return (
         parse_model(stored[search.POOL], Path("pool"), Pool),
@@ -180,7 +180,7 @@ def test_credential_adopts_no_pool_without_a_kept_state(finder: Finder, projects
     mirror(finder, {})
     with pytest.raises(Refused, match="by hand only"):
         adopt.begin(finder, finder, "auto", adopt.CREDENTIAL, None)
-    assert journal.under_way() is None
+    assert adoption_journal.under_way() is None
 
 
 def test_damaged_states_are_named(finder: Finder, projects: dict[str, tuple[int, int]]) -> None:

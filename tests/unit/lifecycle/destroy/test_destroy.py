@@ -13,6 +13,7 @@ from millrace.system.jobs import kinds
 from millrace.system.mounts import mounted
 from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk
+from tests.fakes.mounts import unmount_all
 from tests.unit.lifecycle.destroy.conftest import CLIENT, DestroyedServer
 from tests.unit.storage.plans import raid6_plan
 from tests.unit.storage.server import built
@@ -167,6 +168,15 @@ def test_everything_that_is_lost_is_shown(server: DestroyedServer) -> None:
     shown = "\n".join(text.consequences(status.status(server.run)))
     for words in ("models", "5 GB", "10.0.0.7", "D0, D1, D2, D3, L0, L1", "users, groups", "no way back"):
         assert words in shown
+
+
+def test_snapshots_that_are_lost_are_counted(server: DestroyedServer) -> None:
+    assert "it has no snapshots" in "\n".join(text.consequences(status.status(server.run)))
+    for name in ("20261129T120000Z-manual", "20261129T130000Z-hourly"):
+        (server.root / "srv/pool/.millrace-snapshots/models" / name).mkdir(parents=True)
+    assert "2 snapshots of shares" in "\n".join(text.consequences(status.status(server.run)))
+    unmount_all(server.root)
+    assert "snapshots, whose number is unknown" in "\n".join(text.consequences(status.status(server.run)))
 
 
 def test_no_pool_is_one_sentence(server: DestroyedServer) -> None:

@@ -18,6 +18,7 @@ from millrace.lifecycle.reset.reset_job import JOB
 from millrace.lifecycle.update import update_job
 from millrace.serve.config import reset_journal, store
 from millrace.serve.config.model import Config, DesiredShare, Group, Smb
+from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import paths
 from millrace.system.errors import BadInput, Failed, MillraceError, Refused
 from millrace.system.run import Result
@@ -96,12 +97,13 @@ def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> No
         fsid=UUID(int=7),
         comment="x",
         writing="together",
+        snapshots=SnapshotSchedule(hourly=24),
     )
     [closed] = forget.without_people(Config(shares=[share])).shares
     people = {"comment", "nfs", "smb", "group"}
     assert closed.model_dump(exclude=people) == share.model_dump(exclude=people)
     assert set(DesiredShare.model_fields) - people == {
-        *("name", "type", "project", "fsid", "size", "soft_size", "child_size", "sealed", "writing")
+        *("name", "type", "project", "fsid", "size", "soft_size", "child_size", "sealed", "writing", "snapshots")
     }, "a new field is about the data of a share, or about people"
     [closed] = forget.without_people(
         Config(shares=[share.model_copy(update={"group": "lab"})], groups=[Group(name="lab", gid=2010)])

@@ -9,9 +9,9 @@ import pytest
 from millrace.measure.tuner.knobs.checks import check_settings
 from millrace.measure.tuner.run import plan as planning
 from millrace.measure.tuner.run import rebuild
-from millrace.measure.tuner.run.journal import TunerJournal, load
 from millrace.measure.tuner.run.outputs import TunerRequest
 from millrace.measure.tuner.run.rebuild import beside
+from millrace.measure.tuner.run.tuner_journal import TunerJournal, load
 from millrace.storage.array import resync
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused

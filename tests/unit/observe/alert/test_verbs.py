@@ -109,7 +109,7 @@ def test_nothing_open_is_said() -> None:
 def test_test_that_does_not_arrive_is_a_failure_and_a_document_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     results = [TestResult(id="1", route="chat", problem="replied with status 500")]
     results.append(TestResult(id="1", route="log", problem=None))
-    monkeypatch.setattr("millrace.observe.alert.listing.test", lambda names, run: TestReport(results=results))
+    monkeypatch.setattr("millrace.observe.alert.open_alerts.test", lambda names, run: TestReport(results=results))
     done = typed("test")
     assert done.stdout == "chat: replied with status 500\nlog: delivered\n"
     assert str(done.exception) == "the test message did not arrive by chat"

@@ -11,7 +11,7 @@ from millrace.observe.health.banner import banner
 from millrace.observe.health.model import Health, HealthFinding, Level, worst
 from millrace.observe.health.status import Space, Status, lines
 from millrace.observe.health.write import write
-from millrace.observe.jobs.listing import CurrentJob
+from millrace.observe.jobs.job_list import CurrentJob
 from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed

@@ -65,7 +65,7 @@ FAULTS = {
     "domain": Fault(
         "the controller responds and trusts this server no more",
         "domain",
-        "serve/join/test_show.py::test_a_member_that_is_cut_off_fails",
+        "serve/join/test_join_status.py::test_a_member_that_is_cut_off_fails",
     ),
     "drives": Fault(
         "the timer that reads SMART is stopped",
@@ -154,6 +154,11 @@ FAULTS = {
         "smbd responds, and the firewall drops what clients send",
         "firewall",
         "test_firewall.py::test_table_of_another_program_that_drops_closes_the_server",
+    ),
+    "snapshots": Fault(
+        "the timer of scheduled snapshots is stopped",
+        "snapshots",
+        "test_snapshots.py::test_upkeep_that_does_not_run_is_a_warning",
     ),
     "trim": Fault("the timer of trims is stopped", "trim", "test_trim.py::test_trim_of_two_months_ago_is_a_warning"),
     "units": Fault(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs as lines of a terminal."""
 
+from millrace.observe.jobs.job_list import JobList, JobStatus
 from millrace.observe.jobs.job_text import fields, line, table
-from millrace.observe.jobs.listing import JobList, JobStatus
 
 RUNS = JobStatus(
     name="erase",

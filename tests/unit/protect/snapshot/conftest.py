@@ -19,7 +19,7 @@ from millrace.serve.clone.clone_job import Reflinks
 from millrace.serve.share.edit import set_share
 from millrace.serve.share.server import ShareServer
 from tests.fakes.appliance import Appliance, remove_trees
-from tests.fakes.jobs import JOBS
+from tests.fakes.jobs import JOBS, shown
 
 
 @dataclass
@@ -93,3 +93,17 @@ def nas(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> Nas:
     (top / "set/deep/two").write_text("second")
     remove_trees(appliance)
     return Nas(appliance, top, space)
+
+
+@pytest.fixture
+def changed(nas: Nas) -> Nas:
+    """A share with a snapshot, which its clients have changed since."""
+    nas.appliance.TAKEN = (*nas.appliance.TAKEN, "exportfs -f")
+    for states in ("systemctl show --property=ActiveState,Job millrace-", "systemctl show --property=Id,"):
+        nas.appliance.broken[states] = lambda words, _: shown(words[3:])
+    nas.made()
+    (nas.share / "set/one").write_text("changed")
+    (nas.share / "set/deep/two").unlink()
+    (nas.share / "new").write_text("new")
+    nas.share.chmod(0o750)
+    return nas

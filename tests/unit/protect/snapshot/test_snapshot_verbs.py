@@ -8,13 +8,14 @@ from functools import partial
 import pytest
 
 from millrace.cli.program import run
-from millrace.protect.snapshot import snapshot_job, snapshot_verbs
+from millrace.protect.snapshot import snapshot_job, snapshot_remove, snapshot_rollback, snapshot_verbs
+from millrace.protect.snapshot.rollback_model import SnapshotRollback
 from millrace.protect.snapshot.snapshot_job import ORDER, PROGRESS, SnapshotWriter
 from millrace.protect.snapshot.snapshot_model import SnapshotOrder
 from millrace.serve.share import server as share_server
 from millrace.serve.share.server import ShareServer
 from millrace.system.errors import BadInput, Failed, Refused
-from tests.fakes.jobs import JobManager
+from tests.fakes.jobs import JobManager, shown
 from tests.unit.protect.snapshot.conftest import Nas
 
 UNIT = "millrace-reflink@snapshot.service"
@@ -135,3 +136,31 @@ def test_shell_completes_snapshots(nas: Nas) -> None:
 def test_order_of_an_administrator_may_exceed_the_limit(server: ShareServer) -> None:
     order: SnapshotOrder = snapshot_job.prepare("data", True, server)
     assert order.large and order.share == "data"
+
+
+def test_rollback_says_what_it_does_and_needs_the_name_of_the_share(
+    here: Nas, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.made()
+    here.appliance.broken["systemctl show --property=Id,"] = lambda words, _: shown(words[3:])
+    assert run(["snapshot", "rollback", AT, "--share-again", "date"]) == 2
+    assert "the name of the share was repeated as 'date', not data" in capsys.readouterr().err
+    assert run(["snapshot", "rollback", AT]) == 2
+    printed = capsys.readouterr()
+    assert f"Share data becomes the snapshot {AT.partition('@')[2]}: 5 files and directories" in printed.out
+    assert "NFS clients get the error 'Stale file handle' and have to mount the share again" in printed.out
+    assert "use --share-again SHARE" in printed.err
+    ended = SnapshotRollback(share="data", snapshot="20261129T120000Z-manual", kept="20261129T130000Z-before-rollback")
+    monkeypatch.setattr(snapshot_rollback, "start", lambda *_: None)
+    monkeypatch.setattr(snapshot_rollback, "follow", lambda *_: iter([ended]))
+    assert run(["snapshot", "rollback", AT, "--share-again", "data"]) == 0
+    undo = "millrace snapshot rollback data@20261129T130000Z-before-rollback"
+    assert f"to undo the rollback: {undo}\n" in capsys.readouterr().out
+
+
+def test_snapshot_that_a_share_is_rolled_back_to_is_not_removed(here: Nas, server: ShareServer) -> None:
+    here.made()
+    order = snapshot_job.prepare("data", False, server)
+    ORDER.write(order.model_copy(update={"rollback": "20261129T120000Z-manual"}))
+    with pytest.raises(Refused, match="share data is being rolled back to it; wait for that"):
+        snapshot_remove.remove(AT, replace(server, run=here.appliance))

@@ -15,7 +15,7 @@ from millrace.serve.config.model import ADMIN, Config, DesiredShare, Group, NfsS
 from millrace.serve.revision import replace
 from millrace.serve.revision.portable import Portable
 from millrace.serve.share.edit import set_share
-from millrace.serve.share.listing import listed, rows
+from millrace.serve.share.share_list import listed, rows
 from millrace.serve.share.verify import verify
 from tests.fakes.appliance import Appliance
 from tests.fakes.certificates import certify

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.certificate import authority, files, own, pem, renew, x509
+from millrace.serve.certificate.certificate_status import authority_for_clients, rows, show
 from millrace.serve.certificate.identity import days_left
-from millrace.serve.certificate.show import authority_for_clients, rows, show
 from millrace.system.errors import Refused
 from millrace.system.net import Interface
 from tests.unit.serve.certificate.server import Server, openssl, takes

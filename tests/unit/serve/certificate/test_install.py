@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from millrace.serve.certificate import files, renew
+from millrace.serve.certificate.certificate_status import authority_for_clients, show
 from millrace.serve.certificate.install import install, request
-from millrace.serve.certificate.show import authority_for_clients, show
 from millrace.system.errors import BadInput, MillraceError, Refused
 from tests.unit.serve.certificate.server import Authority, Server, openssl, sign
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace.serve.certificate import cockpit, files, own, renew, x509
+from millrace.serve.certificate.certificate_status import authority_for_clients, rows, show
 from millrace.serve.certificate.identity import days_left, is_early
-from millrace.serve.certificate.show import authority_for_clients, rows, show
 from millrace.system.errors import BadInput
 from tests.fakes import read_only
 from tests.unit.serve.certificate.server import Server, openssl, takes

@@ -13,12 +13,13 @@ from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.result.model import BenchRun
 from millrace.measure.bench.run.remote.tokens import Tokens
 from millrace.measure.tuner.model import TunerRun
-from millrace.measure.tuner.run.journal import JournalFile
+from millrace.measure.tuner.run.tuner_journal import JournalFile
 from millrace.observe.alert.model import Acknowledgements, AlertState, Routes, RouteSecrets
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
+from millrace.protect.snapshot.rollback_model import RollbackJournal
 from millrace.protect.snapshot.snapshot_model import SnapshotManifest
 from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import CertificateSettings, Current, Succession
@@ -98,6 +99,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "reset.json": ((f"{STATE}/reset.json", f"{STATE}/reset-last.json"), Reset),
     "returns.json": ((f"{STATE}/returns.json",), Returns),
     "rises.json": ((f"{STATE}/rises.json",), Rises),
+    "rollback.json": (("srv/pool/.millrace-snapshots/.rollback/rollback.json",), RollbackJournal),
     "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
     "snapshot.json": (("srv/pool/.millrace-snapshots/data/20261129T120000Z-manual/manifest.json",), SnapshotManifest),
@@ -122,10 +124,10 @@ WRITERS: dict[str, set[str]] = {
     "lifecycle/adopt/adopt.py": {"keep-key.json", "adoption.json"},
     "lifecycle/adopt/again.py": {"keep-key.json"},
     "lifecycle/adopt/search_result.py": set(),
-    "lifecycle/adopt/job.py": {"adoption.json"},
-    "lifecycle/adopt/journal.py": {"adoption.json"},
+    "lifecycle/adopt/adopt_job.py": {"adoption.json"},
+    "lifecycle/adopt/adoption_journal.py": {"adoption.json"},
     "lifecycle/adopt/restore.py": {"config.json"},
-    "observe/alert/listing.py": {"alert-acknowledged.json"},
+    "observe/alert/open_alerts.py": {"alert-acknowledged.json"},
     "observe/alert/routes.py": {"alert-routes.json", "alert-secrets.json"},
     "observe/alert/service.py": {"alert-state.json"},
     "storage/fabrics/connection_store.py": {"backend-connections.json", "backend-secrets.json"},
@@ -170,7 +172,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/record/destruction.py": {"pool-destruction.json"},
     "storage/record/erasure.py": {"erase.json"},
     "storage/assemble/in_sync.py": {"in-sync.json"},
-    "storage/record/journal.py": {"transaction.json"},
+    "storage/record/step_journal.py": {"transaction.json"},
     "storage/record/pool_file.py": {"pool.json"},
     "storage/provision/publish.py": {"plan.json"},
     "storage/record/removal_record.py": {"removed.json"},
@@ -179,6 +181,7 @@ WRITERS: dict[str, set[str]] = {
     "storage/assemble/unclean.py": {"unclean.json"},
     "storage/rescue/rescue_journal.py": {"rescue.json"},
     "lifecycle/reset/reset.py": {"reset.json"},
+    "protect/snapshot/rollback_run.py": {"rollback.json"},
     "protect/snapshot/snapshot_run.py": {"snapshot.json"},
     "serve/clone/clone_model.py": {"clone.json"},
     "serve/account/unfinished.py": {"accounts-touched.json"},
@@ -191,7 +194,7 @@ WRITERS: dict[str, set[str]] = {
     "tune/originals.py": set(),
     "tune/settings.py": {"settings.json"},
     "measure/tuner/run/apply.py": {"measured.json"},
-    "measure/tuner/run/journal.py": {"tuner-journal.json"},
+    "measure/tuner/run/tuner_journal.py": {"tuner-journal.json"},
     "measure/tuner/run/live.py": set(),
     "measure/tuner/run/store.py": {"tuner-run.json"},
     "lifecycle/update/records.py": {

@@ -28,7 +28,7 @@ from millrace.lifecycle.update.model import (
 )
 from millrace.measure.bench.result.client import BenchClients
 from millrace.measure.bench.run.remote.tokens import Tokens
-from millrace.measure.tuner.run.journal import Changed, JournalFile
+from millrace.measure.tuner.run.tuner_journal import Changed, JournalFile
 from millrace.observe.alert.model import (
     Acknowledgement,
     Acknowledgements,
@@ -48,7 +48,8 @@ from millrace.observe.health.model import Level
 from millrace.observe.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.measured import MeasuredPolicy, Overrides
 from millrace.plan.policy.model import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest
+from millrace.protect.snapshot.rollback_model import RollbackJournal
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
 from millrace.serve.account.unfinished import Touched
 from millrace.serve.certificate.model import Certificate, CertificateSettings, Succession
 from millrace.serve.clone.clone_model import Clone
@@ -279,6 +280,21 @@ def _others() -> dict[str, BaseModel]:
             began=AT,
             ended=LATER,
             reason="a line",
+        ),
+        "rollback.json": RollbackJournal(
+            order=SnapshotOrder(
+                id="1",
+                share="data",
+                name="20261130T120000Z-before-rollback",
+                large=True,
+                by="admin",
+                rollback="20261129T120000Z-manual",
+            ),
+            project=1001,
+            type="training",
+            inode=131,
+            error="the pool is full",
+            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
         ),
         "snapshot.json": SnapshotManifest(
             id="1",

@@ -11,8 +11,8 @@ from millrace.serve.config import store
 from millrace.serve.config.model import NfsServer
 from millrace.serve.network import trial
 from millrace.serve.network.edit import LinkSettings, set_link
-from millrace.serve.network.listing import found
 from millrace.serve.network.model import LinkReport, NetworkChange
+from millrace.serve.network.network_state import found
 from millrace.serve.revision import replace
 from millrace.system.errors import BadInput, Refused
 from tests.fakes.sockets import listen

@@ -6,7 +6,7 @@ import pytest
 from millrace.serve.config import store
 from millrace.serve.network import trial
 from millrace.serve.network.edit import LinkSettings, set_dns, set_link, set_ntp, set_routes
-from millrace.serve.network.listing import found
+from millrace.serve.network.network_state import found
 from millrace.system.errors import BadInput, Refused
 from tests.unit.serve.network.network import FIRST, Network
 

@@ -6,8 +6,8 @@ import pytest
 from millrace.serve.config import store
 from millrace.serve.network import record, trial
 from millrace.serve.network.edit import LinkSettings, add_bond, add_vlan, remove, set_link
-from millrace.serve.network.listing import found
 from millrace.serve.network.model import LinkReport
+from millrace.serve.network.network_state import found
 from millrace.system.errors import BadInput, Refused
 from tests.unit.serve.network.network import FIRST, PARTNER, Network
 

@@ -8,7 +8,7 @@ import pytest
 from millrace.serve.config import store
 from millrace.serve.network import record, trial
 from millrace.serve.network.edit import LinkSettings, set_link
-from millrace.serve.network.listing import found
+from millrace.serve.network.network_state import found
 from millrace.serve.render import reconcile
 from millrace.serve.revision import replace as revision
 from millrace.system.errors import Failed, Refused

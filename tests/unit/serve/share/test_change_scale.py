@@ -14,7 +14,7 @@ from millrace.observe.health.checks import shares
 from millrace.serve.config import store
 from millrace.serve.config.model import Config, DesiredShare
 from millrace.serve.share.edit import create_shares, set_share
-from millrace.serve.share.listing import listed, rows
+from millrace.serve.share.share_list import listed, rows
 from millrace.system import render
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance

@@ -14,8 +14,8 @@ from millrace.serve.account.edit import change_password, set_user
 from millrace.serve.config import store
 from millrace.serve.share import edit
 from millrace.serve.share.direct import configuration, ports, sessions
-from millrace.serve.share.listing import rows
 from millrace.serve.share.server import ShareServer
+from millrace.serve.share.share_list import rows
 from millrace.serve.share.verify import verify
 from millrace.system import paths
 from millrace.system.errors import BadInput, Refused

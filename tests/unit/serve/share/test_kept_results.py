@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from click.testing import CliRunner
 
-from millrace.serve.share import kept_results, listing
+from millrace.serve.share import kept_results, share_list
 from millrace.serve.share.edit import create_shares, remove_share
 from millrace.serve.share.model import ShareVerification
 from millrace.serve.share.verbs import share
@@ -20,7 +20,7 @@ def test_changes_and_verifications_are_kept_for_each_share(
     appliance: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("millrace.system.net.serving", lambda: [])
-    monkeypatch.setattr(listing, "listed", partial(listing.listed, run=appliance))
+    monkeypatch.setattr(share_list, "listed", partial(share_list.listed, run=appliance))
     create_shares(["lab"], {}, appliance.server)
     (after_change,) = kept_results.kept(["lab"])
     assert after_change.result.problem is None and after_change.result.seen

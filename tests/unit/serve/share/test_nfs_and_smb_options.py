@@ -9,7 +9,7 @@ import pytest
 
 from millrace.serve.config.model import Config, DesiredShare, Group, User
 from millrace.serve.share import nfs, smb
-from millrace.serve.share.listing import rows
+from millrace.serve.share.share_list import rows
 from millrace.serve.share.smb_parameters import DENIALS, denials, parameters
 from tests.fakes.samples import port, resolved
 

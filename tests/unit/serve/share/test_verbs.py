@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from millrace.serve.config import store
 from millrace.serve.config.model import NfsClient
-from millrace.serve.share import listing, verify_nfs
+from millrace.serve.share import share_list, verify_nfs
 from millrace.serve.share.verbs import share
 from millrace.system.errors import BadInput, MillraceError
 from tests.fakes.appliance import Appliance
@@ -24,7 +24,7 @@ def context(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     appliance.answers_for(monkeypatch, "edit.create_shares", "edit.set_share", "edit.remove_share")
     monkeypatch.setattr("millrace.serve.share.server.this_server", appliance.server)
     monkeypatch.setattr("millrace.system.net.serving", lambda: [])
-    monkeypatch.setattr(listing, "listed", partial(listing.listed, run=appliance))
+    monkeypatch.setattr(share_list, "listed", partial(share_list.listed, run=appliance))
 
 
 def say(*words: str) -> Result:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from millrace.plan.model import Plan
 from millrace.plan.policy.model import LayoutPolicy, LogPolicy, Policy
 from millrace.storage.assemble.assemble import assemble
-from millrace.storage.record.journal import Journal
 from millrace.storage.record.model import Pool, Transaction
+from millrace.storage.record.step_journal import Journal
 from millrace.system import paths
 from millrace.system.documents import read_model
 from millrace.system.errors import Refused

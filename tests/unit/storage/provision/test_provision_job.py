@@ -7,7 +7,7 @@ import pytest
 
 from millrace.storage.provision import provision_job
 from millrace.storage.record.identity import new_transaction
-from millrace.storage.record.journal import Journal
+from millrace.storage.record.step_journal import Journal
 from millrace.system import paths
 from millrace.system.errors import Failed, Refused
 from millrace.system.files import write_text

@@ -3,9 +3,9 @@
 
 import pytest
 
-from millrace.storage.record.journal import State, StepLog
 from millrace.storage.record.model import StepRecord
 from millrace.storage.record.step import FoundContent, carry_out
+from millrace.storage.record.step_journal import State, StepLog
 from millrace.system.errors import Refused
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from millrace.cli.program import run
 from millrace.storage.record.pool_file import load_pool
+from millrace.storage.rescue import revive_job
 from tests.fakes.drives.without_log import WithoutLog, without_log
 from tests.unit.storage.conftest import root
 from tests.unit.storage.drive.pools import pool_of
@@ -32,6 +33,14 @@ def world(root: Path, monkeypatch: pytest.MonkeyPatch) -> WithoutLog:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     world = without_log(pool_of(raid6_plan()))
     monkeypatch.setattr("millrace.storage.array.machine.Linux", lambda: world)
+
+    def revives() -> None:
+        try:
+            revive_job.execute(world, {}, lambda _: None)
+        finally:
+            revive_job.clean_up()
+
+    world.unit, world.name_of_unit = revives, revive_job.JOB.unit
     # what is mounted and served is seen in a booted server
     monkeypatch.setattr("millrace.storage.rescue.revive.pools.verify", lambda _: load_pool())
     return world

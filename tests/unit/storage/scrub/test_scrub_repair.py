@@ -12,7 +12,7 @@ from millrace.storage.array import resync
 from millrace.storage.record.change_journal import ChangeJournal
 from millrace.storage.record.model import Pool
 from millrace.storage.record.scrub_record import ArrayScrub, change, load
-from millrace.storage.scrub import scrub, scrub_repair
+from millrace.storage.scrub import damaged_files, scrub, scrub_repair
 from millrace.system import paths, sysfs
 from millrace.system.documents import read_model
 from millrace.system.errors import Failed, Refused
@@ -175,7 +175,10 @@ def test_files_and_the_meaning_are_shown_before(md: Md) -> None:
         return Result(0, f"\t0: 9:127 [16..23]: inode {named.stat().st_ino} data 0..7 8\n", "")
 
     records = scrub_repair.to_repair(pool(), None)
-    said = [*scrub_repair.explained(records, False, {}), *scrub_repair.doubtful(records, pool(), xfs_io)]
+    said = [
+        *scrub_repair.explained(records, False, {}),
+        *scrub_repair.doubtful(records, lambda: damaged_files.search(pool(), xfs_io)),
+    ]
     assert said == [
         "array data (RAID6): 16 sectors in 2 ranges do not match",
         "  which drive is wrong is not known: only RAID6 has two parities, which locate a wrong block",

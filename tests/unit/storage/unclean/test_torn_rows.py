@@ -18,7 +18,7 @@ from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import load_pool
 from millrace.storage.scrub.scrub_watch import CheckContext
 from millrace.storage.unclean import suspects, torn_rows, unclean_find
-from millrace.system import locks, paths, sysfs
+from millrace.system import paths, sysfs
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import Failed, Refused
 from millrace.system.run import Result
@@ -261,15 +261,6 @@ def test_boot_drive_that_takes_no_record_keeps_no_member_away(md: Md, monkeypatc
     with pytest.raises(Failed, match="torn rows cannot be recorded: No space left on device"):
         find(md)
     assert (one().check, unclean.holds("data"), md.members_added) == ("waiting", False, 1)
-
-
-def test_two_searches_do_not_end_each_other(md: Md) -> None:
-    with (
-        locks.held(paths.run_dir() / "unclean.lock"),
-        pytest.raises(Refused, match="is running already"),
-    ):
-        find(md)
-    assert one().check == "waiting"
 
 
 def test_start_that_is_recorded_during_the_search_is_searched_for_too(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:

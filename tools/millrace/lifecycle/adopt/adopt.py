@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from millrace.lifecycle.adopt import adopt_paths, again, journal, progress, restore, text
+from millrace.lifecycle.adopt import adopt_paths, adoption_journal, again, progress, restore, text
 from millrace.lifecycle.adopt.model import Adopted, Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.adopt.search import Seen, config_of, look_for, origin_of, pool_of, verify
@@ -68,7 +68,7 @@ def begin(
     if key is not None:
         # What is kept from now on is sealed with the same passphrase, and an interrupted adoption needs no other.
         write_model(paths.keep_key_file(), key, mode=0o600)
-    journal.begin(adoption, _bytes(seen, key))
+    adoption_journal.begin(adoption, _bytes(seen, key))
     return adoption
 
 
@@ -114,7 +114,7 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
     progress.record("pool")
     write_model(adopt_paths.adopted_file(), done)
     save_pool(pool_of(newest))
-    journal.end()
+    adoption_journal.end()
     forget()
     progress.PROGRESS.remove()
     return done

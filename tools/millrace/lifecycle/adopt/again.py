@@ -7,7 +7,7 @@ state is removed first, because users, routes and keys that the other server rem
 
 from contextlib import suppress
 
-from millrace.lifecycle.adopt import journal, restore, search
+from millrace.lifecycle.adopt import adoption_journal, restore, search
 from millrace.lifecycle.adopt.model import Adoption
 from millrace.lifecycle.adopt.ports import kept_ports, replaced
 from millrace.lifecycle.keep import generation, generations, home, keeping, seal, ssh_keys, trust
@@ -75,7 +75,7 @@ def begin(run: Runner, by: str, at: str, passphrase: str | None) -> Adoption:
         write_model(paths.keep_key_file(), key, mode=0o600)
     else:
         seal.forget()
-    journal.begin(adoption, generation.pack(manifest, newest.generation.stored, key))
+    adoption_journal.begin(adoption, generation.pack(manifest, newest.generation.stored, key))
     # without pool.json the adoption is under way, in every boot until it is done
     paths.pool_file().unlink()
     sync(paths.pool_file().parent)

@@ -47,10 +47,10 @@ def find(show: Output) -> None:
 @prints("millrace.lifecycle.adopt.model:FoundHere")
 def found(show: Output) -> None:
     """Show what the boot or the last `pool find` found, and how far an adoption is. No drive is read; needs no root."""
-    from millrace.lifecycle.adopt import job, text
+    from millrace.lifecycle.adopt import adopt_job, text
     from millrace.system.run import quickly
 
-    show(job.state(quickly), text.here)
+    show(adopt_job.state(quickly), text.here)
 
 
 @click.command()
@@ -83,7 +83,7 @@ def adopt(
     POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
     """
     from millrace.lifecycle.adopt import adopt as adopting
-    from millrace.lifecycle.adopt import job, journal, text
+    from millrace.lifecycle.adopt import adopt_job, adoption_journal, text
     from millrace.storage.array.machine import Linux
     from millrace.system import locks
     from millrace.system.jobs import pairs
@@ -96,7 +96,7 @@ def adopt(
     system = Linux()
     with as_root():
         with locks.held(paths.provision_lock_file()):
-            adoption = journal.under_way()
+            adoption = adoption_journal.under_way()
             if adoption is None:
                 # what is begun goes on in every boot until it is done
                 pairs.demand("adopt", attempt)
@@ -116,14 +116,14 @@ def adopt(
                 secrets = not without_secrets
                 adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, secrets, left_out)
         # The unit takes the lock itself. What it does is seen by all, and goes on where this terminal is closed.
-        job.start(adoption, attempt)
+        adopt_job.start(adoption, attempt)
         if not detach:
-            for now in job.follow(attempt):
+            for now in adopt_job.follow(attempt):
                 click.echo(text.step(now), err=True)
-            done = job.adopted()
+            done = adopt_job.adopted()
             adopting.serve(attempt)
     if detach:
-        show(job.state(attempt), text.here)
+        show(adopt_job.state(attempt), text.here)
     else:
         show(done, text.adopted)
 
@@ -133,16 +133,16 @@ def adopt(
 def adopting(show: Output) -> None:
     """Go on with an interrupted adoption, or adopt as the credential says (started by millrace-adopt.service)."""
     from millrace.lifecycle.adopt import adopt as adopting_
-    from millrace.lifecycle.adopt import journal, text
-    from millrace.lifecycle.adopt.job import JOB
+    from millrace.lifecycle.adopt import adoption_journal, text
+    from millrace.lifecycle.adopt.adopt_job import JOB
     from millrace.storage.array.machine import Linux
     from millrace.system import locks
 
     system = Linux()
     with as_root(), locks.held(paths.provision_lock_file()):
-        adoption = journal.under_way()
+        adoption = adoption_journal.under_way()
         if adoption is None and paths.pool_file().exists():
-            journal.end()
+            adoption_journal.end()
             click.echo("this server has its pool; no adoption is under way", err=True)
             return
         if adoption is None:

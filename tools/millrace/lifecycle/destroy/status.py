@@ -25,7 +25,10 @@ from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 from millrace.system.units import states
 
-ENDED: Sequence[JobName] = ("clone", "copy", "snapshot", "permissions", "benchmark", "tuner", "scrub", "trim")
+ENDED: Sequence[JobName] = (
+    *("clone", "copy", "snapshot", "permissions", "benchmark", "tuner"),
+    *("scrub", "damaged-files", "unclean", "trim"),
+)
 """Jobs that use the pool and are ended where that was asked for: what they do is lost with it."""
 NO_POOL = "this server has no pool; read its plan with `millrace plan`"
 

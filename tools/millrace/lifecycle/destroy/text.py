@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 
 from millrace.lifecycle.destroy.model import DestroyProgress, DestroyStatus
+from millrace.serve.share import kept_snapshots
 from millrace.storage.record.destruction import Destruction
+from millrace.storage.record.pool_file import known_pool
 from millrace.system.jobs.kinds import BY_NAME
+from millrace.system.mounts import mounted
 from millrace.system.printing import notes, table
 from millrace.system.text import moment, size
 
@@ -43,7 +46,7 @@ def consequences(now: DestroyStatus) -> Iterator[str]:
 
 
 def _also(now: DestroyStatus) -> Iterator[str]:
-    yield "lost as well: the state of this server that is kept on the pool; snapshots there are none"
+    yield f"lost as well: the state of this server that is kept on the pool; {_snapshots()}"
     if now.clients:
         hosts = sorted({client.host for client in now.clients})
         yield f"disconnected: {_names(hosts)}; their mounts hang or fail until they are unmounted"
@@ -60,6 +63,20 @@ def _also(now: DestroyStatus) -> Iterator[str]:
         yield f"not in this server, and still with their part of the pool, which is found again: {', '.join(missing)}"
     yield "not overwritten: the data between; erase a drive before it is given away: millrace drive erase"
     yield "stays: users, groups, passwords, addresses, certificate, domain, policy, alert routes, history of changes"
+
+
+def _snapshots() -> str:
+    """The snapshots of all shares, also of former ones."""
+    pool = known_pool()
+    point = pool.filesystem.mountpoint if pool is not None else None
+    try:
+        shares = None if point is None or mounted(point) is None else kept_snapshots.shares(point)
+        number = None if shares is None else sum(len(kept_snapshots.names(share, str(point))) for share in shares)
+    except OSError:
+        number = None
+    if number is None:
+        return "its snapshots, whose number is unknown"
+    return "it has no snapshots" if not number else f"{number} snapshot{'s' * (number > 1)} of shares"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -46,6 +46,7 @@ def without_people(config: Config) -> Config:
             sealed=share.sealed,
             project=share.project,
             fsid=share.fsid,
+            snapshots=share.snapshots,
             # the group is forgotten as well; its number on the directory lets nobody else in
             writing=share.writing if share.group is None else "own",
             nfs=Nfs(enabled=False),

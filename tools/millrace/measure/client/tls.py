@@ -7,9 +7,9 @@ from millrace.measure.client import sources
 from millrace.measure.client.model import ClientFile, Note, TrustedAuthority
 from millrace.serve.certificate import files as certificate_files
 from millrace.serve.certificate import pem
+from millrace.serve.certificate.certificate_status import client_trust
 from millrace.serve.certificate.identity import names_host
 from millrace.serve.certificate.model import Certificate
-from millrace.serve.certificate.show import client_trust
 from millrace.system.errors import Refused
 from millrace.system.render import render
 

@@ -101,7 +101,7 @@ def follow(show: Output) -> None:
 @prints("millrace.measure.tuner.run.outputs:TunerStatus")
 def status(show: Output) -> None:
     """Show the active run with its remaining time, and what is applied."""
-    from millrace.measure.tuner.run import journal, live
+    from millrace.measure.tuner.run import live, tuner_journal
     from millrace.measure.tuner.run import text as words
     from millrace.measure.tuner.run.outputs import TunerStatus
     from millrace.measure.tuner.run.tuner_job import JOB
@@ -111,7 +111,7 @@ def status(show: Output) -> None:
 
     running = JOB.runs(attempt)
     try:
-        left = journal.in_force() if not running else None
+        left = tuner_journal.in_force() if not running else None
     except BadInput:
         left = None
     report = TunerStatus(

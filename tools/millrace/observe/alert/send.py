@@ -9,7 +9,7 @@ import sys
 
 from pydantic import Field
 
-from millrace.observe.alert import journal, mail, syslog, webhook
+from millrace.observe.alert import journal_route, mail, syslog, webhook
 from millrace.observe.alert.model import AlertMessage, MailRoute, Route, WebhookRoute
 from millrace.system.command import command
 from millrace.system.documents import Contract
@@ -42,7 +42,7 @@ def deliver(parcel: Parcel) -> None:
         elif route.host:
             syslog.send(route, parcel.message, parcel.host)
         else:
-            journal.send(parcel.message, parcel.host)
+            journal_route.send(parcel.message, parcel.host)
     except OSError as error:
         where = f"{route.host}: " if route.host else "the journal: "
         raise Failed(f"{where}{error.strerror or error or type(error).__name__}") from error

@@ -42,9 +42,9 @@ def alert() -> None:
 @_alerts
 def list_alerts(show: Output) -> None:
     """List open alerts, the worst first."""
-    from millrace.observe.alert import listing
+    from millrace.observe.alert import open_alerts
 
-    show(listing.alerts(), _alert_lines)
+    show(open_alerts.alerts(), _alert_lines)
 
 
 @alert.command()
@@ -52,9 +52,9 @@ def list_alerts(show: Output) -> None:
 @_alerts
 def ack(keys: tuple[str, ...], show: Output) -> None:
     """Acknowledge alerts by the keys that `millrace alert list` shows; they stay listed until they end."""
-    from millrace.observe.alert import listing
+    from millrace.observe.alert import open_alerts
 
-    show(listing.acknowledge(keys), _alert_lines)
+    show(open_alerts.acknowledge(keys), _alert_lines)
 
 
 @alert.command("test")
@@ -62,9 +62,9 @@ def ack(keys: tuple[str, ...], show: Output) -> None:
 @prints("millrace.observe.alert.model:TestReport")
 def test_routes(names: tuple[str, ...], show: Output) -> None:
     """Deliver a test message by these routes, or by all; fail where one does not arrive."""
-    from millrace.observe.alert import listing
+    from millrace.observe.alert import open_alerts
 
-    show(listing.test(names, attempt), _test_lines)
+    show(open_alerts.test(names, attempt), _test_lines)
 
 
 @alert.command(hidden=True)
@@ -234,9 +234,9 @@ def _test_lines(found: "TestReport") -> Iterator[str]:
 
 
 def _show_routes(show: Output) -> None:
-    from millrace.observe.alert import listing, routes
+    from millrace.observe.alert import open_alerts, routes
 
-    show(routes.listed(listing.report()), _route_lines)
+    show(routes.listed(open_alerts.report()), _route_lines)
 
 
 def _route_lines(route_list: "RouteList") -> Iterator[str]:

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.observe.jobs.listing import CurrentJob, current
+from millrace.observe.jobs.job_list import CurrentJob, current
 from millrace.storage.array import live_arrays
 from millrace.storage.array.devices import array_device, block
 from millrace.storage.record.model import Pool

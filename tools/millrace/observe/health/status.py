@@ -13,7 +13,7 @@ from millrace.observe.health.current import current
 from millrace.observe.health.host import Host
 from millrace.observe.health.jobs import jobs
 from millrace.observe.health.model import SEVERITY, Health, HealthFinding, Level
-from millrace.observe.jobs.listing import CurrentJob
+from millrace.observe.jobs.job_list import CurrentJob
 from millrace.serve.share.desired import shares
 from millrace.serve.share.model import Share
 from millrace.storage.record.model import Pool

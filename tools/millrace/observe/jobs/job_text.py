@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from millrace.observe.jobs.listing import JobList, JobStatus
+from millrace.observe.jobs.job_list import JobList, JobStatus
 from millrace.system import printing
 from millrace.system.command import command
 from millrace.system.text import duration, moment, pace, printable

@@ -10,7 +10,7 @@ from millrace.system.output import Output, prints
 from millrace.system.verb_group import VerbGroup
 
 if TYPE_CHECKING:
-    from millrace.observe.jobs.listing import JobStatus
+    from millrace.observe.jobs.job_list import JobStatus
     from millrace.system.run import Runner
 
 _name = click.argument("name", metavar="NAME", type=click.Choice(get_args(JobName)))
@@ -22,11 +22,11 @@ def job() -> None:
 
 
 @job.command("list")
-@prints("millrace.observe.jobs.listing:JobList")
+@prints("millrace.observe.jobs.job_list:JobList")
 def list_(show: Output) -> None:
     """List the jobs that run or wait, and how the last one of each kind ended."""
+    from millrace.observe.jobs.job_list import listed
     from millrace.observe.jobs.job_text import table
-    from millrace.observe.jobs.listing import listed
     from millrace.system.run import quickly
 
     show(listed(quickly), table)
@@ -34,7 +34,7 @@ def list_(show: Output) -> None:
 
 @job.command("show")
 @_name
-@prints("millrace.observe.jobs.listing:JobStatus")
+@prints("millrace.observe.jobs.job_list:JobStatus")
 def show_(name: str, show: Output) -> None:
     """Show one job: how far it is, who ordered it, and what a restart of the server does to it."""
     from millrace.observe.jobs.job_text import fields
@@ -45,11 +45,11 @@ def show_(name: str, show: Output) -> None:
 
 @job.command()
 @_name
-@prints("millrace.observe.jobs.listing:JobStatus", lines=True, words="Print progress as JSON lines.")
+@prints("millrace.observe.jobs.job_list:JobStatus", lines=True, words="Print progress as JSON lines.")
 def follow(name: str, show: Output) -> None:
     """Follow a job until it has ended; Ctrl-C leaves it running."""
+    from millrace.observe.jobs.job_list import status
     from millrace.observe.jobs.job_text import followed
-    from millrace.observe.jobs.listing import status
     from millrace.observe.jobs.registry import job as of
     from millrace.system.errors import Failed, Refused
     from millrace.system.run import attempt
@@ -64,7 +64,7 @@ def follow(name: str, show: Output) -> None:
 
 @job.command()
 @_name
-@prints("millrace.observe.jobs.listing:JobStatus")
+@prints("millrace.observe.jobs.job_list:JobStatus")
 def cancel(name: str, show: Output) -> None:
     """Cancel a job; its unit puts back what it changed."""
     from millrace.observe.jobs.job_text import fields
@@ -79,7 +79,7 @@ def cancel(name: str, show: Output) -> None:
 
 
 def _status(name: str, run: "Runner") -> "JobStatus":
-    from millrace.observe.jobs.listing import status
+    from millrace.observe.jobs.job_list import status
     from millrace.observe.jobs.registry import job as of
     from millrace.system.errors import Refused
 

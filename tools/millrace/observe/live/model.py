@@ -4,7 +4,7 @@
 from typing import Literal
 
 from millrace.observe.health.model import Level
-from millrace.observe.jobs.listing import CurrentJob
+from millrace.observe.jobs.job_list import CurrentJob
 from millrace.system.documents import Contract
 
 

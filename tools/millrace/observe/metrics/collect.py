@@ -10,7 +10,20 @@ from functools import partial
 from typing import Any
 
 from millrace.observe.metrics.family import Family, MetricSample, exposition, gauge
-from millrace.observe.metrics.sources import alerts, drives, jobs, nfs, pcie, pool, rdma, server, smb, upkeep, xfs
+from millrace.observe.metrics.sources import (
+    alerts,
+    drives,
+    jobs,
+    nfs,
+    pcie,
+    pool,
+    rdma,
+    server,
+    smb,
+    snapshots,
+    upkeep,
+    xfs,
+)
 from millrace.system.children import run_in_turn
 
 Source = Callable[[], list[Family]]
@@ -27,6 +40,7 @@ SOURCES: Mapping[str, Source] = {
     "filesystem": pool.filesystem_families,
     "xfs": xfs.families,
     "shares": pool.share_families,
+    "snapshots": snapshots.families,
     "nfs": nfs.families,
     "smb": smb.families,
     "rdma": rdma.families,

@@ -40,7 +40,7 @@ def verify(show: Output) -> None:
 @prints("millrace.observe.pool.model:PoolState")
 def show(show: Output) -> None:
     """Show arrays, members, rebuilds and file system of the pool as they are now."""
-    from millrace.observe.pool.show import lines, state
+    from millrace.observe.pool.pool_state import lines, state
     from millrace.storage.record.pool_file import load_pool
 
     show(state(load_pool()), lines)
@@ -53,13 +53,13 @@ def record_(show: Output) -> None:
     from millrace.storage.array.machine import Linux
     from millrace.storage.assemble import in_sync, outside
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.unclean import unclean_find
+    from millrace.storage.unclean import unclean_job
 
     with as_root():
         system = Linux()
         record = in_sync.record(system, load_pool(), _report)
         if outside.look(system, record, _report):
-            unclean_find.begin(record, system.attempt)
+            unclean_job.begin(record, system.attempt)
     show(record, lambda _: ())
 
 

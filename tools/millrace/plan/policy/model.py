@@ -343,6 +343,19 @@ class ScrubPolicy(Section):
     )
 
 
+class SnapshotsPolicy(Section):
+    """Scheduled snapshots of shares."""
+
+    # a snapshot that leaves less than 10 % of the pool free is refused
+    free: int = key(
+        "percent of the pool that stay free: below, the oldest scheduled snapshots are removed; never the newest "
+        "snapshot of a share, and none that a user made",
+        12,
+        ge=11,
+        le=50,
+    )
+
+
 class SysctlPolicy(Section):
     """Memory of the kernel."""
 
@@ -392,3 +405,4 @@ class Policy(Section):
     sysctl: SysctlPolicy = SysctlPolicy()
     journal: JournalPolicy = JournalPolicy()
     scrub: ScrubPolicy = ScrubPolicy()
+    snapshots: SnapshotsPolicy = SnapshotsPolicy()

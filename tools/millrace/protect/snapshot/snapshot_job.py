@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 
 from millrace.protect.snapshot.snapshot_model import (
+    SnapshotKind,
     SnapshotLine,
     SnapshotManifest,
     SnapshotOrder,
@@ -58,17 +59,17 @@ def present(config: Config, name: str) -> DesiredShare:
     return share
 
 
-def prepare(share: str, large: bool, server: ShareServer) -> SnapshotOrder:
-    """Return the order of a snapshot of now.
+def prepare(share: str, large: bool, server: ShareServer, kind: SnapshotKind = "manual", by: str = "") -> SnapshotOrder:
+    """Return the order of a snapshot of now; `by` is who orders it (default: the invoking user).
 
     BadInput, Refused: there is no such share, or it has a snapshot of this second.
     """
     only_root()
     present(store.load(), share)
-    name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-manual"
+    name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{kind}"
     if SnapshotStore(server.pool.filesystem.mountpoint).place(share, name).exists():
         raise Refused(f"{share} has a snapshot of this second: {share}@{name}")
-    return SnapshotOrder(id=uuid.uuid4().hex, share=share, name=name, large=large, by=invoking_user())
+    return SnapshotOrder(id=uuid.uuid4().hex, share=share, name=name, large=large, by=by or invoking_user())
 
 
 def start(order: SnapshotOrder, server: ShareServer) -> None:

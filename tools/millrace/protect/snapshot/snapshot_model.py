@@ -1,25 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """A snapshot of a share: what is asked for, its progress, its manifest, and what is in it."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from millrace.serve.clone.clone_model import Clone, CloneProgress
 from millrace.serve.config.choices import ShareType
 from millrace.system.documents import Contract, Count
 
-SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly"]
+SnapshotKind = Literal["manual", "hourly", "daily", "weekly", "monthly", "before-rollback"]
 SnapshotPhase = Literal["count", "clone", "scan"]
 EntryKind = Literal["file", "directory", "link", "other"]
 
 
+def kind_of(name: str) -> SnapshotKind:
+    """Return the kind of a snapshot by its name; `manual`, which no schedule removes, where it ends with none."""
+    kinds: tuple[SnapshotKind, ...] = get_args(SnapshotKind)
+    return next((kind for kind in kinds if name.endswith(f"-{kind}")), "manual")
+
+
 class SnapshotOrder(Contract):
-    """Of which share the unit is to make a snapshot, and its name; `large` also above the limit of files."""
+    """Of which share the unit is to make a snapshot, and its name; `large` also above the limit of files.
+
+    With `rollback`, the name of another snapshot, the share becomes first what that one is.
+    """
 
     id: str
     share: str
     name: str
     large: bool
     by: str
+    rollback: str | None = None
 
 
 class SnapshotProgress(Contract):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A snapshot is removed: its name at once, its blocks by the cleanup."""
 
+from millrace.protect.snapshot import snapshot_job
 from millrace.protect.snapshot.snapshot_model import SnapshotRemoval
 from millrace.protect.snapshot.snapshot_store import SnapshotStore
 from millrace.serve.clone import clone_job, clone_place
@@ -23,6 +24,10 @@ def remove(text: str, server: ShareServer) -> SnapshotRemoval:
         cloned = clone_place.parse(order.source)
         if (cloned.share, cloned.snapshot) == (place.share, place.snapshot):
             raise Refused(f"a clone of {place} is under way; wait for it: millrace share clone-status")
+    rollback = snapshot_job.ORDER.get()
+    goal = None if rollback is None else (rollback.share, rollback.rollback)
+    if goal == (place.share, place.snapshot) and snapshot_job.JOB.runs(server.run):
+        raise Refused(f"share {place.share} is being rolled back to it; wait for that: millrace job show snapshot")
     assert place.snapshot is not None
     snapshots.set_aside(place.share, place.snapshot)
     # where one is under way already it finds this one, too; else the next boot does

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from millrace.protect.snapshot import snapshot_job
+from millrace.protect.snapshot import snapshot_counts, snapshot_job
 from millrace.protect.snapshot.snapshot_job import JOB, ORDER, SnapshotWriter
-from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder
+from millrace.protect.snapshot.snapshot_model import SnapshotManifest, SnapshotOrder, kind_of
 from millrace.protect.snapshot.snapshot_store import NEW, SnapshotStore
 from millrace.serve.clone import clone_job, clone_place, clone_tree
 from millrace.serve.clone.clone_again import COARSE, AgainClone, ChangeClock, Changes, changes
@@ -21,7 +21,7 @@ from millrace.serve.clone.clone_place import SNAPSHOT_TREE, ClonePlace
 from millrace.serve.clone.clone_space import needed
 from millrace.serve.clone.clone_tree import Tally, TreeClone
 from millrace.serve.config import store
-from millrace.serve.config.model import DesiredShare
+from millrace.serve.config.choices import ShareType
 from millrace.serve.share import kept_snapshots, quota
 from millrace.serve.share.kept_snapshots import MANIFEST
 from millrace.serve.share.server import ShareServer
@@ -46,6 +46,15 @@ PROJECTS = 3 << 30
 
 
 @dataclass(frozen=True)
+class SnapshotSource:
+    """The open directory that a snapshot is made of, with the quota project and the type of its share."""
+
+    directory: int
+    project: int
+    type: ShareType | None
+
+
+@dataclass(frozen=True)
 class Exactness:
     """How exact a tree is: `moment` in nanoseconds since 1970, where all of it is of one; what is `left` changed."""
 
@@ -54,8 +63,14 @@ class Exactness:
     left: Changes
 
 
-def execute(server: ShareServer, links: Reflinks, clock: ChangeClock) -> SnapshotManifest:
-    """Carry out the order; what the unit runs. Waits for a cleanup.
+CarryOut = Callable[[SnapshotOrder, SnapshotStore, ShareServer, Reflinks, ChangeClock], SnapshotManifest]
+"""What an order asks for is done: its snapshot is returned."""
+
+
+def execute(
+    server: ShareServer, links: Reflinks, clock: ChangeClock, carry_out: CarryOut | None = None
+) -> SnapshotManifest:
+    """Carry out the order; what the unit runs. Waits for a cleanup. `carry_out` is `make` where it is not given.
 
     Refused, Failed: there is no snapshot, and nothing of it remains.
     """
@@ -64,7 +79,7 @@ def execute(server: ShareServer, links: Reflinks, clock: ChangeClock) -> Snapsho
         snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
         snapshots.remove_new(server.run)
         try:
-            return _make(order, snapshots, server, links, clock)
+            return (carry_out or make)(order, snapshots, server, links, clock)
         except (MillraceError, OSError) as error:
             snapshots.remove_new(server.run)
             reason = str(error) if isinstance(error, MillraceError) else describe(error)
@@ -89,6 +104,7 @@ def sweep(server: ShareServer) -> bool:
     """
     snapshots = SnapshotStore(server.pool.filesystem.mountpoint)
     snapshots.remove_old(server.run)
+    snapshot_counts.write(snapshots.mountpoint)
     with ExitStack() as stack:
         try:
             stack.enter_context(snapshot_job.lock(snapshot_job.UNDER_WAY))
@@ -98,26 +114,45 @@ def sweep(server: ShareServer) -> bool:
     return True
 
 
-def _make(
+def make(
     order: SnapshotOrder, snapshots: SnapshotStore, server: ShareServer, links: Reflinks, clock: ChangeClock
 ) -> SnapshotManifest:
+    """Make a snapshot of a share. Refused: there is no such share, or no room. OSError, Failed: the pool fails."""
     share = snapshot_job.present(store.load(), order.share)
+    with clone_place.opened(ClonePlace(order.share, ()), snapshots.mountpoint) as directory:
+        source = SnapshotSource(directory, share.project, share.type)
+        return take(order, source, snapshots, server, links, clock)
+
+
+def take(
+    order: SnapshotOrder,
+    origin: SnapshotSource,
+    snapshots: SnapshotStore,
+    server: ShareServer,
+    links: Reflinks,
+    clock: ChangeClock,
+    floor: int = FLOOR,
+) -> SnapshotManifest:
+    """Make a snapshot of an open directory; `floor` percent of the pool and of its inodes stay free.
+
+    Refused: the pool has too little room for it. OSError, Failed: the pool fails.
+    """
     writer = SnapshotWriter(order.share)
     with ExitStack() as stack:
-        source = stack.enter_context(clone_place.opened(ClonePlace(order.share, ()), snapshots.mountpoint))
+        source = origin.directory
         counted = clone_tree.count(source, clone_job.threads(), lambda tally: writer(tally.entries))
-        _refuse(order, counted, snapshots.mountpoint)
+        refuse_full(order, counted, snapshots.mountpoint, floor)
         own, aside = stack.enter_context(_stage(order, snapshots)), stack.enter_context(_aside(snapshots))
         tree = stack.enter_context(nofollow.directory(SNAPSHOT_TREE, own))
         if quota.enabled(snapshots.mountpoint):
-            links.set_project(tree, PROJECTS + share.project)
+            links.set_project(tree, PROJECTS + origin.project)
         first = clock.mark()
         writer.begin("clone", counted.entries)
         origins: dict[int, int] = {}
 
         def watch() -> None:
             clock.tick()
-            _require_floor(order, snapshots.mountpoint)
+            _require_floor(order, snapshots.mountpoint, floor)
 
         def tick(done: int) -> None:
             watch()
@@ -128,7 +163,7 @@ def _make(
         again = AgainClone(source, tree, aside, origins, clone_job.threads(), links.share)
         writer.begin("scan", tally.entries)
         exactness = _settle(source, again, first, clock, tick, watch, server.pause)
-        manifest = _manifest(order, share, tally, exactness, first[0], clock.mark()[0])
+        manifest = _manifest(order, origin, tally, exactness, first[0], clock.mark()[0])
         write_model(snapshots.stage / NEW / order.name / MANIFEST, manifest, 0o600)
         snapshots.add(order.share, order.name)
     snapshots.remove_new(server.run)
@@ -161,8 +196,8 @@ def _settle(
     return Exactness(None, taken, changed)
 
 
-def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
-    """Refused: the share has too many files, or the pool too little room."""
+def refuse_full(order: SnapshotOrder, counted: Tally, mountpoint: str, floor: int = FLOOR) -> None:
+    """Verify that `floor` percent stay free with what was counted. Refused: they do not, or it is too many files."""
     if counted.entries > LARGEST and not order.large:
         raise Refused(
             f"share {order.share} has {counted.entries} files and directories, and a snapshot takes an inode for each: "
@@ -170,30 +205,32 @@ def _refuse(order: SnapshotOrder, counted: Tally, mountpoint: str) -> None:
         )
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
     free = pool.f_bavail * pool.f_frsize - needed(counted)
-    if free * 100 < pool.f_blocks * pool.f_frsize * FLOOR:
+    if free * 100 < pool.f_blocks * pool.f_frsize * floor:
         raise Refused(
-            f"less than {FLOOR} % of the pool would be free with a snapshot of {order.share}: remove files, or older "
+            f"less than {floor} % of the pool would be free with a snapshot of {order.share}: remove files, or older "
             "snapshots (millrace snapshot list)"
         )
     # a file system without a limit of inodes has 0 of them
-    if (pool.f_favail - counted.entries) * 100 < pool.f_files * FLOOR:
+    if (pool.f_favail - counted.entries) * 100 < pool.f_files * floor:
         raise Refused(
-            f"less than {FLOOR} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
+            f"less than {floor} % of the inodes of the pool would be free with a snapshot of {order.share}: remove "
             "files, or older snapshots (millrace snapshot list)"
         )
 
 
-def _require_floor(order: SnapshotOrder, mountpoint: str) -> None:
+def _require_floor(order: SnapshotOrder, mountpoint: str, floor: int) -> None:
     """Refused: the pool has too little room by now.
 
     What a client moves ahead of the walk is taken once more, and what it replaces stays in what was taken: no quota
     ends that.
     """
     pool = os.statvfs(kept_snapshots.top(mountpoint).parent)
-    if pool.f_bavail * 100 < pool.f_blocks * FLOOR:
+    blocks, inodes = pool.f_bavail * 100 < pool.f_blocks * floor, pool.f_favail * 100 < pool.f_files * floor
+    if blocks or inodes:
         raise Refused(
-            f"less than {FLOOR} % of the pool was free while {order.share} was taken: its clients write too much now; "
-            "try again later, or remove older snapshots (millrace snapshot list)"
+            f"less than {floor} % of {'the pool' if blocks else 'the inodes of the pool'} was free while {order.share} "
+            "was taken: its clients write too much now; try again later, or remove older snapshots (millrace snapshot "
+            "list)"
         )
 
 
@@ -215,15 +252,15 @@ def _aside(snapshots: SnapshotStore) -> AbstractContextManager[int]:
 
 
 def _manifest(
-    order: SnapshotOrder, share: DesiredShare, tally: Tally, exactness: Exactness, first: int, last: int
+    order: SnapshotOrder, origin: SnapshotSource, tally: Tally, exactness: Exactness, first: int, last: int
 ) -> SnapshotManifest:
     return SnapshotManifest(
         id=order.id,
         share=order.share,
-        project=share.project,
-        type=share.type,
+        project=origin.project,
+        type=origin.type,
         name=order.name,
-        kind="manual",
+        kind=kind_of(order.name),
         by=order.by,
         first=_time(first),
         last=_time(last),

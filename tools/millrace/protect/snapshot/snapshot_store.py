@@ -2,7 +2,8 @@
 """Where snapshots are: `.millrace-snapshots/SHARE/NAME` on the pool, each with `manifest.json` and `tree`.
 
 What is made or removed is in `.millrace-snapshots/.stage`. A snapshot comes from there, and goes there, in one step:
-what has a name is complete.
+what has a name is complete. A rollback is beside it in `.rollback`, because releases without rollbacks remove all of
+the stage.
 """
 
 import os
@@ -46,6 +47,8 @@ class SnapshotStore:
         self.mountpoint = mountpoint
         self.top = kept_snapshots.top(mountpoint)
         self.stage = self.top / ".stage"
+        # what is to be exchanged with a share, or was: the only copy of what clients had, until it is a snapshot
+        self.rollback = self.top / ".rollback"
 
     def require_own(self) -> None:
         """Verify that top and stage are of root alone: on adopted drives a link may lead out of the pool.
@@ -120,6 +123,18 @@ class SnapshotStore:
             # not while it has another one
             (self.top / share).rmdir()
 
+    def drop_rollback(self) -> None:
+        """Take a rollback that is at its end, or that changed nothing, from its place; the cleanup removes it.
+
+        OSError: the pool fails. Failed: as `require_own`.
+        """
+        self.require_own()
+        if os.path.lexists(self.rollback):
+            self.stage.mkdir(mode=0o700, exist_ok=True)
+            self.rollback.rename(self.stage / uuid.uuid4().hex)
+            for changed in (self.top, self.stage):
+                sync(changed)
+
     def remove_new(self, run: Runner) -> None:
         """Remove a snapshot that is not complete. Failed: something of it remains."""
         self.require_own()
@@ -128,9 +143,13 @@ class SnapshotStore:
     def remove_old(self, run: Runner) -> None:
         """Remove what was taken from its place, and what is taken meanwhile. Failed: something of it remains."""
         self.require_own()
-        while rest := [path for path in self.stage.iterdir() if path.name != NEW] if self.stage.is_dir() else []:
+        while rest := self._removed():
             for path in rest:
                 _remove(path, run)
+
+    def _removed(self) -> list[Path]:
+        listed = self.stage.iterdir() if self.stage.is_dir() else ()
+        return [path for path in listed if path.name != NEW]
 
 
 def _remove(path: Path, run: Runner) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from millrace.protect.snapshot.snapshot_model import (
         RestoreLine,
         SnapshotDirectory,
-        SnapshotLine,
         SnapshotList,
         SnapshotManifest,
         SnapshotRemoval,
@@ -60,6 +59,7 @@ def create(share: str, large: bool, show: Output) -> None:
     `millrace job cancel snapshot`.
     """
     from millrace.protect.snapshot import snapshot_job
+    from millrace.protect.snapshot.snapshot_bar import snapshot_bar
     from millrace.protect.snapshot.snapshot_model import SnapshotManifest
     from millrace.serve.share.server import this_server
     from millrace.system.errors import Failed
@@ -67,7 +67,7 @@ def create(share: str, large: bool, show: Output) -> None:
     server = this_server()
     order = snapshot_job.prepare(share, large, server)
     snapshot_job.start(order, server)
-    ended = show.each(snapshot_job.follow(order, server), _bar)
+    ended = show.each(snapshot_job.follow(order, server), snapshot_bar)
     if not isinstance(ended, SnapshotManifest):
         raise Failed(f"there is no snapshot of {share}: millrace job show snapshot")
     show.text(_made(ended))
@@ -135,6 +135,38 @@ def get(place: str, target: str | None, show: Output) -> None:
 
 @snapshot.command()
 @click.argument("place", metavar="SHARE@SNAPSHOT", shell_complete=_SNAPSHOTS)
+@click.option("--share-again", metavar="SHARE", help="Name of the share, to confirm; without it, it is prompted for.")
+@prints("millrace.protect.snapshot.rollback_model:RollbackLine", lines=True, words="Print progress as JSON lines.")
+def rollback(place: str, share_again: str | None, show: Output) -> None:
+    """Make a share what a snapshot of it is; what it holds now becomes a snapshot.
+
+    All files are exchanged in one step. SMB clients are disconnected and connect again by themselves; NFS clients have
+    to mount the share again. Closing this terminal does not stop it: `millrace job show snapshot`.
+    """
+    from millrace.protect.snapshot import rollback_text, snapshot_rollback
+    from millrace.protect.snapshot.rollback_model import SnapshotRollback
+    from millrace.protect.snapshot.snapshot_bar import snapshot_bar
+    from millrace.serve.share.server import this_server
+    from millrace.system.errors import Failed
+    from millrace.system.prompt import repeated
+
+    server = this_server()
+    wanted = snapshot_rollback.forecast(place, server)
+    if share_again is not None:
+        snapshot_rollback.confirm(wanted.share, share_again)
+    show.text(rollback_text.before(wanted))
+    if share_again is None:
+        snapshot_rollback.confirm(wanted.share, repeated("Name of the share to roll back", "--share-again SHARE"))
+    order = snapshot_rollback.prepare(wanted, server)
+    snapshot_rollback.start(order, server)
+    ended = show.each(snapshot_rollback.follow(order, server), snapshot_bar)
+    if not isinstance(ended, SnapshotRollback):
+        raise Failed(f"share {wanted.share} is not rolled back: millrace job show snapshot")
+    show.text(rollback_text.after(ended, snapshot_rollback.problem(server)))
+
+
+@snapshot.command()
+@click.argument("place", metavar="SHARE@SNAPSHOT", shell_complete=_SNAPSHOTS)
 @prints(f"{_MODEL}:SnapshotRemoval")
 def remove(place: str, show: Output) -> None:
     """Remove a snapshot; its space is freed in the background."""
@@ -150,18 +182,24 @@ def remove(place: str, show: Output) -> None:
 @snapshot.command(hidden=True)
 def sweep() -> None:
     """Free the space of removed snapshots and of those not completed (started by millrace-cleanup@snapshot.service)."""
+    from millrace.protect.snapshot import rollback_run
     from millrace.protect.snapshot.snapshot_run import sweep as sweep_snapshots
     from millrace.serve.share.server import this_server
     from millrace.system.users import only_root
 
     only_root()
-    if not sweep_snapshots(this_server()):
+    server = this_server()
+    # first: a rollback whose journal cannot be read keeps no space from being freed
+    if not sweep_snapshots(server):
         click.echo("A snapshot is being made; what it leaves is removed when it has ended.")
+    if remains := rollback_run.resume(server):
+        click.echo(remains)
 
 
 @click.command("snapshot-execute", hidden=True)
 def snapshot_execute() -> None:
-    """Make the snapshot that the order names (started by millrace-reflink@snapshot.service)."""
+    """Make the snapshot that the order names, or roll a share back (started by millrace-reflink@snapshot.service)."""
+    from millrace.protect.snapshot.rollback_run import carry_out
     from millrace.protect.snapshot.snapshot_run import execute
     from millrace.serve.clone.clone_again import ChangeClock
     from millrace.serve.clone.clone_job import Reflinks
@@ -169,7 +207,7 @@ def snapshot_execute() -> None:
 
     # what is under way is removed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    for line in _made(execute(this_server(), Reflinks(), ChangeClock())):
+    for line in _made(execute(this_server(), Reflinks(), ChangeClock(), carry_out)):
         click.echo(line)
 
 
@@ -182,23 +220,6 @@ def snapshot_end() -> None:
 
     only_root()
     end(this_server)
-
-
-def _bar(lines: "Iterable[SnapshotLine]") -> "SnapshotLine | None":
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    from millrace.protect.snapshot.snapshot_model import SnapshotProgress
-
-    phases = {"count": "counted", "clone": "cloned", "scan": "checked for changes"}
-    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("starting", total=None)
-        last = None
-        for last in lines:
-            if isinstance(last, SnapshotProgress):
-                words = f"{last.done} files and directories {phases[last.phase]}"
-                bar.update(task, description=words, completed=last.done, total=last.total)
-    return last
 
 
 def _last(lines: "Iterable[RestoreLine]") -> "RestoreLine | None":

@@ -28,7 +28,7 @@ def certificate() -> None:
 @prints("millrace.serve.certificate.model:CertificateReport")
 def show(authority: bool, show: Output) -> None:
     """Show subject, names, issuer, expiry date and fingerprint."""
-    from millrace.serve.certificate import show as picture
+    from millrace.serve.certificate import certificate_status as picture
 
     if authority:
         click.echo(picture.authority_for_clients(), nl=False)

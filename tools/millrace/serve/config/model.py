@@ -17,6 +17,7 @@ from millrace.serve.config.network import (
     Mac,
     first_duplicate,
 )
+from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system import names, ssh_keys
 from millrace.system.command import command
 from millrace.system.roles import Role
@@ -166,6 +167,7 @@ class DesiredShare(DesiredModel):
     Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
     was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
     changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
+    `snapshots` are those that are made by themselves; None is none.
 
     `writing` is who may write: all users of the share (`together`; with a `group` its members), each user their own
     files (`own`, also of a state from before there was this field), or the members of `group` while all others read
@@ -186,6 +188,7 @@ class DesiredShare(DesiredModel):
     child_size: Bytes | None = None
     writing: Writing = "own"
     group: SmbAccount | None = None
+    snapshots: SnapshotSchedule | None = None
 
     @model_validator(mode="before")
     @classmethod

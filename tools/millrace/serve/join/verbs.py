@@ -55,8 +55,8 @@ def leave(account: str | None, password_stdin: bool, show: Output) -> None:
 def show(show: Output) -> None:
     """Show the membership: controller, trust, clock, keys and ID ranges."""
     from millrace.serve.config.store import load
-    from millrace.serve.join.show import lines
-    from millrace.serve.join.show import show as read_status
+    from millrace.serve.join.join_status import lines
+    from millrace.serve.join.join_status import show as read_status
 
     show(read_status(load().domain, attempt), lines)
 

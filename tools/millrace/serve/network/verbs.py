@@ -49,7 +49,7 @@ def _link_options(verb: Verb) -> Verb:
 @prints("millrace.serve.network.model:NetworkReport")
 def show(show: Output) -> None:
     """Show links with addresses, DNS, NTP, routes, host name and the change that waits for its confirmation."""
-    from millrace.serve.network.listing import found
+    from millrace.serve.network.network_state import found
 
     show(found(attempt), _lines)
 

@@ -77,6 +77,7 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         writing=None if ruled else wanted.writing,
         group=None if ruled else wanted.group,
         gid=None if ruled or group is None else group.gid,
+        snapshots=wanted.snapshots,
     )
 
 

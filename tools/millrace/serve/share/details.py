@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from millrace.serve.share import directories, kept_results, permissions, smb_parameters
 from millrace.serve.share.connections import connections
-from millrace.serve.share.listing import listed, served, space
 from millrace.serve.share.model import Caching, Denials, Share, ShareConnections, ShareDetails
+from millrace.serve.share.share_list import listed, served, space
 from millrace.storage.record.model import Pool
 from millrace.system import paths
 from millrace.system.command import command
@@ -79,6 +79,7 @@ def lines(shown: ShareDetails) -> list[str]:
         "Served": served(share),
         "Caching": CACHING[shown.caching] if shown.caching else "",
         "Access log": "on" if share.smb and share.smb.audit else "off" if share.smb else "",
+        "Snapshots": f"{share.snapshots.words} are kept" if share.snapshots else "",
         "Connected": _connected(shown),
         "Verified": _verified(shown),
     }

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from millrace.serve.config.choices import ShareType, Writing
 from millrace.serve.config.model import NfsClient
+from millrace.serve.config.schedule import SnapshotSchedule
 from millrace.system.documents import Contract, Count
 
 
@@ -46,7 +47,7 @@ class Share(Contract):
     users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
     limits each directory at its top, in bytes; `used` counts these, too. `direct` is who may open it over SMB Direct;
     it is not on Samba then, and `smb` is null. `writing` is who may write, null where the type has a rule of its own;
-    `group` are the users who write, `gid` is its number, null where a domain knows it.
+    `group` are the users who write, `gid` is its number, null where a domain knows it. `snapshots` is its schedule.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Share(Contract):
     writing: Writing | None = "own"
     group: str | None = None
     gid: int | None = None
+    snapshots: SnapshotSchedule | None = None
 
     @property
     def kerberos(self) -> bool:

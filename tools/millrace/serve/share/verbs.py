@@ -113,8 +113,8 @@ def share() -> None:
 def list_(show: Output) -> None:
     """List shares with allowed clients and usage."""
     from millrace.serve.share.kept_results import kept
-    from millrace.serve.share.listing import listed, rows
     from millrace.serve.share.model import ShareList
+    from millrace.serve.share.share_list import listed, rows
 
     pool = known_pool()
     if pool is None:

@@ -21,11 +21,12 @@ from millrace.storage.record.model import ArrayRecord, Pool
 from millrace.system import paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import MillraceError
+from millrace.system.jobs import kinds
 from millrace.system.units import is_working
 
 ASSEMBLE = "millrace-assemble.service"
 SERVING = "millrace-serving.target"
-REVIVE = "millrace-pool-change@revive.service"
+REVIVE = kinds.REVIVE.unit
 
 
 class StoppedArray(Contract):

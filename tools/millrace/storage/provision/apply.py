@@ -13,10 +13,10 @@ from millrace.storage.provision.filesystem import FilesystemStep, carriers
 from millrace.storage.provision.partition import LINUX_DATA, LINUX_RAID, PartitionStep
 from millrace.storage.provision.provision_job import JOB, POOL
 from millrace.storage.record.identity import filesystem_of, new_transaction
-from millrace.storage.record.journal import Journal
 from millrace.storage.record.model import Approval, Pool, Transaction
 from millrace.storage.record.pool_file import load_pool
 from millrace.storage.record.step import Step, carry_out
+from millrace.storage.record.step_journal import Journal
 from millrace.storage.record.writer import PROVISIONING, writing
 from millrace.system import paths
 from millrace.system.documents import Contract, read_model

@@ -9,9 +9,9 @@ from millrace.plan.sizes import TABLE_END
 from millrace.storage.array import md
 from millrace.storage.array.machine import System
 from millrace.storage.drive.attached import Drives
-from millrace.storage.record.journal import Journal
 from millrace.storage.record.model import Transaction
 from millrace.storage.record.step import Step, checked_state
+from millrace.storage.record.step_journal import Journal
 from millrace.system.errors import Failed, Refused
 
 TOOLS = ("blkid", "mdadm", "mkfs.xfs", "modprobe", "sfdisk", "systemctl", "udevadm", "xfs_db")

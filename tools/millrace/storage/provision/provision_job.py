@@ -6,8 +6,8 @@ from typing import Literal
 
 from millrace.storage.array.machine import System
 from millrace.storage.provision import approval
-from millrace.storage.record.journal import Journal
 from millrace.storage.record.model import Approval, Pool
+from millrace.storage.record.step_journal import Journal
 from millrace.system import paths
 from millrace.system.documents import Contract
 from millrace.system.errors import BadInput, Failed

@@ -4,8 +4,8 @@
 import uuid
 
 from millrace.storage.record.drive_change import DriveChange, DrivePlan
-from millrace.storage.record.journal import StepLog
 from millrace.storage.record.model import DriveRecord, MemberRecord, PartitionRecord, StepRecord
+from millrace.storage.record.step_journal import StepLog
 from millrace.system import paths
 from millrace.system.documents import read_model, write_model
 from millrace.system.errors import BadInput, Refused

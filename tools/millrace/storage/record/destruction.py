@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.storage.record.change_journal import ChangeJournal
-from millrace.storage.record.journal import StepLog
 from millrace.storage.record.model import DriveRecord, MemberRecord, Pool, StepRecord
+from millrace.storage.record.step_journal import StepLog
 from millrace.system import paths
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.errors import BadInput

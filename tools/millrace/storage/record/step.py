@@ -4,7 +4,7 @@
 from enum import Enum, auto
 from typing import Protocol
 
-from millrace.storage.record.journal import StepLog
+from millrace.storage.record.step_journal import StepLog
 from millrace.system.errors import Failed, Refused
 
 

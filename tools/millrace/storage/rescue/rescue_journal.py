@@ -3,8 +3,8 @@
 
 from typing import Any
 
-from millrace.storage.record.journal import StepLog
 from millrace.storage.record.model import ArrayRecord, StepRecord
+from millrace.storage.record.step_journal import StepLog
 from millrace.storage.rescue.rescue_model import NewLog, Rescue
 from millrace.storage.rescue.step_names import STEPS, StepName
 from millrace.system import paths

@@ -59,3 +59,17 @@ class Revival(Contract):
     arrays: list[RevivedArray]
     done: bool = False
     report: list[str] = Field(default_factory=list)
+
+
+class RevivalOrder(Contract):
+    """A revival as an administrator confirmed it: `wanted` are serials of members that left, `digest` is the plan."""
+
+    wanted: list[str]
+    digest: str
+
+
+class RevivalProgress(Contract):
+    """The lines that a revival has reported; `revival` is what it did, null until it has ended well."""
+
+    lines: list[str]
+    revival: Revival | None = None

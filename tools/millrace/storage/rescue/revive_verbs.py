@@ -19,7 +19,7 @@ from millrace.system.prompt import typed_yes
     "--automatic",
     is_flag=True,
     hidden=True,
-    help="Start what is certain; millrace-pool-change@revive.service calls it.",
+    help="Carry out the order, or what is certain; millrace-pool-change@revive.service calls it.",
 )
 @prints("millrace.storage.rescue.revive_model:Revival")
 def revive(
@@ -29,10 +29,12 @@ def revive(
 
     All members are shown with bay, serial, events and the time of the last write, what is started, what is rebuilt, and
     what is in doubt. Members that left earlier are rebuilt. The start is recorded as unclean (millrace pool unclean).
+    Closing this terminal does not stop it: `millrace job follow revive`.
     """
     from millrace.inventory.present import present
     from millrace.storage.array.machine import Linux
     from millrace.storage.rescue import revive as reviving
+    from millrace.storage.rescue import revive_job
     from millrace.storage.rescue.revive_text import lines
     from millrace.system.errors import BadInput, Refused
     from millrace.system.users import as_root, only_root
@@ -44,7 +46,7 @@ def revive(
     with as_root():
         places = {drive.serial: place for drive in present() if (place := drive.bay or drive.slot)}
         if automatic:
-            show(reviving.revive_by_itself(system, places, _report), lambda _: ())
+            show(revive_job.execute(system, places, _report), lambda _: ())
             return
         revival = reviving.plan(system, wanted, places)
         if dry_run:
@@ -58,7 +60,16 @@ def revive(
             )
         if not (yes or digest):
             typed_yes("Start the arrays this way?", "--yes or --plan HASH")
-        show(reviving.revive(system, wanted, places, digest or revival.sha256, _report), lines)
+        revive_job.start(system, wanted, digest or revival.sha256)
+        show(revive_job.follow(system, _report), lines)
+
+
+@click.command("revive-cleanup", hidden=True)
+def revive_cleanup() -> None:
+    """Record a revival that was killed (millrace-pool-change@revive.service at its end)."""
+    from millrace.storage.rescue.revive_job import clean_up
+
+    clean_up()
 
 
 def _report(line: str) -> None:

@@ -4,6 +4,7 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 from millrace.plan.model import Role
@@ -21,8 +22,6 @@ from millrace.system.run import Runner, must
 
 KEPT = 10
 """How many names are kept: the verb lists them all."""
-
-UNIT = "millrace-scrub-files.service"
 
 _ROW = re.compile(r"\[\d+\.\.\d+\]: (.+)")
 _INODE = re.compile(r"inode (\d+)\b")
@@ -49,10 +48,7 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
 
     Refused: the pool is not mounted. Failed: a tool fails.
     """
-    mountpoint = pool.filesystem.mountpoint
-    top = paths.ROOT / mountpoint.lstrip("/")
-    if not os.path.ismount(top):
-        raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
+    mountpoint, top = pool.filesystem.mountpoint, mounted_at(pool)
     damaged = damage(pool, load())
     # not before the checks, also where their clock was ahead: what is searched for is of them
     ended = [array.last.ended for array in load().arrays if array.last]
@@ -70,6 +66,15 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
         notes=[*damaged.notes, *named.notes],
         complete=named.complete,
     )
+
+
+def mounted_at(pool: Pool) -> Path:
+    """Return the directory at which the pool is mounted. Refused: it is not."""
+    mountpoint = pool.filesystem.mountpoint
+    top = paths.ROOT / mountpoint.lstrip("/")
+    if not os.path.ismount(top):
+        raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
+    return top
 
 
 def is_due(pool: Pool) -> bool:

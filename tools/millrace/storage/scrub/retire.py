@@ -11,8 +11,8 @@ which nothing reads or writes.
   moment (FIDEDUPERANGE), so that a client may write meanwhile.
 - What does not read any more is given up only where the administrator has confirmed it, and while no one has the file
   open (a lease): it reads as zeros then.
-- Free space is taken by a file that begins with a share of the block before it (retire_free.py). What is before may be
-  metadata: then the area stays free, which is reported, and a later run may succeed.
+- Free space is taken by a file that begins with a share of the block before it (occupy_free_space.py). What is before
+  may be metadata: then the area stays free, which is reported, and a later run may succeed.
 - Metadata of XFS cannot be moved.
 
 The owner of every block is read again at the end, and only rows that the server has as a whole are recorded. A run that
@@ -32,7 +32,7 @@ from millrace.storage.scrub import remap, retired_files
 from millrace.storage.scrub import scrub_due as due
 from millrace.storage.scrub.damage import placed
 from millrace.storage.scrub.lost_rows import BLOCK, BYTES, SECTOR, LostRows, Owner, lost, owners
-from millrace.storage.scrub.retire_free import take_free
+from millrace.storage.scrub.occupy_free_space import take_free
 from millrace.storage.scrub.scrub_watch import now_here
 from millrace.system import locks, paths, reflink
 from millrace.system.documents import Contract

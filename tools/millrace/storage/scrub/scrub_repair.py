@@ -8,7 +8,7 @@ out which drive is wrong), and on a mirror copies the first member over the othe
 itself again and restores no data: files are compared with a backup first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from millrace.plan.model import Role
@@ -32,6 +32,7 @@ from millrace.storage.record.scrub_record import (
 )
 from millrace.storage.scrub import damaged_files, mismatch
 from millrace.storage.scrub import scrub_due as due
+from millrace.storage.scrub.damaged_files import DamagedFiles
 from millrace.storage.scrub.locate_blocks import locate
 from millrace.storage.scrub.scrub_watch import CheckContext, ScrubWatch, now_here
 from millrace.storage.scrub.write_back import write_back
@@ -95,11 +96,11 @@ def explained(arrays: Sequence[ArrayRecord], keep_data: bool, bays: Mapping[str,
             )
 
 
-def doubtful(arrays: Sequence[ArrayRecord], pool: Pool, run: Runner) -> Iterator[str]:
-    """Search for the files in doubt of these arrays, and yield what to do with them first. Failed: a tool fails."""
+def doubtful(arrays: Sequence[ArrayRecord], search: Callable[[], DamagedFiles]) -> Iterator[str]:
+    """Search for the files in doubt of these arrays, and yield what to do with them first. Refused, Failed: as it."""
     if all(one.array.role is Role.LOG for one in arrays):
         return
-    found = damaged_files.search(pool, run)
+    found = search()
     yield from (f"file in doubt: {name}" for name in found.files)
     yield from damaged_files.notes(found)
     if found.files:

@@ -62,12 +62,32 @@ def status_(show: Output) -> None:
 def files(show: Output) -> None:
     """List files with data in sectors that do not match or cannot be read."""
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import damaged_files
+    from millrace.storage.scrub import damaged_files, damaged_files_job
     from millrace.system.run import attempt
 
     only_root()
-    found = damaged_files.search(load_pool(), attempt)
+    found = damaged_files_job.search(load_pool(), attempt)
     show(found, damaged_files.lines, damaged_files.notes(found))
+
+
+@scrub.command("files-execute", hidden=True)
+def files_execute() -> None:
+    """Search for damaged files (started by millrace-scrub-files.service)."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub import damaged_files, damaged_files_job
+    from millrace.system.run import attempt
+
+    found = damaged_files_job.execute(load_pool(), attempt)
+    for line in (*damaged_files.lines(found), *damaged_files.notes(found)):
+        click.echo(line)
+
+
+@scrub.command("files-cleanup", hidden=True)
+def files_cleanup() -> None:
+    """Record a search that was killed (millrace-scrub-files.service at its end)."""
+    from millrace.storage.scrub.damaged_files_job import clean_up
+
+    clean_up()
 
 
 @scrub.command()
@@ -85,7 +105,7 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
     """
     from millrace.inventory.places import bays
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import scrub_job, scrub_repair
+    from millrace.storage.scrub import damaged_files_job, scrub_job, scrub_repair
     from millrace.storage.scrub.changed_since import changed_since
     from millrace.storage.scrub.scrub_status import lines
     from millrace.system.run import attempt
@@ -101,7 +121,7 @@ def repair(array: str | None, keep_data: bool, write_back: bool, yes: bool, show
     for line in newer:
         click.echo(line, err=True)
     if not yes or (newer and not write_back):
-        for line in scrub_repair.doubtful(arrays, pool, attempt):
+        for line in scrub_repair.doubtful(arrays, lambda: damaged_files_job.search(pool, attempt)):
             click.echo(line, err=True)
     if newer and not write_back:
         raise Refused(
@@ -163,16 +183,14 @@ def run(show: Output) -> None:
     """Check what is due (started by millrace-scrub.service)."""
     from millrace.plan.policy.policy_in_force import in_force
     from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub import damaged_files, scrub_job
+    from millrace.storage.scrub import damaged_files_job, scrub_job
     from millrace.storage.scrub.scrub_watch import CheckContext, termination
-    from millrace.system.run import must, quickly
+    from millrace.system.run import quickly
 
     with as_root():
         pool = load_pool()
         record = scrub_job.execute(pool, in_force().scrub, CheckContext(quickly, termination()))
-        if damaged_files.is_due(pool):
-            # it opens directories of all users, which this service may not
-            must(quickly, ["systemctl", "start", "--no-block", damaged_files.UNIT])
+        damaged_files_job.start_after_check(pool, quickly)
     show(record, _ended)
 
 

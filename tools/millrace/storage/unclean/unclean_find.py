@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """After an unclean start: torn rows, then the files in them, then the repair of parity, then the missing members."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 
 from millrace.storage.assemble import unclean
@@ -9,11 +8,8 @@ from millrace.storage.assemble.unclean import Unclean, UncleanStarts
 from millrace.storage.record.model import Pool
 from millrace.storage.scrub.scrub_watch import CheckContext
 from millrace.storage.unclean import suspects, torn_rows
-from millrace.system import locks, paths
 from millrace.system.errors import Failed
 from millrace.system.run import Runner
-
-UNIT = "millrace-unclean.service"
 
 OTHERS = 10
 """How many other owners a terminal shows."""
@@ -23,19 +19,11 @@ def find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> Un
     """Do what is not done yet; return the starts to acknowledge, None if there are none.
 
     It is repeated after a restart, and for a start that is recorded while it runs. Members are added again as soon as
-    the torn rows are recorded, also where the search fails. Refused: the pool is not mounted, or another process does
-    it. Failed: a tool fails.
+    the torn rows are recorded, also where the search fails. Refused: the pool is not mounted. Failed: a tool fails.
     """
-    with locks.held(paths.run_dir() / "unclean.lock", "the search is running already; see millrace pool unclean"):
-        while _find(pool, context, report):
-            pass
-        return unclean.pending()
-
-
-def begin(pool: Pool, run: Runner) -> None:
-    """Have the search started; where the pool is not mounted, millrace-storage.target starts it with the mount."""
-    if os.path.ismount(suspects.top(pool)):
-        run(["systemctl", "start", "--no-block", UNIT])
+    while _find(pool, context, report):
+        pass
+    return unclean.pending()
 
 
 def _find(pool: Pool, context: CheckContext, report: Callable[[str], None]) -> bool:

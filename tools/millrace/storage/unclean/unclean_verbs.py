@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace pool unclean` and `pool acknowledge`."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from millrace.system.output import Output, prints
-from millrace.system.users import as_root
-
-if TYPE_CHECKING:
-    pass
+from millrace.system.users import as_root, only_root
 
 
 @click.command("unclean")
@@ -22,19 +17,38 @@ def unclean_(find: bool, show: Output) -> None:
     that were written last, and other files are possible.
     """
     from millrace.storage.assemble import unclean
-    from millrace.storage.record.pool_file import load_pool
-    from millrace.storage.scrub.scrub_watch import CheckContext, termination
-    from millrace.storage.unclean import suspects, unclean_find
+    from millrace.storage.unclean import suspects, unclean_find, unclean_job
     from millrace.system.run import attempt
 
     with as_root():
         if find:
-            starts = unclean_find.find(load_pool(), CheckContext(attempt, termination()), _report)
-        else:
-            starts = unclean.pending()
-        starts = starts or unclean.UncleanStarts(starts=[])
+            only_root()
+            unclean_job.finish(attempt)
+        starts = unclean.pending() or unclean.UncleanStarts(starts=[])
         names = suspects.names()
     show(starts, lambda unclean_starts: unclean_find.lines(unclean_starts, names), unclean_find.notes(starts))
+
+
+@click.command("unclean-execute", hidden=True)
+def unclean_execute() -> None:
+    """Check parity and search for files (started by millrace-unclean.service)."""
+    from millrace.storage.record.pool_file import load_pool
+    from millrace.storage.scrub.scrub_watch import CheckContext, termination
+    from millrace.storage.unclean import suspects, unclean_find, unclean_job
+    from millrace.system.run import attempt
+
+    starts = unclean_job.execute(load_pool(), CheckContext(attempt, termination()), _report)
+    if starts is not None:
+        for line in (*unclean_find.lines(starts, suspects.names()), *unclean_find.notes(starts)):
+            click.echo(line)
+
+
+@click.command("unclean-cleanup", hidden=True)
+def unclean_cleanup() -> None:
+    """Record a search that was killed (millrace-unclean.service at its end)."""
+    from millrace.storage.unclean.unclean_job import clean_up
+
+    clean_up()
 
 
 @click.command()
@@ -45,11 +59,13 @@ def acknowledge(show: Output) -> None:
     A parity check that still runs for them ends; members that wait for it are added.
     """
     from millrace.storage.assemble import unclean
-    from millrace.storage.unclean import unclean_find
+    from millrace.storage.unclean import torn_rows, unclean_find
+    from millrace.system.jobs import record
     from millrace.system.run import attempt
 
     with as_root():
         starts = unclean.acknowledge()
+        record.cancel_open("unclean", torn_rows.ACKNOWLEDGED)
         if any(start.check == "waiting" for start in starts.starts):
             unclean_find.add_members(attempt)
     show(

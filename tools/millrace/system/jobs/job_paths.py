@@ -96,6 +96,16 @@ def snapshot_progress_file() -> Path:
     return paths.run_dir() / "snapshot/progress.json"
 
 
+def snapshot_counts_file() -> Path:
+    """How many snapshots each share has, and how old they are."""
+    return paths.run_dir() / "snapshot/counts.json"
+
+
+def snapshot_schedule_file() -> Path:
+    """How the last scheduled snapshot of each share ended."""
+    return paths.run_dir() / "snapshot/schedule.json"
+
+
 def permissions_order_file() -> Path:
     """The share in which millrace-permissions.service is to set permissions."""
     return paths.run_dir() / "permissions/order.json"
@@ -109,3 +119,28 @@ def permissions_progress_file() -> Path:
 def permissions_result_file() -> Path:
     """What the last walk that set permissions did."""
     return paths.run_dir() / "permissions/result.json"
+
+
+def damaged_files_order_file() -> Path:
+    """Exists while millrace-scrub-files.service is to search for damaged files."""
+    return paths.run_dir() / "damaged-files/order"
+
+
+def damaged_files_result_file() -> Path:
+    """What the last search for damaged files found."""
+    return paths.run_dir() / "damaged-files/result.json"
+
+
+def revive_order_file() -> Path:
+    """Which revival millrace-pool-change@revive.service is to carry out, as an administrator confirmed it."""
+    return paths.run_dir() / "revive/order.json"
+
+
+def revive_progress_file() -> Path:
+    """What the revival under way has done."""
+    return paths.run_dir() / "revive/progress.json"
+
+
+def revive_result_file() -> Path:
+    """What the last revival did."""
+    return paths.run_dir() / "revive/result.json"

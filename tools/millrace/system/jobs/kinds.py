@@ -17,6 +17,7 @@ JobName = Literal[
     "erase",
     "drive-test",
     "rescue",
+    "revive",
     "adopt",
     "clone",
     "copy",
@@ -27,6 +28,8 @@ JobName = Literal[
     "update-download",
     "update",
     "scrub",
+    "damaged-files",
+    "unclean",
     "trim",
     "reset",
     "destroy",
@@ -115,6 +118,20 @@ def _round_of(path: Callable[[], Path], stopped: bool = False) -> Callable[[], b
     return has_round
 
 
+def _search_is_open() -> bool:
+    """Whether the search after an unclean start is not at its end: its files, or the repair of torn rows."""
+    try:
+        document = json.loads(paths.unclean_file().read_text())
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    starts = document.get("starts") if isinstance(document, dict) else None
+    if not starts:
+        return False
+    return document.get("suspects") is None or any(start.get("check") in ("waiting", "found") for start in starts)
+
+
 def _is_of_another_pool(document: dict[str, object]) -> bool:
     """Whether a record names the file system of a pool that is not that of this server; not where that is not known."""
     try:
@@ -187,6 +204,16 @@ RESCUE = JobKind(
     is_open=_there(paths.rescue_file),
     sign=paths.rescue_step_file,
     restarts=True,
+)
+REVIVE = JobKind(
+    "revive",
+    "revival of the pool",
+    "millrace-pool-change@revive.service",
+    "the arrays of the pool are being started again",
+    "wait for its end: millrace job follow revive",
+    "ends",
+    # an order is there only where an administrator confirmed it
+    sign=job_paths.revive_progress_file,
 )
 ADOPT = JobKind(
     "adopt",
@@ -280,6 +307,25 @@ SCRUB = JobKind(
     has_work=_round_of(paths.scrub_file),
     is_open=_round_of(paths.scrub_file, stopped=True),
 )
+DAMAGED_FILES = JobKind(
+    "damaged-files",
+    "search for damaged files",
+    "millrace-scrub-files.service",
+    "damaged files are being searched for, which a restart would end",
+    "wait for it, or cancel it: millrace job cancel damaged-files",
+    "ends",
+    sign=job_paths.damaged_files_order_file,
+)
+UNCLEAN = JobKind(
+    "unclean",
+    "search after an unclean start",
+    "millrace-unclean.service",
+    "files that an unclean start may have damaged are being searched for",
+    "wait for it, or give up its list: millrace pool acknowledge",
+    "continues",
+    has_work=_search_is_open,
+    is_open=_search_is_open,
+)
 TRIM = JobKind(
     "trim",
     "trim",
@@ -317,6 +363,7 @@ ALL = (
     ERASE,
     DRIVE_TEST,
     RESCUE,
+    REVIVE,
     ADOPT,
     CLONE,
     COPY,
@@ -327,6 +374,8 @@ ALL = (
     UPDATE_DOWNLOAD,
     UPDATE,
     SCRUB,
+    DAMAGED_FILES,
+    UNCLEAN,
     TRIM,
     RESET,
     DESTROY,

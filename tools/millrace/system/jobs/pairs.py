@@ -32,37 +32,42 @@ class PairRule(NamedTuple):
 
 _MEASURE: tuple[JobName, ...] = ("benchmark", "tuner")
 _UPDATE: tuple[JobName, ...] = ("update-download", "update")
-_POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "drive-change")
+_POOL: tuple[JobName, ...] = ("provision", "adopt", "rescue", "revive", "drive-change")
+_SEARCHES: tuple[JobName, ...] = ("damaged-files", "unclean")
 # Jobs of shares: each writes into the pool.
 _OF_SHARES: tuple[JobName, ...] = ("clone", "copy", "snapshot", "permissions")
 
 RULES: dict[JobName, PairRule] = {
-    "provision": PairRule(running=("drive-change", "rescue", "adopt", "update"), opened=("reset", "destroy")),
+    "provision": PairRule(running=("drive-change", "rescue", "revive", "adopt", "update"), opened=("reset", "destroy")),
     # Redundancy comes first: it waits for nothing that can go on later, nor for a reset that does not restart.
     "drive-change": PairRule(
-        running=("provision", "rescue", "adopt", "reset"), opened=("destroy",), stops=("scrub", "trim")
+        running=("provision", "rescue", "revive", "adopt", "reset"), opened=("destroy",), stops=("scrub", "trim")
     ),
     # A restart ends an erasure and a test, and both cost a benchmark its figures.
     "erase": PairRule(
-        running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset", "destroy")
+        running=("provision", "drive-change", "rescue", "revive", "update", *_MEASURE), opened=("reset", "destroy")
     ),
     "drive-test": PairRule(
-        running=("provision", "drive-change", "rescue", "update", *_MEASURE), opened=("reset", "destroy")
+        running=("provision", "drive-change", "rescue", "revive", "update", *_MEASURE), opened=("reset", "destroy")
     ),
     # An open change of drives may be what the pool is rescued from.
-    "rescue": PairRule(running=("provision", "drive-change", "adopt", "update", "reset"), opened=("destroy",)),
-    "adopt": PairRule(running=("provision", "drive-change", "rescue", "update"), opened=("reset", "destroy")),
+    "rescue": PairRule(
+        running=("provision", "drive-change", "revive", "adopt", "update", "reset"), opened=("destroy",)
+    ),
+    # An array that does not run serves nobody: it waits for as little as a change of drives.
+    "revive": PairRule(running=("provision", "rescue", "adopt", "reset"), opened=("drive-change", "destroy")),
+    "adopt": PairRule(running=("provision", "drive-change", "rescue", "revive", "update"), opened=("reset", "destroy")),
     "clone": PairRule(running=("update",), opened=("reset", "destroy")),
     "copy": PairRule(running=("update",), opened=("reset", "destroy")),
     "snapshot": PairRule(running=("update",), opened=("reset", "destroy")),
     "permissions": PairRule(running=("update",), opened=("reset", "destroy")),
     "benchmark": PairRule(
-        running=("tuner", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_POOL),
+        running=("tuner", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_SEARCHES, *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
     "tuner": PairRule(
-        running=("benchmark", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_POOL),
+        running=("benchmark", "erase", "drive-test", *_OF_SHARES, *_UPDATE, "scrub", *_SEARCHES, *_POOL),
         opened=("reset", "destroy"),
         stops=("trim",),
     ),
@@ -70,18 +75,21 @@ RULES: dict[JobName, PairRule] = {
     "update-download": PairRule(running=("update", *_MEASURE), opened=("reset",)),
     # The restart after it would end these, or find the server halfway.
     "update": PairRule(
-        running=("update-download", *_MEASURE, *_OF_SHARES, "erase", "drive-test"),
+        running=("update-download", *_MEASURE, *_OF_SHARES, "erase", "drive-test", "revive", "damaged-files"),
         opened=("provision", "reset", "adopt", "rescue", "drive-change", "destroy"),
     ),
     "scrub": PairRule(running=_MEASURE, opened=("drive-change", "destroy"), outcome="waits"),
+    "damaged-files": PairRule(running=("update",), opened=("reset", "destroy")),
+    # Members wait for it: it waits for nothing but the end of the pool, and begins again after a restart.
+    "unclean": PairRule(opened=("destroy",)),
     "trim": PairRule(running=("scrub", *_MEASURE), opened=("drive-change", "destroy"), outcome="waits"),
     "reset": PairRule(
-        running=(*_UPDATE, *_MEASURE, *_OF_SHARES, "erase", "drive-test"),
+        running=(*_UPDATE, *_MEASURE, *_OF_SHARES, "erase", "drive-test", "revive", "damaged-files"),
         opened=("provision", "adopt", "rescue", "drive-change", "destroy"),
     ),
     # What uses the pool is ended where that was asked for.
     "destroy": PairRule(
-        running=("update", "erase", "drive-test", *_OF_SHARES, "scrub", "trim", *_MEASURE),
+        running=("update", "erase", "drive-test", "revive", *_OF_SHARES, "scrub", *_SEARCHES, "trim", *_MEASURE),
         opened=("provision", "adopt", "rescue", "drive-change", "reset"),
     ),
 }

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from millrace.measure.bench.report.page import page
+from millrace.measure.bench.report.bench_page import page
 from millrace.measure.bench.result.ceilings import headline
 from millrace.measure.bench.result.choices import Format
 from millrace.measure.bench.result.model import BenchRun, BenchState, Rung

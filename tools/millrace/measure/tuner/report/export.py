@@ -9,7 +9,6 @@ from typing import Any
 from millrace.measure.bench.report.export import named, workbook
 from millrace.measure.bench.result.choices import Format
 from millrace.measure.tuner.model import TunerRun
-from millrace.measure.tuner.report.page import page
 from millrace.measure.tuner.report.sizing import sizing
 from millrace.measure.tuner.report.tables import (
     EFFECT_COLUMNS,
@@ -21,6 +20,7 @@ from millrace.measure.tuner.report.tables import (
     standing_columns,
     standing_rows,
 )
+from millrace.measure.tuner.report.tuner_page import page
 from millrace.system.documents import Contract
 
 

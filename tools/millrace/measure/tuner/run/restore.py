@@ -9,9 +9,9 @@ millrace-tune.service sets the plan's, so nothing but the record of the run is l
 from millrace.measure.bench.run import bench_job, cleanup
 from millrace.measure.tuner.knobs.levels import ERRORS
 from millrace.measure.tuner.knobs.surface import every_setting
-from millrace.measure.tuner.run import journal, live, store
-from millrace.measure.tuner.run.journal import Changed, JournalFile
+from millrace.measure.tuner.run import live, store, tuner_journal
 from millrace.measure.tuner.run.tuner_job import JOB
+from millrace.measure.tuner.run.tuner_journal import Changed, JournalFile
 from millrace.storage.record.model import Pool
 from millrace.storage.record.pool_file import known_pool
 from millrace.system import paths
@@ -56,7 +56,7 @@ def put_back(run: Runner) -> list[str]:
     pool = known_pool()
     document: JournalFile | None = None
     try:
-        document = journal.in_force()
+        document = tuner_journal.in_force()
         left = document is not None
     except BadInput:
         # what was set is not known: the plan's settings are
@@ -95,7 +95,9 @@ def _put_back(document: JournalFile | None, pool: Pool, run: Runner) -> list[str
     if any(map(restarts, document.changed)):
         # the new interrupts, and who sends through which queue
         tune.run(stages(settings, pool, run))
-    journal.keep(document.model_copy(update={"changed": [change for change in document.changed if change in left]}))
+    tuner_journal.keep(
+        document.model_copy(update={"changed": [change for change in document.changed if change in left]})
+    )
     if reasons:
         raise NotRestored(f"{reasons[0]}; set it, then: millrace tuner stop", restored)
     return restored

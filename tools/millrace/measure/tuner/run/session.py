@@ -32,11 +32,11 @@ from millrace.measure.tuner.model import (
     Versions,
 )
 from millrace.measure.tuner.run import guard, ladder, live, rebuild, restore, store
-from millrace.measure.tuner.run.journal import TunerJournal
 from millrace.measure.tuner.run.ladder import Ladder
 from millrace.measure.tuner.run.outputs import TunerProgress
 from millrace.measure.tuner.run.plan import PreparedSearch, prepare
 from millrace.measure.tuner.run.tuner_job import JOB, ORDER, TunerOrder
+from millrace.measure.tuner.run.tuner_journal import TunerJournal
 from millrace.measure.tuner.search.goals import REBUILD
 from millrace.measure.tuner.search.tune import tune
 from millrace.plan.defaults import SmbdSettings

@@ -6,7 +6,7 @@ from millrace.observe.health.model import HealthFinding, Level
 from millrace.serve.config import store
 from millrace.serve.domain.model import DomainReport
 from millrace.serve.join.conditions import MOST_SECONDS
-from millrace.serve.join.show import show
+from millrace.serve.join.join_status import show
 
 NAME = "domain"
 

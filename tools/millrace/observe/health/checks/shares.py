@@ -45,7 +45,11 @@ def check(host: Host) -> list[HealthFinding]:
     # A pool that has failed, or hangs, is not looked into.
     failed = filesystem.unserved(host, NAME, "Users of the shares")
     mountpoint = host.pool.filesystem.mountpoint
-    findings += failed or [*_lost(host, loaded.config, mountpoint), *_deleted(mountpoint), *_rules(loaded.config, mountpoint)]
+    findings += failed or [
+        *_lost(host, loaded.config, mountpoint),
+        *_deleted(mountpoint),
+        *_rules(loaded.config, mountpoint),
+    ]
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
     return findings or [HealthFinding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]

@@ -16,9 +16,9 @@ def check(host: Host) -> list[HealthFinding]:
     if not paths.tuner_journal_file().exists():
         return []
     # like a benchmark: there is hardly ever one
-    from millrace.measure.tuner.run import journal, tuner_job
+    from millrace.measure.tuner.run import tuner_job, tuner_journal
 
-    left = journal.in_force()
+    left = tuner_journal.in_force()
     if left is None or tuner_job.JOB.runs(quickly):
         return []
     names = [f"{change.setting} is {change.new}" for change in left.changed]

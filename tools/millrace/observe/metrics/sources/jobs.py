@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs: which kinds run, how far they are, and how the last one of each kind ended."""
 
-from millrace.observe.jobs.listing import JobStatus, listed
+from millrace.observe.jobs.job_list import JobStatus, listed
 from millrace.observe.metrics.family import Family, Labels, gauge
 from millrace.system import ages
 from millrace.system.jobs.kinds import ALL

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.pool import show
+from millrace.observe.pool import pool_state
 from millrace.observe.pool.model import PoolState
 from millrace.storage.array.live_model import LiveArray, Member
 from millrace.storage.record.model import Pool
@@ -28,7 +28,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 
 def state() -> PoolState:
-    return show.state(read_model(paths.pool_file(), Pool), attempt)
+    return pool_state.state(read_model(paths.pool_file(), Pool), attempt)
 
 
 def array(name: str) -> LiveArray:
@@ -65,7 +65,7 @@ def test_a_rebuild_says_how_far_and_how_long(box: Box) -> None:
     new = member(12)
     assert (new.state, new.planned, new.bay) == ("rebuilding", False, "4")
     rebuild = "rebuild at 25.0%, 1.54 GB/s, 1 h 3 min left"
-    assert f"1 of 10 members missing, 1 more may fail, {rebuild}" in "\n".join(show.lines(state()))
+    assert f"1 of 10 members missing, 1 more may fail, {rebuild}" in "\n".join(pool_state.lines(state()))
 
 
 def test_a_check_that_waits_has_no_progress(box: Box) -> None:
@@ -103,7 +103,7 @@ def test_a_file_system_that_is_not_mounted_has_no_size(box: Box) -> None:
     unmount_all(box.tree.root)
     found = state().filesystem
     assert (found.mounted, found.size, found.used, found.free) == (False, None, None, None)
-    assert "not mounted" in show.lines(state())[0]
+    assert "not mounted" in pool_state.lines(state())[0]
 
 
 def test_root_asks_what_the_shares_hold(box: Box) -> None:
@@ -130,17 +130,17 @@ def test_a_pool_on_an_external_device_shows_it_instead_of_arrays(
     (tmp_path / "proc/1").mkdir(parents=True)
     (tmp_path / "proc/1/mountinfo").write_text("")
     add_external(tmp_path, "vda1")
-    monkeypatch.setattr(show, "usage", lambda pool, run: ({}, []))
-    pool_state = show.state(external_pool("VOL", "VLOG"), attempt)
-    assert (pool_state.arrays, [(backend.serial, backend.device) for backend in pool_state.backends]) == (
+    monkeypatch.setattr(pool_state, "usage", lambda pool, run: ({}, []))
+    shown = pool_state.state(external_pool("VOL", "VLOG"), attempt)
+    assert (shown.arrays, [(backend.serial, backend.device) for backend in shown.backends]) == (
         [],
         [("VOL", "vda1"), ("VLOG", None)],
     )
-    assert {"external device VOL (data): vda1", "external device VLOG (log): missing"} <= set(show.lines(pool_state))
+    assert {"external device VOL (data): vda1", "external device VLOG (log): missing"} <= set(pool_state.lines(shown))
 
 
 def test_plan_in_force_is_named_with_where_to_read_it(box: Box) -> None:
-    said = show.lines(state())
+    said = pool_state.lines(state())
     [line] = [line for line in said if line.startswith("Plan in force: RAID6 of 10 drives")]
     assert line.endswith("settings and reasons: millrace plan")
 

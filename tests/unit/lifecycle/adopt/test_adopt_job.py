@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.lifecycle.adopt import adopt, adopt_paths, job, progress, search, text, verbs
+from millrace.lifecycle.adopt import adopt, adopt_job, adopt_paths, progress, search, text, verbs
 from millrace.lifecycle.adopt.arrays import OnDrives
 from millrace.lifecycle.adopt.model import Adoption, SearchResult
 from millrace.lifecycle.keep import generation
@@ -49,7 +49,7 @@ class Systemd(Commands):
             self.works_on.pop(0)()
         blocks = (
             f"Id={unit}\nActiveState={self.state}\nJob={self.job}"
-            if unit == job.JOB.unit
+            if unit == adopt_job.JOB.unit
             else f"Id={unit}\nActiveState={self.others.get(unit, 'inactive')}\nJob="
             for unit in words[2:]
         )
@@ -130,7 +130,7 @@ def test_pool_that_came_home_is_shown_until_it_is_decided(systemd: Systemd) -> N
     assert "`millrace pool adopt`" in decide and "`millrace keep use-local`" in decide
     # an adoption has begun: it is decided
     paths.pool_file().unlink()
-    assert job.state(systemd).elsewhere is None
+    assert adopt_job.state(systemd).elsewhere is None
 
 
 def test_begun_adoption_goes_on_in_its_unit(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_begun_adoption_goes_on_in_its_unit(systemd: Systemd, monkeypatch: pytes
     monkeypatch.setattr(adopt, "begin", begin)
     said = json.loads(say(verbs.adopt, POOL, "--yes", "--detach", "--json").output)
     assert (said["adoption"]["pool"], said["running"]) == (POOL, True)
-    assert ["systemctl", "start", "--no-block", job.JOB.unit] in systemd.calls
+    assert ["systemctl", "start", "--no-block", adopt_job.JOB.unit] in systemd.calls
     assert not paths.pool_file().exists()
 
 
@@ -156,7 +156,7 @@ def test_adoption_that_failed_says_why_and_goes_on_when_it_is_asked_to(
     restoring(monkeypatch, broken)
     with pytest.raises(Failed):
         adopt.finish(ADOPTION, systemd)
-    state = job.state(systemd)
+    state = adopt_job.state(systemd)
     assert state.adoption is not None and state.adoption.problem == "tdbrestore failed: parse error"
     assert list(text.here(state)) == [
         f"the adoption of pool {POOL} stopped: tdbrestore failed: parse error",
@@ -165,26 +165,26 @@ def test_adoption_that_failed_says_why_and_goes_on_when_it_is_asked_to(
     assert not paths.pool_file().exists()
     say(verbs.adopt, "--yes", "--detach")
     assert read_model(paths.adoption_file(), Adoption).problem is None
-    assert job.state(systemd).running
+    assert adopt_job.state(systemd).running
 
 
 @pytest.mark.parametrize(("state", "runs"), [("activating", True), ("failed", False)])
 def test_adoption_runs_as_long_as_its_unit_starts(systemd: Systemd, state: str, runs: bool) -> None:
     keep_state()
     systemd.state = state
-    assert job.state(systemd).running is runs
+    assert adopt_job.state(systemd).running is runs
 
 
 def test_killed_adoption_is_said_to_be_interrupted(systemd: Systemd) -> None:
     keep_state()
-    assert next(text.here(job.state(systemd))).endswith("stopped: it was interrupted")
+    assert next(text.here(adopt_job.state(systemd))).endswith("stopped: it was interrupted")
 
 
 def test_what_did_not_come_back_is_shown_after_the_end(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_state()
     restoring(monkeypatch, lambda: ["etc/krb5.keytab could not be kept: it does not come back"])
     adopt.finish(ADOPTION, systemd)
-    found = job.state(systemd)
+    found = adopt_job.state(systemd)
     assert found.adoption is None
     assert found.adopted is not None and found.adopted.missing == [
         "etc/krb5.keytab could not be kept: it does not come back"
@@ -221,7 +221,7 @@ def steps(systemd: Systemd, monkeypatch: pytest.MonkeyPatch, *work: Callable[[],
     monkeypatch.setattr(search, "find", lambda *_: FOUND)
     monkeypatch.setattr(adopt, "begin", begin)
     monkeypatch.setattr(adopt, "serve", lambda run: None)
-    monkeypatch.setattr(job.follow, "__defaults__", (lambda seconds: None,))
+    monkeypatch.setattr(adopt_job.follow, "__defaults__", (lambda seconds: None,))
     systemd.works_on = list(work)
 
 
@@ -229,7 +229,7 @@ def test_adoption_of_a_terminal_is_one_of_the_server_and_its_steps_are_shown(
     systemd: Systemd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def finish() -> None:
-        with job.JOB.execution():
+        with adopt_job.JOB.execution():
             adopt.finish(ADOPTION, systemd)
         systemd.job = 0
 
@@ -246,7 +246,7 @@ def test_adoption_of_a_terminal_is_one_of_the_server_and_its_steps_are_shown(
     assert "step 1 of 5: restoring files and databases\nstep 2 of 5: restoring users and passwords" in done.stderr
     assert "the pool of filer is adopted" in done.stdout
     assert paths.pool_file().exists() and not adopt_paths.progress_file().exists()
-    last = job.JOB.last(systemd)
+    last = adopt_job.JOB.last(systemd)
     assert last is not None and (last.what, last.by, last.state) == (f"pool {POOL}", "admin", "done")
 
 
@@ -254,7 +254,7 @@ def test_step_is_shown_to_those_who_did_not_begin_the_adoption(systemd: Systemd)
     keep_state()
     systemd.state = "activating"
     progress.record("ports")
-    found = job.state(systemd)
+    found = adopt_job.state(systemd)
     assert found.running and found.progress is not None and found.progress.done == 2
     assert list(text.here(found))[1] == "step 3 of 5: setting addresses"
 
@@ -287,7 +287,7 @@ def test_adoption_that_runs_is_not_started_again(systemd: Systemd) -> None:
     keep_state()
     progress.record("ports")
     systemd.state = "activating"
-    job.start(ADOPTION, systemd)
+    adopt_job.start(ADOPTION, systemd)
     assert systemd.called("systemctl start") == [] and progress.PROGRESS.get() is not None
 
 
@@ -296,15 +296,15 @@ def test_interrupted_adoption_waits_for_the_next_boot_and_goes_on_in_it(
 ) -> None:
     keep_state()
     restoring(monkeypatch, list)
-    job.start(ADOPTION, systemd)
+    adopt_job.start(ADOPTION, systemd)
     progress.record("services")
-    assert job.JOB.glance() == ("restarting services", 0.6, None, None)
+    assert adopt_job.JOB.glance() == ("restarting services", 0.6, None, None)
     # a power cut
     systemd.job = 0
-    last = job.JOB.last(systemd)
+    last = adopt_job.JOB.last(systemd)
     assert last is not None and last.state == "waiting"
     assert say(verbs.adopting).exit_code == 0
-    last = job.JOB.last(systemd)
+    last = adopt_job.JOB.last(systemd)
     assert last is not None and (last.by, last.state) == ("admin", "done")
     with pytest.raises(Refused, match="an adoption is not cancelled"):
-        job.JOB.cancel(systemd)
+        adopt_job.JOB.cancel(systemd)

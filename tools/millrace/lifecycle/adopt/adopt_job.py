@@ -4,7 +4,7 @@
 import time
 from collections.abc import Callable, Iterator
 
-from millrace.lifecycle.adopt import adopt_paths, journal
+from millrace.lifecycle.adopt import adopt_paths, adoption_journal
 from millrace.lifecycle.adopt.model import Adopted, Adoption, AdoptionProgress, FoundHere
 from millrace.lifecycle.adopt.progress import PROGRESS
 from millrace.lifecycle.adopt.search_result import recorded
@@ -37,7 +37,7 @@ def state(run: Runner) -> FoundHere:
 
     BadInput: one of the records cannot be read.
     """
-    adoption = journal.under_way()
+    adoption = adoption_journal.under_way()
     done = adopt_paths.adopted_file()
     running = adoption is not None and JOB.runs(run)
     return FoundHere(
@@ -67,7 +67,7 @@ def follow(run: Runner, pause: Callable[[float], None] = time.sleep) -> Iterator
     """Yield each step of the adoption that was started until it is over. Failed: it stopped, and why."""
     yield from JOB.follow(PROGRESS.get, run, pause)
     # the unit removes it at its end
-    adoption = journal.under_way()
+    adoption = adoption_journal.under_way()
     if adoption is not None:
         raise Failed(adoption.problem or f"the adoption was interrupted; journalctl -u {JOB.unit} says why")
 

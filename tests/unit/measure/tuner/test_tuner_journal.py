@@ -10,10 +10,10 @@ from millrace.measure.tuner.knobs.checks import check_settings
 from millrace.measure.tuner.knobs.entry import Load
 from millrace.measure.tuner.knobs.surface import every_setting
 from millrace.measure.tuner.model import Combination
-from millrace.measure.tuner.run import journal
-from millrace.measure.tuner.run.journal import TunerJournal
+from millrace.measure.tuner.run import tuner_journal
 from millrace.measure.tuner.run.rebuild import beside
 from millrace.measure.tuner.run.restore import NotRestored, put_back
+from millrace.measure.tuner.run.tuner_journal import TunerJournal
 from millrace.observe.health.checks import tuner as health
 from millrace.observe.health.host import Host
 from millrace.plan.policy.model import MdPolicy, Policy
@@ -80,7 +80,7 @@ def test_a_journal_that_cannot_be_written_lets_nothing_be_changed(
     def full(*_: object) -> bool:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(journal, "write_model", full)
+    monkeypatch.setattr(tuner_journal, "write_model", full)
     with pytest.raises(OSError, match="No space left"):
         machine.surface().apply(other(machine), TunerJournal(RUN).before)
     assert machine.values() == before
@@ -91,7 +91,7 @@ def test_first_value_is_restored_and_not_one_of_the_run(machine: TunedServer) ->
     before = machine.values()
     for level in (64, 128, 256):
         here.apply(here.planned | {"md.member_requests": level}, record.before)
-    kept = journal.load()
+    kept = tuner_journal.load()
     assert kept is not None
     assert {(one.old, one.new) for one in kept.changed} == {("1023", "256")}
     assert put_back(machine) and machine.values() == before
@@ -165,7 +165,7 @@ def test_after_a_power_cut_nothing_is_left_but_the_record(machine: TunedServer) 
     machine.surface().apply(other(machine), TunerJournal(RUN).before)
     machine.write("proc/sys/kernel/random/boot_id", OTHER_BOOT)
     now = machine.values()
-    assert journal.in_force() is None and health.check(Host()) == []
+    assert tuner_journal.in_force() is None and health.check(Host()) == []
     # millrace-tune.service has set the plan's; nothing is written over them
     assert put_back(machine) == [] and machine.values() == now
     assert not paths.tuner_journal_file().exists()

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from millrace.observe.alert import listing
+from millrace.observe.alert import open_alerts
 from millrace.observe.alert.model import Alert, Report, Routes, TestRequest, TestResult
 from millrace.observe.health.model import Level
 from millrace.system import paths
@@ -27,7 +27,7 @@ class Systemd(Commands):
 @pytest.fixture(autouse=True)
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    monkeypatch.setattr("millrace.observe.alert.listing.invoking_user", lambda: "ann")
+    monkeypatch.setattr("millrace.observe.alert.open_alerts.invoking_user", lambda: "ann")
 
 
 def says(*alerts: Alert, tests: list[TestResult] | None = None) -> None:
@@ -37,19 +37,19 @@ def says(*alerts: Alert, tests: list[TestResult] | None = None) -> None:
 
 
 def acknowledged() -> dict[str, str | None]:
-    return {one.key: one.acknowledged for one in listing.alerts().alerts}
+    return {one.key: one.acknowledged for one in open_alerts.alerts().alerts}
 
 
 def test_worst_is_first_and_what_waits_is_counted() -> None:
     says(alert("nfs", Level.WARN), alert())
-    found = listing.alerts()
+    found = open_alerts.alerts()
     assert [one.key for one in found.alerts] == ["arrays/data", "nfs"]
     assert found.waiting == 3
 
 
 def test_without_a_route_the_last_check_is_listed() -> None:
     write_model(paths.health_file(), health(finding(), finding("nfs", "", Level.OK)))
-    found = listing.alerts()
+    found = open_alerts.alerts()
     assert [(one.key, one.since) for one in found.alerts] == [("arrays/data", stamp())]
     assert found.waiting == 0
 
@@ -58,18 +58,18 @@ def test_with_damaged_routes_the_last_check_is_listed() -> None:
     write_model(paths.health_file(), health(finding()))
     write_model(paths.alert_report_file(), Report(open=[], deliveries=[], queued={}, tests=[], problem="damaged"))
     assert acknowledged() == {"arrays/data": None}
-    listing.acknowledge(["arrays/data"])
+    open_alerts.acknowledge(["arrays/data"])
     assert acknowledged() == {"arrays/data": "ann"}
 
 
 def test_before_the_first_check_nothing_is_guessed() -> None:
     with pytest.raises(BadInput, match=r"health\.json is missing"):
-        listing.alerts()
+        open_alerts.alerts()
 
 
 def test_acknowledgement_names_who_and_stays_until_the_alert_changes() -> None:
     says(alert("arrays/data", Level.WARN), alert("nfs"))
-    assert [one.acknowledged for one in listing.acknowledge(["arrays/data"]).alerts] == [None, "ann"]
+    assert [one.acknowledged for one in open_alerts.acknowledge(["arrays/data"]).alerts] == [None, "ann"]
     says(alert("arrays/data", Level.FAIL))
     assert acknowledged() == {"arrays/data": None}
     says(alert("arrays/data", Level.WARN))
@@ -80,7 +80,7 @@ def test_acknowledgement_names_who_and_stays_until_the_alert_changes() -> None:
 
 def restarted(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """The server was started at this time."""
-    monkeypatch.setattr(listing, "booted_at", lambda: BEGAN + timedelta(seconds=seconds))
+    monkeypatch.setattr(open_alerts, "booted_at", lambda: BEGAN + timedelta(seconds=seconds))
 
 
 def check(seconds: float, level: Level = Level.WARN) -> None:
@@ -92,7 +92,7 @@ def check(seconds: float, level: Level = Level.WARN) -> None:
 def test_without_a_route_an_acknowledgement_survives_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
     restarted(monkeypatch, -60)
     check(0)
-    listing.acknowledge(["arrays/data"])
+    open_alerts.acknowledge(["arrays/data"])
     for start in (86400, 2 * 86400):
         restarted(monkeypatch, start)
         check(start + 40)
@@ -106,7 +106,7 @@ def test_without_a_route_what_begins_later_in_a_boot_is_not_what_was_acknowledge
 ) -> None:
     restarted(monkeypatch, -60)
     check(0)
-    listing.acknowledge(["arrays/data"])
+    open_alerts.acknowledge(["arrays/data"])
     # in the same boot, and hours after a restart
     check(300)
     assert acknowledged() == {"arrays/data": None}
@@ -117,17 +117,17 @@ def test_without_a_route_what_begins_later_in_a_boot_is_not_what_was_acknowledge
 
 def test_acknowledgements_of_what_has_ended_are_forgotten() -> None:
     says(alert("nfs"))
-    listing.acknowledge(["nfs"])
+    open_alerts.acknowledge(["nfs"])
     says(alert())
-    listing.acknowledge(["arrays/data"])
-    assert "nfs" not in listing.acknowledged_file().read_text()
+    open_alerts.acknowledge(["arrays/data"])
+    assert "nfs" not in open_alerts.acknowledged_file().read_text()
 
 
 def test_key_that_is_not_open_is_refused_and_nothing_is_kept() -> None:
     says(alert())
     with pytest.raises(Refused, match=r"^no open alert has the key 'x': millrace alert list$"):
-        listing.acknowledge(["arrays/data", "x"])
-    assert not listing.acknowledged_file().exists()
+        open_alerts.acknowledge(["arrays/data", "x"])
+    assert not open_alerts.acknowledged_file().exists()
 
 
 def test_test_is_done_by_the_service_and_leaves_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_test_is_done_by_the_service_and_leaves_no_request(monkeypatch: pytest.M
         says(tests=[TestResult(id=request.id, route=name, problem=None) for name in done])
 
     monkeypatch.setattr("millrace.system.wait.wait_until.__defaults__", (serve,))
-    report = listing.test([], Systemd(), [1.0] * 5)
+    report = open_alerts.test([], Systemd(), [1.0] * 5)
     assert [test_result.route for test_result in report.results] == ["chat", "log"]
     assert len(asked) == 2 and not (paths.alert_dir() / "test.json").exists()
 
@@ -150,15 +150,15 @@ def test_service_that_says_nothing_or_does_not_run_is_a_failure() -> None:
     write_model(paths.alert_routes_file(), Routes(routes=[HOOK]))
     systemd = Systemd()
     with pytest.raises(Failed, match=r"did not report in 75 s: journalctl -u millrace-alert\.service"):
-        listing.test(["chat"], systemd, [])
+        open_alerts.test(["chat"], systemd, [])
     assert not (paths.alert_dir() / "test.json").exists()
     systemd.broken[ACTIVE] = Result(3, "", "")
     with pytest.raises(Failed, match=r"^millrace-alert\.service does not run"):
-        listing.test(["chat"], systemd, [])
+        open_alerts.test(["chat"], systemd, [])
 
 
 def test_route_that_is_not_there_is_refused() -> None:
     with pytest.raises(Refused, match=r"^there is no route yet"):
-        listing.test([], Systemd(), [])
+        open_alerts.test([], Systemd(), [])
     with pytest.raises(Refused, match=r"^there is no route 'x'"):
-        listing.test(["x"], Systemd(), [])
+        open_alerts.test(["x"], Systemd(), [])

@@ -13,7 +13,7 @@ from millrace.observe.health.model import Level
 from millrace.serve.config import store
 from millrace.serve.domain.files import with_winbind
 from millrace.serve.join.join import JoinRequest, join
-from millrace.serve.join.show import lines, show
+from millrace.serve.join.join_status import lines, show
 from millrace.serve.join.verbs import domain
 from millrace.system.run import Result
 from tests.fakes.tools import stand_in

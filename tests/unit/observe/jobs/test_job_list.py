@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.jobs.listing import JobStatus, current, listed, status
+from millrace.observe.jobs.job_list import JobStatus, current, listed, status
 from millrace.observe.jobs.registry import job
 from millrace.system import paths
 from millrace.system.errors import BadInput
@@ -134,8 +134,9 @@ def test_every_kind_is_a_job_while_its_unit_works(name: JobName, systemd: JobMan
             "adopt": paths.adoption_file,
             "reset": paths.reset_file,
             "destroy": paths.destruction_file,
+            "unclean": paths.unclean_file,
         }
-        write_text(files[name](), "{}")
+        write_text(files[name](), '{"starts": [{"check": "waiting"}]}')
     assert names(current(systemd)) == [(name, "running")]
     [running_job] = listed(systemd).jobs
     assert (running_job.name, running_job.unit, running_job.after_boot, running_job.by) == (

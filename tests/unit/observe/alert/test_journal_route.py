@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.observe.alert import journal
+from millrace.observe.alert import journal_route
 from millrace.observe.health.model import Level
 from millrace.system import paths
 from tests.unit.observe.alert.samples import alert, message
@@ -25,7 +25,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.sock
 
 
 def test_each_problem_is_a_line_with_its_priority(log: socket.socket) -> None:
-    journal.send(message("opened", alert(), alert("nfs", Level.WARN)), "nas7")
+    journal_route.send(message("opened", alert(), alert("nfs", Level.WARN)), "nas7")
     # daemon.alert and daemon.warning
     assert log.recv(4096).decode() == "<25>millrace-alert[7]: [nas7] FAIL: arrays data is FAIL."
     assert log.recv(4096).decode() == "<28>millrace-alert[7]: [nas7] WARN: nfs  is WARN."
@@ -34,10 +34,10 @@ def test_each_problem_is_a_line_with_its_priority(log: socket.socket) -> None:
 
 
 def test_end_test_and_sign_of_life_are_notices(log: socket.socket) -> None:
-    journal.send(message("closed"), "nas7")
-    journal.send(message("test"), "nas7")
+    journal_route.send(message("closed"), "nas7")
+    journal_route.send(message("test"), "nas7")
     daily = message("daily", alert(), alert("nfs"))
-    journal.send(daily.model_copy(update={"note": "Daily sign of life."}), "nas7")
+    journal_route.send(daily.model_copy(update={"note": "Daily sign of life."}), "nas7")
     said = [log.recv(4096).decode() for _ in range(3)]
     assert [line.partition(" ")[2] for line in said] == [
         "[nas7] Ended: arrays data is FAIL.",

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The snapshots of a share on its page: listed, made, scheduled after a plan, and removed by their typed name. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test } from "vitest";
+import { StatusProvider } from "../../src/lib/status";
+import Shares from "../../src/pages/shares";
+import type { ScheduleChange, SnapshotManifest, SnapshotRow } from "../../src/types/millrace";
+import { document, golden } from "../documents";
+import { open, says, started } from "../mocks/cockpit";
+
+const STATUS = { schema_version: 1, health: { level: "OK", findings: [] }, pool: {}, space: null, shares: [], jobs: [] };
+const HOURLY = "20261129T120000Z-hourly";
+const MANUAL = "20261128T120000Z-manual";
+const MANIFEST: SnapshotManifest = {
+    schema_version: 1, id: "a", share: "models", project: 1002, name: HOURLY, kind: "hourly", by: "the server",
+    first: "2026-11-29T12:00:00.000+00:00", last: "2026-11-29T12:00:01.000+00:00", moment: "2026-11-29T12:00:01.000+00:00",
+    entries: 5, bytes: 10, skipped: 0, taken_again: 0, changed_count: 0, changed: [], type: "mixed",
+};
+const row = (name: string, manifest: SnapshotManifest | null): SnapshotRow => ({ share: "models", name, former: false, manifest, problem: null });
+const PLANNED: ScheduleChange = {
+    schema_version: 1, share: "models", schedule: { hourly: 24, daily: 14, weekly: 8, monthly: 0, large: false },
+    plan: {
+        share: "models", schedule: { hourly: 24, daily: 14, weekly: 8, monthly: 0, large: false }, entries: 1234, seconds: 60, measured: false,
+        metadata: 2_000_000, kept: 46, held: 92_000_000, free: 1e12, floor: 12, obstacle: null,
+    },
+};
+const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
+
+beforeEach(() => {
+    says("status", STATUS);
+    for (const verb of ["share list", "user list", "group list", "config history", "config show", "share networks list"]) golden(verb);
+    says("session list", document("1u12-provisioned/session-list.json"));
+    const list = document<{ shares: { name: string }[] }>("share-list.json");
+    says("share show", {
+        schema_version: 1, share: { ...list.shares.find(({ name }) => name === "models"), snapshots: { hourly: 24, daily: 0, weekly: 8, monthly: 0, large: false } },
+        writers: "all users", owner: "root", group: "root", mode: "0777", follows: true, denials: "refused", caching: "none", problem: null,
+        connections: { clients: [], files: [], open_files: 0 }, verification: null,
+    });
+    says("share log", { schema_version: 1, share: "models", audit: false, entries: [], lost: [] });
+    says("snapshot list", { schema_version: 1, snapshots: [row(MANUAL, { ...MANIFEST, name: MANUAL, kind: "manual", moment: null, changed_count: 3 }), row(HOURLY, MANIFEST)] });
+    open(["shares", "show", "models"]);
+});
+
+const panel = async () => {
+    const user = userEvent.setup({ delay: null });
+    render(<StatusProvider><Shares /></StatusProvider>);
+    const part = within(await screen.findByTestId("share-snapshots"));
+    await part.findByText("the whole share at one moment");
+    return { user, part };
+};
+
+test("snapshots stand with kind and exactness, the newest first", async () => {
+    const { part } = await panel();
+    const rows = part.getAllByRole("row").slice(1).map((line) => line.textContent);
+    expect(rows[0]).toContain("hourly");
+    expect(rows[1]).toContain("by handeach file at one moment; 3 changed meanwhile");
+    expect(part.getByText("Kept by the schedule: 24 hourly, 8 weekly.")).toBeDefined();
+});
+
+test("a snapshot is made at once", async () => {
+    says("snapshot create", MANIFEST);
+    const { user, part } = await panel();
+    await user.click(part.getByRole("button", { name: "Make a snapshot now" }));
+    await waitFor(() => expect(argv("snapshot create")).toEqual(["snapshot", "create", "models", "--json"]));
+});
+
+test("a schedule is set after its plan", async () => {
+    says("snapshot schedule", PLANNED);
+    const { user, part } = await panel();
+    await user.click(part.getByRole("button", { name: "Schedule" }));
+    const daily = await screen.findByRole("textbox", { name: /Daily snapshots/ });
+    await user.clear(daily);
+    await user.type(daily, "14");
+    await user.click(screen.getByRole("button", { name: "Show plan" }));
+    await screen.findByText(/^A snapshot has 1,234 files and directories/);
+    expect(argv("snapshot schedule")).toEqual(["snapshot", "schedule", "models", "--hourly=24", "--daily=14", "--weekly=8", "--monthly=0", "--dry-run", "--json"]);
+    await user.click(screen.getByRole("button", { name: "Set schedule" }));
+    await waitFor(() => expect(argv("snapshot schedule")).not.toContain("--dry-run"));
+});
+
+test("a snapshot is removed when its name is typed", async () => {
+    says("snapshot remove", { schema_version: 1, share: "models", name: HOURLY });
+    const { user, part } = await panel();
+    await user.click(part.getByRole("button", { name: `Remove the snapshot ${HOURLY}` }));
+    const remove = await screen.findByRole("button", { name: "Remove snapshot" });
+    expect(remove).toHaveProperty("disabled", true);
+    await user.type(screen.getByRole("textbox", { name: new RegExp(HOURLY) }), HOURLY);
+    await user.click(remove);
+    await waitFor(() => expect(argv("snapshot remove")).toEqual(["snapshot", "remove", `models@${HOURLY}`, "--json"]));
+});

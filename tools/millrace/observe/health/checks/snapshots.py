@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are scheduled snapshots made in time, and is there room for them? Read from records: no check opens the pool."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from millrace.observe.health.host import Host
+from millrace.observe.health.model import HealthFinding, Level
+from millrace.protect.snapshot.snapshot_schedule import PERIODS, counts_as, shortest
+from millrace.protect.snapshot.snapshot_schedule_model import (
+    COUNTS,
+    NEWS,
+    RECORD,
+    ScheduleRecord,
+    ScheduleTry,
+    SnapshotCounts,
+)
+from millrace.serve.config import history, store
+from millrace.serve.config.history import RecordedChange
+from millrace.serve.config.model import Config
+from millrace.serve.config.schedule import ScheduledKind, SnapshotSchedule
+from millrace.system import ages
+from millrace.system.command import command
+from millrace.system.text import duration, moment
+
+NAME = "snapshots"
+
+LATE = 2
+"""A snapshot that was not made for so many of its periods was missed."""
+UNIT = "millrace-cleanup@schedule.service"
+SILENT = timedelta(hours=1)
+"""The timer starts the unit every quarter of an hour; after a boot it may take so long, too."""
+LOST = timedelta(days=7)
+"""For so long after its last snapshot a schedule that no longer exists is reported."""
+SCHEDULES = "millrace snapshot schedules"
+SET = "snapshot schedule "
+"""The words of a change that sets or ends a schedule begin so."""
+
+
+def check(host: Host) -> list[HealthFinding]:
+    """Return what is wrong with scheduled snapshots, else one finding; nothing where no share has a schedule."""
+    if host.pool is None:
+        return []
+    config = store.read().config
+    now, record, held = datetime.now(UTC), RECORD.get(), COUNTS.get()
+    shares = [(share.name, share.snapshots) for share in config.shares if share.snapshots is not None]
+    # snapshots of a schedule that ended are removed for free space, too
+    findings = [*_lost(config, held, now), *_floor(record, now)]
+    if not shares:
+        return findings
+    if host.uptime > SILENT.total_seconds():
+        findings += _silent(host, record, now)
+    for share, schedule in shares:
+        last = record.last(share) if record is not None else None
+        if last is not None and last.problem is not None:
+            findings.append(_failed(share, last, last.problem))
+            continue
+        findings += _slow(share, schedule, last)
+        if held is not None and host.uptime > SILENT.total_seconds():
+            findings += _late(share, schedule, held, now)
+    if findings:
+        return findings
+    what = "1 share has" if len(shares) == 1 else f"{len(shares)} shares have"
+    return [HealthFinding(check=NAME, level=Level.OK, sentence=f"{what} scheduled snapshots, none of which is late.")]
+
+
+def _silent(host: Host, record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:
+    age = ages.age(record.checked, now) if record is not None else None
+    if (age is not None and age <= SILENT) or host.active_state(UNIT) in ("active", "activating"):
+        return []
+    since = f"since {moment(record.checked)}" if record is not None and age is not None else "since the boot"
+    sentence = f"No snapshot was made by a schedule {since}: {UNIT} did not run."
+    return [_warning("stopped", "", sentence, f"systemctl status millrace-upkeep@snapshot.timer {UNIT}")]
+
+
+def _failed(share: str, last: ScheduleTry, problem: str) -> HealthFinding:
+    sentence = f"Share {share} has no {last.kind} snapshot of {moment(last.at)}: {problem.rstrip('.')}."
+    todo = f"It is tried again every 15 minutes; now: {command('millrace snapshot create', share)}"
+    return _warning("failed", share, sentence, todo)
+
+
+def _slow(share: str, schedule: SnapshotSchedule, last: ScheduleTry | None) -> list[HealthFinding]:
+    kind = shortest(schedule)
+    if last is None or last.seconds is None or last.seconds <= PERIODS[kind].total_seconds():
+        return []
+    took = duration(last.seconds)
+    sentence = f"The last snapshot of share {share} took {took}, which is longer than the period of {kind} snapshots."
+    less = command("millrace snapshot schedule", share, options=[f"--{kind} 0"])
+    return [_warning("slow", share, sentence, f"Keep those of a longer period only: {less}")]
+
+
+def _late(share: str, schedule: SnapshotSchedule, held: SnapshotCounts, now: datetime) -> list[HealthFinding]:
+    missed = [kind for kind, number in schedule.kept.items() if number and _is_late(share, kind, held, now)]
+    if not missed:
+        return []
+    sentence = f"Share {share} has no {missed[0]} snapshot of the last {duration(LATE * _seconds(missed[0]))}."
+    return [_warning("late", share, sentence, f"See what keeps it from that: {SCHEDULES}; millrace job show snapshot")]
+
+
+def _is_late(share: str, kind: ScheduledKind, held: SnapshotCounts, now: datetime) -> bool:
+    newest = held.of(share).newest
+    found = [ages.age(newest[each], now) for each in counts_as(kind) if each in newest]
+    known = [age for age in found if age is not None]
+    # before the first one there is nothing to be late; that the upkeep does not run is said once
+    return bool(known) and min(known).total_seconds() > LATE * _seconds(kind)
+
+
+def _seconds(kind: ScheduledKind) -> float:
+    # a month has up to 31 days
+    return PERIODS[kind].total_seconds() + (3 * 86400 if kind == "monthly" else 0)
+
+
+def _lost(config: Config, held: SnapshotCounts | None, now: datetime) -> list[HealthFinding]:
+    """Schedules that ended otherwise than by --off: a version that does not know them drops them at its next change."""
+    without = [share.name for share in config.shares if share.snapshots is None]
+    recent = [share for share in without if held is not None and _had_schedule(held.of(share).newest, now)]
+    changes = history.changes(config.serial) if recent else []
+    return [finding for share in recent for finding in _dropped(share, changes)]
+
+
+def _had_schedule(newest: Mapping[str, str], now: datetime) -> bool:
+    return any(kind in PERIODS and ages.is_recent(at, LOST, now) for kind, at in newest.items())
+
+
+def _dropped(share: str, changes: Sequence[RecordedChange]) -> list[HealthFinding]:
+    for change, before in pairwise(changes):
+        known = before.config.share(share)
+        if known is None or known.snapshots is None:
+            continue
+        if change.what.startswith(SET):
+            return []
+        sentence = f"Share {share} lost its schedule of snapshots in a change of {moment(change.when)}."
+        options = [f"--{kind} {number}" for kind, number in known.snapshots.kept.items() if number]
+        again = command("millrace snapshot schedule", share, options=[*options, *["--large"] * known.snapshots.large])
+        return [
+            _warning("lost", share, sentence, f"Earlier versions of Millrace drop schedules; set it again: {again}")
+        ]
+    return []
+
+
+def _floor(record: ScheduleRecord | None, now: datetime) -> list[HealthFinding]:
+    removal = record.floor if record is not None else None
+    if removal is None or not ages.is_recent(removal.at, NEWS, now):
+        return []
+    what = "1 scheduled snapshot was" if removal.removed == 1 else f"{removal.removed} scheduled snapshots were"
+    first, last = moment(removal.since), moment(removal.at)
+    time = last if first == last else f"from {first} to {last}"
+    left = "" if removal.is_enough else " There is still less."
+    if removal.is_vain:
+        left = " There is still less: the removal freed next to nothing, so the other snapshots stay for now."
+    sentence = f"{what} removed {time}, as less than {removal.floor} % of the pool or its inodes was free.{left}"
+    todo = "Remove files, keep fewer snapshots (millrace snapshot schedule), or set snapshots.free of the policy"
+    return [_warning("floor", "", sentence, todo)]
+
+
+def _warning(kind: str, subject: str, sentence: str, todo: str) -> HealthFinding:
+    return HealthFinding(check=NAME, kind=kind, subject=subject, level=Level.WARN, sentence=sentence, todo=todo)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What millrace-cleanup@schedule.service does: make the snapshots that are due, one after the other, and thin them.
+
+A snapshot is a job as one of a user is. One that fails stays due, and the next upkeep tries it again.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from millrace.plan.policy import policy_in_force
+from millrace.protect.snapshot import snapshot_counts, snapshot_job, snapshot_thin
+from millrace.protect.snapshot.snapshot_schedule import due, is_ahead, stamp
+from millrace.protect.snapshot.snapshot_schedule_model import NEWS, RECORD, FloorRemoval, ScheduleRecord, ScheduleTry
+from millrace.protect.snapshot.snapshot_store import SnapshotStore
+from millrace.serve.config import store
+from millrace.serve.config.model import DesiredShare
+from millrace.serve.config.schedule import ScheduledKind
+from millrace.serve.share.server import ShareServer
+from millrace.system import ages, locks, paths
+from millrace.system.errors import Failed, MillraceError, Refused
+from millrace.system.files import describe
+from millrace.system.jobs.job import SERVER
+from millrace.system.users import only_root
+
+ALREADY = "the upkeep of snapshots is running: systemctl status millrace-cleanup@schedule.service"
+SETTLING = 3600.0
+"""Seconds after a start for which a clock that is not synchronised is not believed: a time client corrects it soon."""
+UNSYNCHRONISED = "the clock is not synchronised yet: timedatectl timesync-status"
+
+
+def upkeep(
+    server: ShareServer,
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    uptime: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
+) -> list[str]:
+    """Hold the floor of free space, make what is due, and thin; return what was done, in words.
+
+    `now` has the zone of the server, and `uptime` is in seconds. Refused: another process does so. Failed, OSError: the
+    pool fails.
+    """
+    only_root()
+    with locks.held(paths.run_dir() / "snapshot/upkeep.lock", ALREADY):
+        _note(stamp(now()))
+        removed, done = _hold(server, now(), snapshot_thin.MOST)
+        doubt = _doubt(server, now(), uptime())
+        for name in [share.name for share in store.load().shares if share.snapshots is not None]:
+            try:
+                done += _share(name, server, now, doubt)
+            except (MillraceError, OSError) as error:
+                # the other shares have theirs
+                done.append(f"{name}: {describe(error)}")
+        done += _hold(server, now(), snapshot_thin.MOST - removed)[1]
+        snapshot_counts.write(server.pool.filesystem.mountpoint, now())
+    return done
+
+
+def _doubt(server: ShareServer, now: datetime, uptime: float) -> MillraceError | None:
+    """Why the clock is not believed: a snapshot of a wrong time would end a real one, and count for nothing later.
+
+    A clock that a time client synchronised is right, and one without a time client is the administrator's.
+    """
+    said = server.run(["timedatectl", "show", "--property=NTP", "--property=NTPSynchronized"])
+    if said.status != 0 or not {"NTP=yes", "NTPSynchronized=no"} <= set(said.out.split()):
+        return None
+    rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(store.load(), None)
+    ahead = next((f"{row.share}@{row.name}" for row in rows if is_ahead(row.name, now)), None)
+    if ahead is not None:
+        return Failed(
+            f"the clock is not synchronised, and the time of snapshot {ahead} has yet to come: synchronise the clock "
+            "(timedatectl timesync-status), or remove that snapshot if the clock is right now"
+        )
+    return Refused(UNSYNCHRONISED) if uptime < SETTLING else None
+
+
+def _share(name: str, server: ShareServer, now: Callable[[], datetime], doubt: MillraceError | None) -> list[str]:
+    # snapshots before it may have taken hours
+    config = store.load()
+    share = config.share(name)
+    if share is None or share.snapshots is None:
+        return []
+    rows = SnapshotStore(server.pool.filesystem.mountpoint).rows(config, name)
+    kind = due(share.snapshots, [row.name for row in rows if not row.former], now())
+    done = [] if kind is None else [_make(share, kind, server, now, doubt)]
+    if doubt is not None:
+        return done
+    return [*done, *(f"{name}@{old} is removed" for old in snapshot_thin.thin(name, server, now()))]
+
+
+def _make(
+    share: DesiredShare,
+    kind: ScheduledKind,
+    server: ShareServer,
+    now: Callable[[], datetime],
+    doubt: MillraceError | None,
+) -> str:
+    assert share.snapshots is not None
+    began = time.monotonic()
+    last = _record().last(share.name)
+    seconds = last.seconds if last is not None else None
+    try:
+        if doubt is not None:
+            raise doubt
+        _require_free(server.pool.filesystem.mountpoint)
+        order = snapshot_job.prepare(share.name, share.snapshots.large, server, kind, SERVER)
+        snapshot_job.start(order, server)
+        for _ in snapshot_job.follow(order, server):
+            pass
+    except Refused as refused:
+        # another job keeps it from that; it stays due
+        return f"{share.name} has no {kind} snapshot yet: {refused}"
+    except Failed as failed:
+        _try(ScheduleTry(share=share.name, kind=kind, at=stamp(now()), seconds=seconds, problem=str(failed)))
+        return f"{share.name} has no {kind} snapshot: {failed}"
+    seconds = round(time.monotonic() - began)
+    _try(ScheduleTry(share=share.name, kind=kind, at=stamp(now()), seconds=seconds, problem=None))
+    return f"{share.name}@{order.name} is made"
+
+
+def _require_free(mountpoint: str) -> None:
+    # what is made below the floor would be removed again at once
+    floor = policy_in_force.in_force().snapshots.free
+    if not snapshot_thin.has_free(floor, mountpoint):
+        raise Failed(
+            f"less than {floor} % of the pool or of its inodes is free (policy: snapshots.free), and a full pool makes "
+            "no snapshot: remove files, or older snapshots (millrace snapshot list)"
+        )
+
+
+def _hold(server: ShareServer, now: datetime, most: int) -> tuple[int, list[str]]:
+    """Hold the floor with `most` removals; return how many there were, and that in words."""
+    floor = policy_in_force.in_force().snapshots.free
+    before = _record().floor
+    if before is not None and not ages.is_recent(before.at, NEWS, now):
+        before = None
+    if before is not None and before.is_vain and before.floor == floor:
+        missing = snapshot_thin.lacking(floor, server.pool.filesystem.mountpoint)
+        # where much more is missing by now, snapshots may hold it
+        if missing < 2 * before.lacking:
+            return 0, []
+    removal = snapshot_thin.hold_floor(floor, server, now, most, lambda removal: _note(stamp(now), removal, before))
+    if removal is None:
+        return 0, []
+    what = (
+        f"{removal.removed} scheduled snapshots are removed, as less than {floor} % of the pool or its inodes was free"
+    )
+    return removal.removed, [what]
+
+
+def _record() -> ScheduleRecord:
+    return RECORD.get() or ScheduleRecord(checked="1970-01-01T00:00:00+00:00")
+
+
+def _note(at: str, removal: FloorRemoval | None = None, earlier: FloorRemoval | None = None) -> None:
+    """Record that it was looked, and what was removed for free space, together with what was `earlier`."""
+    before = _record()
+    if removal is not None and earlier is not None:
+        added = {"since": earlier.since, "removed": earlier.removed + removal.removed}
+        removal = removal.model_copy(update=added)
+    RECORD.write(before.model_copy(update={"checked": at, "floor": removal or before.floor}))
+
+
+def _try(ended: ScheduleTry) -> None:
+    before = _record()
+    tries = [*(each for each in before.tries if each.share != ended.share), ended]
+    RECORD.write(before.model_copy(update={"checked": ended.at, "tries": tries}))

@@ -104,7 +104,7 @@ EXPOSURE = {
     "millrace-cleanup@.service": 33,
     "millrace-child-quota.service": 27,
     "millrace-copy.service": 42,
-    "millrace-reflink@.service": 30,
+    "millrace-reflink@.service": 36,
     "millrace-permissions.service": 43,
     "millrace-module@.service": 17,
     "millrace-smb-direct.service": 30,

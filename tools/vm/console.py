@@ -81,9 +81,7 @@ def _conversation(port: int, authorization: str, answers: Sequence[str], tls: bo
         connection.close()
 
 
-def _end(
-    answer: http.client.HTTPResponse, body: bytes, prompts: list[str], conversation: str | None = None
-) -> SignIn:
+def _end(answer: http.client.HTTPResponse, body: bytes, prompts: list[str], conversation: str | None = None) -> SignIn:
     cookie = answer.getheader("Set-Cookie", "").partition(";")[0]
     parsed = json.loads(body) if answer.status == http.client.OK else {}
     return SignIn(answer.status, answer.reason, prompts, cookie or None, parsed, conversation)

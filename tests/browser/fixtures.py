@@ -46,7 +46,10 @@ def admin(open_browser: OpenBrowser) -> User:
 
 @pytest.fixture(autouse=True)
 def no_browser_errors(users: list[User]) -> Iterator[None]:
-    """In no story does the browser report an error of our pages. Without a page none is told: each would wait minutes."""
+    """In no story does the browser report an error of our pages.
+
+    Where the first page did not come, those after it are not told: each would wait for minutes.
+    """
     if lost := [user.name for user in users if user.lost]:
         pytest.fail(f"the page of {', '.join(lost)} did not come in an earlier story", pytrace=False)
     yield

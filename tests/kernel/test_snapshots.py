@@ -27,3 +27,16 @@ def test_everything_that_clients_change_is_found_and_taken_again(found: Records)
 
 def test_snapshot_keeps_what_the_share_loses(found: Records) -> None:
     assert named(found, "a snapshot in its place")["kept"]
+
+
+def test_comparison_names_what_clients_did_and_reads_only_blocks_that_are_not_shared(found: Records) -> None:
+    assert named(found, "a comparison of what is equal") | {"case": ""} == {"case": "", "differ": 0, "read": 0}
+    compared = named(found, "a comparison of what clients changed")
+    differ = {what: [name for kind, name, _ in compared["differ"] if kind == what] for what, *_ in compared["differ"]}
+    # d8 has become d7, and d7 has become old: by name, d7 has other files, and two directories are another one
+    inner = [["a", "b", "c"], ["d8/", "d8/a", "d8/b", "d8/c"], ["old/", "old/a", "old/b", "old/c"]]
+    assert differ["changed"] == ["d0/a", "d1/a", *(f"d7/{name}" for name in inner[0])]
+    assert differ["permissions"] == ["d9/c"] and differ["moved"] == ["d6/moved"]
+    assert set(differ["removed"]) == {"d3/b", *inner[1]} and set(differ["added"]) == {"d2/new", *inner[2]}
+    # one changed behind the same size and time
+    assert compared["read"] == 1

@@ -4062,6 +4062,41 @@ export interface SmbdSettings {
     aio_min_bytes: number;
 }
 
+/**
+ * How `newer` differs from `older`: numbers of files and directories, the first entries by path, how many more.
+ *
+ * A directory that was moved counts once, with what it holds. Of one that was added or removed all that it holds
+ * counts. `unread` entries were moved, replaced or held by clients while they were compared.
+ */
+export interface SnapshotComparison {
+    schema_version: 1;
+    older: string;
+    newer: string;
+    compared: number;
+    added: number;
+    changed: number;
+    permissions: number;
+    moved: number;
+    removed: number;
+    unread: number;
+    entries: SnapshotDifference[];
+    more: number;
+}
+
+/**
+ * An entry that differs. `path` is its name in the newer tree, in the older one of what was removed.
+ *
+ * `former` is where a `moved` entry was. `bytes` are those of a file. `permissions` have another owner, group or mode
+ * and the same content.
+ */
+export interface SnapshotDifference {
+    what: "added" | "changed" | "permissions" | "moved" | "removed";
+    kind: "file" | "directory" | "link" | "other";
+    path: string;
+    former: string | null;
+    bytes: number;
+}
+
 /** The first entries of a directory of a snapshot by name, and how many more there are. */
 export interface SnapshotDirectory {
     schema_version: 1;
@@ -5166,6 +5201,7 @@ export interface Outputs {
     "share unseal": ChangeReport;
     "share verify": VerifyReport;
     "snapshot browse": SnapshotDirectory;
+    "snapshot compare": SnapshotComparison;
     "snapshot create": SnapshotProgress | SnapshotManifest;
     "snapshot get": RestoredFile | CloneProgress | Clone;
     "snapshot list": SnapshotList;

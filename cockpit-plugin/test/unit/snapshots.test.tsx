@@ -7,7 +7,7 @@ import { StatusProvider } from "../../src/lib/status";
 import Shares from "../../src/pages/shares";
 import type { ScheduleChange, SnapshotManifest, SnapshotRow } from "../../src/types/millrace";
 import { document, golden } from "../documents";
-import { open, says, started } from "../mocks/cockpit";
+import { does, open, refuses, says, started } from "../mocks/cockpit";
 
 const STATUS = { schema_version: 1, health: { level: "OK", findings: [] }, pool: {}, space: null, shares: [], jobs: [] };
 const HOURLY = "20261129T120000Z-hourly";
@@ -63,6 +63,44 @@ test("a snapshot is made at once", async () => {
     const { user, part } = await panel();
     await user.click(part.getByRole("button", { name: "Make a snapshot now" }));
     await waitFor(() => expect(argv("snapshot create")).toEqual(["snapshot", "create", "models", "--json"]));
+});
+
+test("files of a snapshot are opened, restored and compared", async () => {
+    const entry = (name: string, kind: string) => ({ name, kind, bytes: 2000, changed: "2026-11-29T11:00:00+00:00" });
+    does("snapshot browse", (call) => call.end(JSON.stringify({
+        schema_version: 1, place: call.argv[3], more: 0,
+        entries: call.argv[3] === `models@${HOURLY}` ? [entry("set", "directory")] : [entry("a.pt", "file"), entry("socket", "other")],
+    })));
+    const restored = { schema_version: 1, source: `models@${HOURLY}/set/a.pt`, target: "models/set/a.pt", bytes: 2000 };
+    does("snapshot get", (call) => call.end(`${JSON.stringify(restored)}\n`));
+    says("snapshot compare", {
+        schema_version: 1, older: `models@${HOURLY}/set`, newer: "models/set", compared: 3, added: 0, changed: 0, permissions: 0, moved: 1, removed: 0, unread: 2,
+        entries: [{ what: "moved", kind: "file", path: "b.pt", former: "a.pt", bytes: 2000 }], more: 0,
+    });
+    const { user, part } = await panel();
+    await user.click(part.getByRole("button", { name: `Files of the snapshot ${HOURLY}` }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(await dialog.findByRole("button", { name: "set/" }));
+    await user.click(await dialog.findByRole("button", { name: "Restore a.pt" }));
+    await dialog.findByText(/a\.pt is back in the share/);
+    expect(argv("snapshot get")).toEqual(["snapshot", "get", `models@${HOURLY}/set/a.pt`, "--json"]);
+    expect(dialog.queryByRole("button", { name: "Restore socket" })).toBeNull();
+    await user.click(dialog.getByRole("button", { name: "Compare with the share" }));
+    await dialog.findByText("Since the snapshot: 0 added, 0 changed, 0 with other permissions, 1 moved, 0 removed.");
+    expect(argv("snapshot compare")).toEqual(["snapshot", "compare", `models@${HOURLY}/set`, "--json"]);
+    expect(dialog.getAllByRole("row")[1]?.textContent).toContain("movedb.pta.pt");
+    dialog.getByText("2 entries could not be compared, as clients were changing them.");
+});
+
+test("what a restore would replace stays, and the sentence is shown", async () => {
+    says("snapshot browse", { schema_version: 1, place: `models@${HOURLY}`, entries: [{ name: "a", kind: "file", bytes: 1, changed: "2026-11-29T11:00:00+00:00" }], more: 7 });
+    refuses("snapshot get", "models/a already exists: choose another name");
+    const { user, part } = await panel();
+    await user.click(part.getByRole("button", { name: `Files of the snapshot ${HOURLY}` }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(await dialog.findByRole("button", { name: "Restore a" }));
+    await dialog.findByText(/models\/a already exists/);
+    dialog.getByText("… and 7 more");
 });
 
 test("a schedule is set after its plan", async () => {

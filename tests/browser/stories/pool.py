@@ -105,6 +105,31 @@ def test_page_of_a_share_keeps_its_verification_and_records_accesses(box: Box, a
     expect(admin.ours.get_by_test_id("shares")).to_contain_text("Served, verified")
 
 
+# by hand until a row of soak has seen it
+@pytest.mark.soak
+def test_file_that_was_removed_comes_back_from_a_snapshot(box: Box, admin: User) -> None:
+    client = "smbclient -A /run/anna.smb //127.0.0.1/models -c"
+    box.say(f"{client} 'put /etc/hostname kept'")
+    admin.go("Shares")
+    admin.ours.get_by_test_id("shares").get_by_role("link", name="models").click()
+    snapshots = admin.ours.get_by_test_id("share-snapshots")
+    snapshots.get_by_role("button", name="Make a snapshot now").click()
+    files = snapshots.get_by_role("button", name="Files of the snapshot")
+    files.first.wait_for(timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    box.say(f"{client} 'del kept'")
+    files.first.click()
+    dialog = admin.ours.get_by_role("dialog")
+    dialog.get_by_role("button", name="Compare with the share").click()
+    expect(dialog.get_by_role("row", name="removed kept")).to_be_visible()
+    dialog.get_by_role("button", name="Show the files").click()
+    dialog.get_by_role("button", name="Restore kept").click()
+    expect(dialog).to_contain_text("kept is back in the share")
+    assert admin.accessibility_problems() == [] and admin.overflowing() == []
+    dialog.get_by_text("Close", exact=True).click()
+    assert box.say("stat -c %U /srv/pool/models/kept") == "anna"
+    admin.ours.get_by_role("link", name="All shares").click()
+
+
 def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: User) -> None:
     admin.go("Shares")
     admin.ours.get_by_role("button", name="Mount models on a client").click()

@@ -54,9 +54,10 @@ def program() -> None:
 def cases() -> Iterator[dict[str, Any]]:
     """Clone a tree and change it, and yield what is found of that."""
     program()
+    from millrace.protect.snapshot.snapshot_compare import differing
     from millrace.serve.clone.clone_again import AgainClone, ChangeClock, changes
     from millrace.serve.clone.clone_tree import TreeClone
-    from millrace.system import reflink
+    from millrace.system import extents, reflink
 
     def project(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY)
@@ -90,7 +91,23 @@ def cases() -> Iterator[dict[str, Any]]:
             "shared": extents(share / "d1/a") == extents(stage / "tree/d1/a"),
             "project": project(stage / "tree/d1/a"),
         }
+        read = list[int]()
+        equal_content = extents._equal
+
+        def counted(left: int, right: int) -> bool:
+            read.append(os.fstat(left).st_size)
+            return equal_content(left, right)
+
+        extents._equal = counted
+        untouched = differing(tree, source, 2)
+        yield {"case": "a comparison of what is equal", "differ": untouched.counts.total(), "read": len(read)}
         change(share)
+        compared = differing(tree, source, 2)
+        yield {
+            "case": "a comparison of what clients changed",
+            "differ": sorted([entry.what, entry.path, entry.former] for entry in compared.listed),
+            "read": len(read),
+        }
         mark = clock.mark()
         changed = changes(source, clock.since(first), 2, lambda _: None)
         names = changed.names(100)

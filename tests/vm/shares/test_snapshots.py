@@ -63,6 +63,11 @@ def test_file_that_a_client_changed_comes_back_from_a_snapshot(box: Box, client:
     with nfs(client, "data") as where:
         client.run(f"echo changed > {where}/snap/file; rm {where}/snap/deep/note; sync")
     assert box.say(f"sha256sum < {tree}/snap/file") == digest
+    compared = box.shown(f"snapshot compare {place(manifest)}/snap --json")
+    # two names of one file
+    assert {(entry["what"], entry["path"]) for entry in compared["entries"]} == {
+        *(("changed", "deep/second"), ("changed", "file"), ("removed", "deep/note")),
+    }
     box.millrace(f"snapshot get {place(manifest)}/snap/deep/note", seconds=600)
     refused = box.millrace(f"snapshot get {place(manifest)}/snap/file", seconds=600, check=False)
     assert refused.status == 1 and "data/snap/file already exists" in refused.err

@@ -122,6 +122,7 @@ OPERATOR = frozenset(
         "pool verify",
         "share verify",
         "snapshot browse",
+        "snapshot compare",
         "snapshot create",
         "snapshot get",
         "update apply",

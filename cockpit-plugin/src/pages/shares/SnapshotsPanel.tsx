@@ -18,6 +18,7 @@ import { useJob } from "../../lib/jobs";
 import { follow, type CliError } from "../../lib/millrace";
 import { useAdmin } from "../../lib/permission";
 import { CHANGE_SECONDS } from "../../lib/seconds";
+import { SnapshotFiles } from "./SnapshotFiles";
 
 const KINDS = ["hourly", "daily", "weekly", "monthly"] as const;
 type Kind = (typeof KINDS)[number];
@@ -52,6 +53,7 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
     const found = useVerb("snapshot list", [share.name], { admin: true, when: admin === true });
     const [error, setError] = useState<CliError>();
     const [removing, setRemoving] = useState<SnapshotRow>();
+    const [opened, setOpened] = useState<SnapshotRow>();
     const [scheduling, setScheduling] = useState(false);
     const stop = useRef<AbortController | undefined>(undefined);
     useEffect(() => () => stop.current?.abort(), []);
@@ -73,7 +75,10 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
         { title: _("Exactness"), cell: exactness },
         { title: _("Files"), figures: true, cell: ({ manifest }) => (manifest === null ? UNKNOWN : number(manifest.entries)) },
         { title: _("Actions"), cell: (row) => (
-            <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove the snapshot $0"), row.name)} onClick={() => setRemoving(row)}>{_("Remove")}</AdminButton>
+            <>
+                <AdminButton least="operator" variant="link" size="sm" aria-label={format(_("Files of the snapshot $0"), row.name)} onClick={() => setOpened(row)}>{_("Files")}</AdminButton>
+                <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove the snapshot $0"), row.name)} onClick={() => setRemoving(row)}>{_("Remove")}</AdminButton>
+            </>
         ) },
     ];
     return (
@@ -95,6 +100,7 @@ export function SnapshotsPanel({ share, onChanged }: { share: Share; onChanged: 
                     </Loaded>
                 )}
             </div>
+            {opened !== undefined && <SnapshotFiles row={opened} onClose={() => setOpened(undefined)} />}
             {removing !== undefined && (
                 <RemoveSnapshot row={removing} onDone={() => { setRemoving(undefined); reload(); }} onClose={() => setRemoving(undefined)} />
             )}

@@ -108,6 +108,22 @@ def browse(place: str, show: Output) -> None:
 
 
 @snapshot.command()
+@click.argument("older", metavar="SHARE@SNAPSHOT[/DIRECTORY]", shell_complete=_SNAPSHOTS)
+@click.argument("newer", metavar="[SHARE@SNAPSHOT[/DIRECTORY]]", required=False, shell_complete=_SNAPSHOTS)
+@prints("millrace.protect.snapshot.compare_model:SnapshotComparison")
+def compare(older: str, newer: str | None, show: Output) -> None:
+    """List how a share differs from a snapshot of it, or a newer snapshot from an older one.
+
+    The names and attributes of all files are compared. Content is read only where the blocks are not shared.
+    """
+    from millrace.protect.snapshot import compare_text
+    from millrace.protect.snapshot.snapshot_compare import compare as compare_trees
+    from millrace.serve.share.server import this_server
+
+    show(compare_trees(older, newer, this_server()), compare_text.lines)
+
+
+@snapshot.command()
 @click.argument("place", metavar="SHARE@SNAPSHOT/PATH", shell_complete=_SNAPSHOTS)
 @click.argument("target", metavar="[SHARE/PATH]", required=False)
 @prints(f"{_MODEL}:RestoreLine", lines=True, words="Print progress as JSON lines.")

@@ -3,7 +3,8 @@
 
 from host.layout import REPO
 from millrace.lifecycle.update.layout import LARGEST
-from tests.unit.boot.units import UDEV, unit
+from tests.image.test_hardening import DAEMONS
+from tests.unit.boot.units import ADDED, UDEV, unit
 
 SYSCTL = REPO / "mkosi.extra/usr/lib/sysctl.d/60-millrace.conf"
 
@@ -36,3 +37,11 @@ def test_web_server_has_no_capability_and_makes_no_namespace() -> None:
         found = unit(name)
         assert "CapabilityBoundingSet" in found and found["CapabilityBoundingSet"] == []
         assert (found["RestrictNamespaces"], found["SystemCallFilter"]) == (["yes"], ["@system-service"])
+
+
+def test_each_daemon_of_clients_has_a_sandbox_whose_exposure_is_bounded() -> None:
+    """tests/image asks systemd-analyze, which reads the units of the packages too."""
+    links = [link for link in ADDED.glob("*/*") if link.name == "30-sandbox.conf"]
+    confined = {link.parent.name.removesuffix(".d") for link in links}
+    assert confined == set(DAEMONS)
+    assert max(DAEMONS.values()) <= 40

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 
 # Patterns: what is secret, and devices that are the pool or the kernel's memory.
 SECRET = (
@@ -79,7 +80,7 @@ def files() -> Iterator[tuple[str, bool]]:
     for pattern in SECRET:
         # one that cannot be listed has no names here, and is asked for by its own
         for path in glob.glob(pattern) or [pattern]:
-            yield f"read {path}", refused(lambda path=path: read(path))
+            yield f"read {path}", refused(partial(read, path))
 
 
 def read(path: str) -> None:
@@ -111,7 +112,7 @@ def ports(addresses: list[str]) -> Iterator[tuple[str, bool]]:
     """Connect to what serves clients, by loopback and by the server's own addresses."""
     for address in ("127.0.0.1", "::1", *addresses):
         for port in PORTS:
-            yield f"connect to {address} port {port}", refused(lambda where=(address, port): connect(where))
+            yield f"connect to {address} port {port}", refused(partial(connect, (address, port)))
 
 
 def connect(where: tuple[str, int]) -> None:
@@ -120,13 +121,13 @@ def connect(where: tuple[str, int]) -> None:
 
 def namespaces() -> Iterator[tuple[str, bool]]:
     """Make a user namespace, in which a user has all capabilities."""
-    yield "unshare a user namespace", refused(lambda: os.unshare(os.CLONE_NEWUSER))
+    yield "unshare a user namespace", refused(partial(os.unshare, os.CLONE_NEWUSER))
 
 
 def commands() -> Iterator[tuple[str, bool]]:
     """Run what only others may."""
     for command in COMMANDS:
-        yield command, refused(lambda command=command: run(command))
+        yield command, refused(partial(run, command))
 
 
 def run(command: str) -> None:
@@ -137,7 +138,7 @@ def run(command: str) -> None:
 
 def signals() -> Iterator[tuple[str, bool]]:
     """Signal processes of others."""
-    yield "signal process 1", refused(lambda: os.kill(1, signal.SIGCONT))
+    yield "signal process 1", refused(partial(os.kill, 1, signal.SIGCONT))
 
 
 if __name__ == "__main__":
